@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from math import isnan, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -129,6 +130,8 @@ class CrawlFigures:
         The last line of its error output: counters.
     hits
         Of each fetch, whether it brought a wanted page for the first time.
+    order
+        Of each fetch, its line: status and URL.
     """
 
     fetched: int
@@ -139,6 +142,7 @@ class CrawlFigures:
     cpu_s: float
     said: str
     hits: tuple[bool, ...] = ()
+    order: tuple[str, ...] = ()
 
     def share(self, first: int = 0, end: int | None = None) -> float:
         """Return the share of wanted pages among the fetches from `first` to `end`; nan of none.
@@ -148,6 +152,16 @@ class CrawlFigures:
         """
         part = self.hits[first:end]
         return sum(part) / len(part) if part else nan
+
+    def until(self, wanted: int) -> int | None:
+        """Return after how many fetches so many wanted pages were found; None if they never were.
+
+        >>> row = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (True, False, False, True))
+        >>> [row.until(n) for n in range(4)]
+        [0, 1, 4, None]
+        """
+        found = accumulate(self.hits, initial=0)
+        return next((fetches for fetches, n in enumerate(found) if n == wanted), None)
 
 
 def figures(
@@ -160,7 +174,8 @@ def figures(
     >>> found.fetched, found.wanted, found.missing, found.twice, found.hits
     (3, 1, 1, 1, (True, False, False))
     """
-    rows = [line.split("\t", 1) for line in output.splitlines() if _is_fetch(line)]
+    lines = [line for line in output.splitlines() if _is_fetch(line)]
+    rows = [line.split("\t", 1) for line in lines]
     found: set[str | None] = set()
     hits = []
     for _, url in rows:
@@ -170,7 +185,7 @@ def figures(
     missing = sum(status != "200" for status, _ in rows)
     last = errors.strip().rpartition("\n")[2]
     twice = len(rows) - len(found)
-    return CrawlFigures(len(rows), sum(hits), missing, twice, seconds, cpu_s, last, tuple(hits))
+    return CrawlFigures(len(rows), sum(hits), missing, twice, seconds, cpu_s, last, tuple(hits), tuple(lines))
 
 
 def _is_fetch(line: str) -> bool:
@@ -300,26 +315,62 @@ def table_of_outage(
 ) -> Table:
     """Return shares of wanted pages before an outage, meanwhile and after it: the same fetches of each row.
 
+    What is found sooner is not there later, so the share after an outage says little by itself: a crawl that
+    found more while its server was away has fewer wanted pages left. The column *as many found* has the share
+    over as many fetches of each crawl, from the one at which it had found as many wanted pages as the crawl
+    with the outage had at its end.
+
     Parameters
     ----------
+    rows
+        Crawls by name, the one with the outage last.
     taken
         Pages the server took in, by row.
     """
     began, back = outage.began or 0, outage.back
     parts: dict[str, tuple[int, int | None]] = {"before": (0, began), "while away": (began, back)}
+    starts: dict[str, int] = {}
+    length = 0
     if back is not None:
         parts["after"] = (back, None)
+        starts, length = equal_starts(rows, back)
     made = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     made.add_column("order")
     for heading, (first, end) in parts.items():
         made.add_column(f"{heading}\n{first + 1}-{'' if end is None else end}", justify="right")
+    made.add_column(f"as many found\nnext {length}" if starts else "", justify="right")
     made.add_column("overall", justify="right")
     made.add_column("pages\ntaken in", justify="right")
     for name, row in rows.items():
-        shares = [row.share(first, end) for first, end in (*parts.values(), (0, None))]
-        texts = ["" if isnan(share) else f"{share:.3f}" for share in shares]
+        shares = [row.share(first, end) for first, end in parts.values()]
+        equal = row.share(starts[name], starts[name] + length) if name in starts else nan
+        texts = ["" if isnan(share) else f"{share:.3f}" for share in (*shares, equal, row.share())]
         made.add_row(name, *texts, f"{taken[name]:,}" if name in taken else "")
     return made
+
+
+def equal_starts(rows: dict[str, CrawlFigures], back: int) -> tuple[dict[str, int], int]:
+    """Return where crawls had found as many wanted pages as the last one had after `back` fetches.
+
+    Returns
+    -------
+    starts
+        Fetches of each until then; a crawl that never found as many is left out.
+    length
+        Fetches that each of them made from there on at least; a crawl in its own order may be far behind, and
+        counts only if it made as many.
+
+    >>> ahead = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (True, True, False, False))
+    >>> behind = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (False, True, False, True))
+    >>> equal_starts({"linkscore": ahead, "away:10": behind}, 2)
+    ({'linkscore': 1, 'away:10': 2}, 2)
+    """
+    *others, name = rows
+    found = sum(rows[name].hits[:back])
+    starts = {each: rows[each].until(found) for each in others} | {name: back}
+    left = {each: rows[each].fetched - start for each, start in starts.items() if start is not None}
+    length = min((n for each, n in left.items() if each != "plain"), default=0)
+    return {each: starts[each] or 0 for each, n in left.items() if n >= length}, length
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +387,9 @@ class Course:
         Data that each server begins with: a folder, empty but for other crawls.
     log
         Where the servers write.
+    keep
+        Where the order of each crawl is written, if anywhere: status and URL of each fetch, and whether it
+        brought a wanted page.
     """
 
     bed: Testbed
@@ -344,6 +398,7 @@ class Course:
     at: float
     others: Path
     log: Path
+    keep: Path | None = None
 
     def run(self, name: str, outages: Sequence[Outage], *, plain: bool, linkscore: bool) -> None:
         """Crawl with one crawler, without an outage and with each, and print tables."""
@@ -358,6 +413,10 @@ class Course:
             rows[outage.name], taken[outage.name], event = self._with_server(CRAWLERS[name], outage)
             if event is not None and event.began is not None:
                 happened[outage.name] = event
+        if self.keep is not None:
+            for order, row in rows.items():
+                lines = (f"{line}\t{int(hit)}\n" for line, hit in zip(row.order, row.hits, strict=True))
+                (self.keep / f"{name}-{order}.tsv").write_text("".join(lines), encoding="utf-8")
         Console().print(table(f"{name}, {self.bed.name}", rows))
         for outage_name, event in happened.items():
             beside = {row: rows[row] for row in ("plain", "linkscore", outage_name) if row in rows}
@@ -412,6 +471,11 @@ class Course:
 @click.option("--at", default=0.5, help="Share of the budget that is spent when an outage begins.")
 @click.option("--others", default=0, help="Other crawls, each of the whole site, the server has besides.")
 @click.option("--latency", default=0.0, help="Seconds the site takes to answer.")
+@click.option(
+    "--keep",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder for the order of each crawl.",
+)
 def main(
     names: Sequence[str],
     warc: Path | None,
@@ -424,6 +488,7 @@ def main(
     at: float,
     others: int,
     latency: float,
+    keep: Path | None,
 ) -> None:
     """Crawl a site with real crawlers, plain and in linkscore's order, and print a table."""
     if (warc is None) != (labels is None):
@@ -446,7 +511,7 @@ def main(
             site = WarcSite(warc) if warc is not None else DemoSite(1, bed.target.entry)
             make_crawls(folder, log, others, site, list(bed.survey.pages))
         looked_for = bed.wanted(relevant.split(",") if relevant else DEMO_WANTED)
-        course = Course(bed, bed.budget(budget), looked_for, at, folder, log)
+        course = Course(bed, bed.budget(budget), looked_for, at, folder, log, keep)
         for name in names:
             if missing := lacks(CRAWLERS[name]):
                 click.echo(f"{name}: skipped, there is no {' and no '.join(missing)}")

@@ -18,6 +18,7 @@ from linkscore_lab.experiments.crawlers import (
     Crawler,
     CrawlFigures,
     crawl,
+    equal_starts,
     frontier_of,
     lacks,
     table,
@@ -96,8 +97,23 @@ def test_the_table_of_an_outage_has_the_same_fetches_of_each_crawl() -> None:
     console = Console(width=80, file=StringIO())
     console.print(table_of_outage("colly: away:10", event, {"plain": row, "away:10": row}, {"away:10": 3}))
     lines = [line.split() for line in console.file.getvalue().splitlines()]
-    assert ["order", "1-2", "3-3", "4-", "overall", "taken", "in"] in lines
-    assert lines[-2] == ["away:10", "0.500", "0.000", "0.000", "0.250", "3"]
+    assert ["order", "1-2", "3-3", "4-", "next", "1", "overall", "taken", "in"] in lines
+    assert lines[-2] == ["away:10", "0.500", "0.000", "0.000", "0.000", "0.250", "3"]
+
+
+def test_crawls_are_compared_from_where_they_had_found_as_many() -> None:
+    """What was found sooner is not there later: raw shares after an outage compare other sites."""
+
+    def crawled(*hits: bool) -> CrawlFigures:
+        return CrawlFigures(len(hits), sum(hits), 0, 0, 0.0, 0.0, "", hits)
+
+    undisturbed = crawled(True, False, False, True, True, False)
+    ahead = crawled(True, True, False, True, False, False)
+    never = crawled(False, False, False, False, False, False)
+    rows = {"plain": never, "linkscore": undisturbed, "away:10": ahead}
+    assert equal_starts(rows, 2) == ({"linkscore": 4, "away:10": 2}, 2)
+    assert ahead.share(2) < undisturbed.share(2)  # the same fetches
+    assert ahead.share(2, 4) == undisturbed.share(4, 6)
 
 
 def test_a_crawler_that_fails_is_an_error_with_what_it_said() -> None:
