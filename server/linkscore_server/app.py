@@ -48,9 +48,8 @@ from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_embeddings, external_policies, external_services
 from linkscore_server.routing.owners import LocalOwner
 from linkscore_server.routing.peer_calls import server_for_peers
+from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.peers import owners_at
-from linkscore_server.routing.place import Place
-from linkscore_server.routing.questions import Questions
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.routing.router import Router
 from linkscore_server.routing.services import ByName, add_services, full_names
@@ -61,6 +60,7 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
+from linkscore_server.workers.address import WorkerAddress
 
 if TYPE_CHECKING:
     from linkscore_server.cluster.member import Member
@@ -114,7 +114,7 @@ class Application:
         store: Store | None = None,
         clock: Callable[[], float] = time.time,
         tracing: Tracing | None = None,
-        place: Place | None = None,
+        place: WorkerAddress | None = None,
     ) -> None:
         self.settings = settings
         self._place = place
@@ -176,11 +176,11 @@ class Application:
         if self._peer_server is not None:
             await self._peer_server.start()
         if self._member is not None:
-            await self._member.join(self.router.home.took)
+            await self._member.join(self.router.coordinator.took)
         if not self._is_alone:  # a connection is for one that can answer: the port comes last
             await self._owners.all_there()
             await self._listen()
-        self.router.home.start()
+        self.router.coordinator.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
@@ -248,7 +248,7 @@ class Application:
         await self._owners.close()
         self.gate.close()
         self._parser.close()
-        await self.router.home.close()
+        await self.router.coordinator.close()
         for annex in self.annexes:
             await annex.close()
         await self.registry.close()
@@ -279,7 +279,7 @@ class Application:
         services = self._services(clock, work)
         if s.role != "owner":
             self._services_named = full_names(services)
-        local = LocalOwner(services, Questions(self.registry, self.scoring, self.metrics.registry))
+        local = LocalOwner(services, PeerQueries(self.registry, self.scoring, self.metrics.registry))
         reader = self.scoring.reader
         self._member = _member(s, self._store, self.registry, local, reader, self.metrics)
         self._owners = (
@@ -421,7 +421,7 @@ def collect_cycles_rarely() -> None:
     gc.set_threshold(_GC_OBJECTS, 20, 50)
 
 
-def _store(settings: Settings, place: Place | None) -> Store:
+def _store(settings: Settings, place: WorkerAddress | None) -> Store:
     if settings.data_dir == "memory":
         return MemoryStore()
     if settings.kafka_hosts:
@@ -430,7 +430,7 @@ def _store(settings: Settings, place: Place | None) -> Store:
     return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
 
 
-def _owns(settings: Settings, place: Place | None) -> Callable[[Shard], bool]:
+def _owns(settings: Settings, place: WorkerAddress | None) -> Callable[[Shard], bool]:
     """Return which of the shards that are there at the start are this process's."""
     if settings.is_clustered:
         return lambda _: False  # the group of all processes says so later

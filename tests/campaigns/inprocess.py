@@ -35,7 +35,7 @@ from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.owners import LocalOwner, Owners
-from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.router import Router
 from linkscore_server.routing.services import add_services
 from linkscore_server.settings import Settings
@@ -144,7 +144,7 @@ class InProcess:
             "BrowseLogService": BrowseLogService(self.registry, self._browse_logs),
             "InspectionService": InspectionService(self.registry),
         }
-        local = LocalOwner(services, Questions(self.registry, scoring, self.metrics.registry))
+        local = LocalOwner(services, PeerQueries(self.registry, scoring, self.metrics.registry))
         self._router = Router(
             Owners([local]),
             self.registry,

@@ -34,8 +34,8 @@ from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRe
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.routing.lifecycle import CrawlHome
-from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.coordinator import CrawlCoordinator
+from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.frames import unpack
@@ -166,18 +166,18 @@ class Server:
     async def _start(self) -> None:
         self.store = store = _Store(self)
         self.registry = CrawlRegistry(store, _SETTINGS, _metrics(), owns=lambda _: False)
-        self.questions = Questions(self.registry, None, None)  # type: ignore[arg-type]
+        self.queries = PeerQueries(self.registry, None, None)  # type: ignore[arg-type]
         self.owners = owners = ClusterOwners(self, partial(_Peer, self))  # type: ignore[arg-type]
         owners.address, owners.slots = self.address, SLOTS
-        self.home = CrawlHome(self.registry, owners, lambda: self.fleet.world.now, 100, _read)
+        self.coordinator = CrawlCoordinator(self.registry, owners, lambda: self.fleet.world.now, 100, _read)
         await _insistently(self.registry.recover)
-        self.cluster = cluster = Cluster(owners, self.registry, store.topics.shards, self.home.took)
+        self.cluster = cluster = Cluster(owners, self.registry, store.topics.shards, self.coordinator.took)
         self.group = SlotGroup(
             {}, "owners", "owners", SESSION_S, taken=cluster.taken, given_up=cluster.given_up
         )
         table = RouteTable({}, store.brokers, "owners", SLOTS, heard=cluster.heard, read=cluster.read)
         await cluster.join(self.group, table)
-        self.home.start()
+        self.coordinator.start()
         self.is_serving = True
 
     async def stop(self) -> None:
@@ -185,7 +185,7 @@ class Server:
         self.is_serving = False
         await self.cluster.leave()
         await self.cluster.close()
-        await self.home.close()
+        await self.coordinator.close()
         await self.registry.close()
 
     async def create(self) -> None:
@@ -202,7 +202,7 @@ class Server:
     async def create_here(self) -> None:
         """Create the crawl, whose home this is."""
         request = pb.CreateCrawlRequest(crawl=pb.Crawl(name=f"crawls/{CRAWL}", groups=GROUPS))
-        await self.home.create(request, None)
+        await self.coordinator.create(request, None)
 
     async def page_here(self, key: str, event: PageFetched) -> None:
         """Take in a page of a group that is here."""
@@ -211,7 +211,7 @@ class Server:
 
     async def ask(self, question: str, **values: Any) -> Any:
         """See `routing.owners.Owner`."""
-        return await self.questions.answer(question, values)
+        return await self.queries.answer(question, values)
 
     async def close(self) -> None:
         """See `routing.owners.Owner`."""

@@ -75,7 +75,7 @@ class Cluster:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._read = asyncio.Event()
-        registry.tenure = self
+        registry.lease = self
 
     async def join(self, group: Group, table: RouteTable) -> None:
         """Ask for slots; returns when every slot is of some process."""
@@ -102,11 +102,11 @@ class Cluster:
         return len(self._held)
 
     def serves(self, shard: Shard) -> bool:
-        """See `tenure.Tenure`."""
+        """See `lease.ShardLease`."""
         return slot_of(shard, self.owners.slots) in self._held
 
     async def confirm(self, shard: Shard) -> None:
-        """See `tenure.Tenure`."""
+        """See `lease.ShardLease`."""
         slot = slot_of(shard, self.owners.slots)
         if not await asyncio.to_thread(self._group.confirm, slot):
             self._later(self._let_go({slot}))

@@ -32,9 +32,9 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
+from linkscore_server.crawls.lease import ShardLease, StaticLease
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import CrawlOpener, Threads
-from linkscore_server.crawls.tenure import ForEver, Tenure
 from linkscore_server.crawls.turns import CrawlOpening, Locks, wait_s
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
@@ -79,7 +79,7 @@ class CrawlRegistry:
     `damaged` names the crawls whose log could not be read, with the reason: they answer with that error and
     nothing of theirs is touched; the others serve. `memory` keeps the sites of all within their bound.
     `space` says whether the disk has room for what callers bring.
-    `tenure` says which shards are not of this process any more, and not of it yet.
+    `lease` says which shards are not of this process any more, and not of it yet.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class CrawlRegistry:
             domain_of=domain_of,
         )
         self.damaged: dict[str, str] = {}
-        self.tenure: Tenure = ForEver()
+        self.lease: ShardLease = StaticLease()
         self.opened: Callable[[CrawlActor], None] = lambda actor: None
 
     @property
@@ -351,9 +351,9 @@ class CrawlRegistry:
 
         One that nobody told is not its own any more may not know of crawls that were made since.
         """
-        if not self.tenure.serves(shard):
+        if not self.lease.serves(shard):
             raise LogAway(f"crawl {shard.crawl!r}: another process has these sites, try again")
-        await self.tenure.confirm(shard)
+        await self.lease.confirm(shard)
 
     async def close(self) -> None:
         """Finish and close every crawl; those that are being opened stay closed."""
@@ -416,7 +416,7 @@ class CrawlRegistry:
             return await self._load_there(name)
 
     async def _load_there(self, name: str) -> CrawlActor:
-        await self.tenure.confirm(Shard.of(name))
+        await self.lease.confirm(Shard.of(name))
         started = time.perf_counter()
         try:
             actor = await _run_in(self._threads.opening, self._opener.recovered, name)
@@ -526,7 +526,7 @@ class CrawlRegistry:
             actor.release()
             return None
         try:
-            await self.tenure.confirm(Shard.of(name))  # who has it next sees that the log is there
+            await self.lease.confirm(Shard.of(name))  # who has it next sees that the log is there
         except LogAway:
             actor.release()
             raise

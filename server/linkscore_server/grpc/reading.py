@@ -18,7 +18,7 @@ from linkscore_server.grpc.turns import Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.formats import SEGMENT
 
-Own = PageFeatures | bytes | Exception | None
+PreparsedPage = PageFeatures | bytes | Exception | None
 """What is known of a page before its turn: features or failure of one that was read elsewhere, its event if
 another process read it; None of any other."""
 
@@ -28,7 +28,7 @@ class ReadOtherwise(LinkscoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParseOptions:
     """What an event depends on beside its page: two processes that agree in it read a page alike.
 
     Attributes
@@ -51,7 +51,7 @@ class Reading:
     limits: tuple[int, ...]
 
     @classmethod
-    def of(cls, config: CrawlConfig, limits: tuple[int, ...]) -> Reading:
+    def of(cls, config: CrawlConfig, limits: tuple[int, ...]) -> ParseOptions:
         """Return how pages of a crawl are read within such limits."""
         return cls(
             SEGMENT.number,
@@ -67,7 +67,7 @@ class Reading:
         return [self.format, self.scope, self.layout, int(self.words), self.title, list(self.limits)]
 
     @classmethod
-    def of_plain(cls, plain: Sequence[Any]) -> Reading:
+    def of_plain(cls, plain: Sequence[Any]) -> ParseOptions:
         """Return a way to read as another process tells it."""
         number, scope, layout, words, title, limits = plain
         return cls(number, scope, layout, Words(words), title, tuple(limits))
@@ -79,13 +79,13 @@ class ReadPages:
 
     Attributes
     ----------
-    how
+    options
         As whoever read them was told.
     events
         Bytes of each page's event, as for the log; None of a page that is in the request as it was sent.
     """
 
-    how: Reading
+    options: ParseOptions
     events: Sequence[bytes | None]
 
 
@@ -108,16 +108,18 @@ class PageReader:
         self._limits = astuple(parser.limits)
         self._metrics = metrics
 
-    def how(self, config: CrawlConfig) -> Reading:
+    def parse_options(self, config: CrawlConfig) -> ParseOptions:
         """Return how pages of a crawl are read."""
-        return Reading.of(config, self._limits)
+        return ParseOptions.of(config, self._limits)
 
-    def can(self, how: Reading) -> bool:
+    def can(self, options: ParseOptions) -> bool:
         """Say whether pages can be read like this: by these bounds, and without the model of a plug-in."""
-        is_known = how.format == SEGMENT.number and how.limits == self._limits
-        return is_known and how.words < Words.EXCERPT  # nor what a newer version reads
+        is_known = options.format == SEGMENT.number and options.limits == self._limits
+        return is_known and options.words < Words.EXCERPT  # nor what a newer version reads
 
-    async def elsewhere(self, pages: Sequence[common_pb2.Page], how: Reading, context: Any) -> list[Own]:
+    async def parse_remote(
+        self, pages: Sequence[common_pb2.Page], options: ParseOptions, context: Any
+    ) -> list[PreparsedPage]:
         """Return the features of pages that take long, which are read before it is the turn of the call:
         calls with none do not wait for them.
 
@@ -126,28 +128,28 @@ class PageReader:
         CallerGone
             If nobody waits for the answer any more.
         """
-        found: list[Own] = []
+        found: list[PreparsedPage] = []
         for page in pages:
             try:
-                own = await self._parser.read_elsewhere(
+                preparsed = await self._parser.parse_remote(
                     page,
-                    layout=how.layout,
-                    words=how.words,
-                    title=how.title,
+                    layout=options.layout,
+                    words=options.words,
+                    title=options.title,
                     leave=self.turns.work.leave,
                 )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(exc)
                 continue
-            found.append(own)
-            if own is not None:
+            found.append(preparsed)
+            if preparsed is not None:
                 require_caller(context)
         return found
 
     async def known(
-        self, pages: Sequence[common_pb2.Page], how: Reading, read: ReadPages | None, context: Any
-    ) -> list[Own]:
-        """Return what is known of pages before their turn: events given, and what `elsewhere` finds.
+        self, pages: Sequence[common_pb2.Page], options: ParseOptions, read: ReadPages | None, context: Any
+    ) -> list[PreparsedPage]:
+        """Return what is known of pages before their turn: events given, and what `parse_remote` finds.
 
         Raises
         ------
@@ -155,15 +157,19 @@ class PageReader:
             If they were read in another way than pages of this crawl are.
         """
         if read is None:
-            return await self.elsewhere(pages, how, context)
-        if read.how != how:
-            raise ReadOtherwise(f"pages of this crawl are read by {how}, not by {read.how}")
+            return await self.parse_remote(pages, options, context)
+        if read.options != options:
+            raise ReadOtherwise(f"pages of this crawl are read by {options}, not by {read.options}")
         unread = [page for page, event in zip(pages, read.events, strict=True) if event is None]
-        own = iter(await self.elsewhere(unread, how, context))
-        return [next(own) if event is None else event for event in read.events]
+        preparsed = iter(await self.parse_remote(unread, options, context))
+        return [next(preparsed) if event is None else event for event in read.events]
 
     def event(
-        self, page: common_pb2.Page, how: Reading, site_of: Callable[[str], str], own: Own
+        self,
+        page: common_pb2.Page,
+        options: ParseOptions,
+        site_of: Callable[[str], str],
+        preparsed: PreparsedPage,
     ) -> PageFetched:
         """Return the event of a page.
 
@@ -172,16 +178,18 @@ class PageReader:
         InvalidPage
             See `PageParser.event`.
         """
-        if isinstance(own, Exception):
-            raise own
-        if isinstance(own, bytes):
-            return _fetched(own)
-        return self._parser.event(page, site_of, layout=how.layout, words=how.words, title=how.title, own=own)
+        if isinstance(preparsed, Exception):
+            raise preparsed
+        if isinstance(preparsed, bytes):
+            return _fetched(preparsed)
+        return self._parser.event(
+            page, site_of, layout=options.layout, words=options.words, title=options.title, own=preparsed
+        )
 
     async def ahead(
         self,
         pages: Sequence[common_pb2.Page],
-        how: Reading,
+        options: ParseOptions,
         site_of: Callable[[str], str],
         context: Any,
         turn: AbstractAsyncContextManager[Any],
@@ -191,33 +199,37 @@ class PageReader:
 
         Parameters
         ----------
-        pages, how, site_of, context
-            As of `event` and `elsewhere`.
+        pages, options, site_of, context
+            As of `event` and `parse_remote`.
         turn
             Of the call.
         room
             Bytes by which events may be larger than their pages, all together: those of packed pages are.
         """
         events: list[bytes | None] = []
-        known = await self.elsewhere(pages, how, context)
+        known = await self.parse_remote(pages, options, context)
         async with turn:
-            for page, own in zip(pages, known, strict=True):
+            for page, preparsed in zip(pages, known, strict=True):
                 is_last = len(events) + 1 == len(known)
                 async with self.turns.of_page(context, is_last=is_last):
-                    event = self._encoded(page, how, site_of, own)
+                    event = self._encoded(page, options, site_of, preparsed)
                     more = len(event or b"") - len(page.body)
                     if more > room:
                         event, more = None, 0
                     room -= max(0, more)
                     events.append(event)
         self._metrics.count_passed_on(read=len(events) - events.count(None), unread=events.count(None))
-        return ReadPages(how, events)
+        return ReadPages(options, events)
 
     def _encoded(
-        self, page: common_pb2.Page, how: Reading, site_of: Callable[[str], str], own: Own
+        self,
+        page: common_pb2.Page,
+        options: ParseOptions,
+        site_of: Callable[[str], str],
+        preparsed: PreparsedPage,
     ) -> bytes | None:
         try:
-            return encode(self.event(page, how, site_of, own))
+            return encode(self.event(page, options, site_of, preparsed))
         except Exception:  # the same there, where it is answered and counted
             return None
 

@@ -32,7 +32,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
-from linkscore_server.grpc.reading import Own, PageReader, Reading, ReadPages
+from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage, ReadPages
 from linkscore_server.grpc.turns import Turns
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -153,12 +153,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         actor = await self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
-        how = self.reader.how(actor.model.config)
-        known = await self.reader.elsewhere(request.pages, how, context)
+        options = self.reader.parse_options(actor.model.config)
+        known = await self.reader.parse_remote(request.pages, options, context)
         async with self._turns.of_call(request, context):
-            for page, own in zip(request.pages, known, strict=True):
+            for page, preparsed in zip(request.pages, known, strict=True):
                 async with self._turns.of_page(context):
-                    found.append(self._classify(actor, page, how, own))
+                    found.append(self._classify(actor, page, options, preparsed))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
@@ -321,21 +321,21 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         read: ReadPages | None,
     ) -> pb.IngestPagesResponse:
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
-        how = self.reader.how(actor.model.config)
-        known = await self.reader.known(request.pages, how, read, context)
+        options = self.reader.parse_options(actor.model.config)
+        known = await self.reader.known(request.pages, options, read, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
         raw: list[bytes | None] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
             async with self._turns.of_call(request, context):
-                for page, own in zip(request.pages, known, strict=True):
+                for page, preparsed in zip(request.pages, known, strict=True):
                     is_last = len(parsed) + 1 == len(known)
-                    event = await self._parsed(actor, page, how, own, context, is_last=is_last)
+                    event = await self._parsed(actor, page, options, preparsed, context, is_last=is_last)
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
-                        raw.append(own if isinstance(own, bytes) else None)
+                        raw.append(preparsed if isinstance(preparsed, bytes) else None)
                     if together and (is_last or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
                         written.append(tasks.heard(actor.submit_all(together, raw)))
@@ -362,16 +362,18 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
-        how: Reading,
-        own: Own,
+        options: ParseOptions,
+        preparsed: PreparsedPage,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
         async with self._turns.calls:
-            parsed = await self._parsed(actor, request.page, how, own, context)
+            parsed = await self._parsed(actor, request.page, options, preparsed, context)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-            [outcome] = await actor.submit_all([parsed], [own if isinstance(own, bytes) else None])
+            [outcome] = await actor.submit_all(
+                [parsed], [preparsed if isinstance(preparsed, bytes) else None]
+            )
             self._add_result(answer.result, actor, parsed, outcome, choice, encode)
         else:
             answer.result.status.CopyFrom(parsed)
@@ -381,8 +383,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self,
         actor: CrawlActor,
         page: common_pb2.Page,
-        how: Reading,
-        own: Own,
+        options: ParseOptions,
+        preparsed: PreparsedPage,
         context: Any,
         *,
         is_last: bool = True,
@@ -390,7 +392,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Return the event of a page, or why there is none."""
         async with self._turns.of_page(context, is_last=is_last):
             try:
-                return self.reader.event(page, how, actor.model.site_of, own)
+                return self.reader.event(page, options, actor.model.site_of, preparsed)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 return results.invalid(exc)
@@ -461,20 +463,20 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._admission.check_room()
                 await slots.acquire()
-                how = self.reader.how(first[0].model.config)
+                options = self.reader.parse_options(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream
-                [own] = await self.reader.known([request.page], how, read, context)
-                page = self._ingest(first[0], request, *first[1:], context, how, own)
+                [preparsed] = await self.reader.known([request.page], options, read, context)
+                page = self._ingest(first[0], request, *first[1:], context, options, preparsed)
                 answers.put_nowait(tasks.awaited(page))
-                del message, request, read, own, page  # the next message may be long in coming
+                del message, request, read, preparsed, page  # the next message may be long in coming
         finally:
             answers.put_nowait(None)
 
     def _classify(
-        self, actor: CrawlActor, page: common_pb2.Page, how: Reading, own: Own
+        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, preparsed: PreparsedPage
     ) -> pb.PageClassification:
         try:
-            event = self.reader.event(page, how, actor.model.site_of, own)
+            event = self.reader.event(page, options, actor.model.site_of, preparsed)
         except InvalidInput as exc:
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))

@@ -10,7 +10,7 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.grpc.reading import ReadPages
-from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.peer_queries import PeerQueries
 
 INGEST, STREAM = "LinkScoringService/IngestPages", "LinkScoringService/StreamPages"
 """The calls that bring pages."""
@@ -32,7 +32,7 @@ class Owner(Protocol):
         """Answer a stream with one message."""
 
     async def ask(self, question: str, **values: Any) -> Values:
-        """Answer a question of `questions`."""
+        """Answer a question of `peer_queries`."""
 
     async def close(self) -> None:
         """Let go of what connects to it."""
@@ -45,13 +45,13 @@ class LocalOwner:
     ----------
     services
         By name.
-    questions
+    queries
         Answers what is beside the contract.
     """
 
-    def __init__(self, services: Mapping[str, Any], questions: Questions) -> None:
+    def __init__(self, services: Mapping[str, Any], queries: PeerQueries) -> None:
         self._services = services
-        self._questions = questions
+        self._queries = queries
 
     def _method(self, method: str) -> Any:
         service, _, name = method.partition("/")
@@ -76,7 +76,7 @@ class LocalOwner:
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
-        return await self._questions.answer(question, values)
+        return await self._queries.answer(question, values)
 
     async def close(self) -> None:
         """See `Owner.close`: there is nothing between."""

@@ -18,8 +18,8 @@ from linkscore_server import tasks
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
 from linkscore_server.grpc.request_ids import KEY, request_id
 from linkscore_server.routing.owners import LocalOwner, Owner, Owners, Values
-from linkscore_server.routing.place import Place
 from linkscore_server.routing.services import SERVICES
+from linkscore_server.workers.address import WorkerAddress
 
 _PACKAGE = "linkscore.v1"
 OWNER, ASK = "linkscore.internal.Owner", "Ask"
@@ -155,7 +155,7 @@ class Peer:
         return self._calls[method]
 
 
-def owners_at(place: Place | None, local: LocalOwner, connect: Callable[[str], Owner]) -> Owners:
+def owners_at(place: WorkerAddress | None, local: LocalOwner, connect: Callable[[str], Owner]) -> Owners:
     """Return all owners of a server for the process at a place; None: it is the only one."""
     if place is None:
         return Owners([local])

@@ -1,8 +1,9 @@
 """Pages are read by the process that a call reaches, and passed on as events to the one that has their sites.
 
-An owner then applies what others have read. What decides an event beside its page (`Reading`) is asked of the
-owner once, goes with the events, and is compared with what holds there: a crawl may have changed since, or
-the process be of another version. Then, and with one that does not know these calls, pages go as they came.
+An owner then applies what others have read. What decides an event beside its page (`ParseOptions`) is asked
+of the owner once, goes with the events, and is compared with what holds there: a crawl may have changed
+since, or the process be of another version. Then, and with one that does not know these calls, pages go as
+they came.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.crawls.libraries import load_for_reading, registrable_domain
 from linkscore_server.grpc.errors import Forwarded, NotServing
-from linkscore_server.grpc.reading import PageReader, Reading, ReadPages
+from linkscore_server.grpc.reading import PageReader, ParseOptions, ReadPages
 from linkscore_server.routing.owners import INGEST, STREAM
 from linkscore_server.routing.peers import OWNER, Peer, answer_of, answers_of, meant_for
-from linkscore_server.routing.rows import without
+from linkscore_server.routing.scatter_gather import without
 from linkscore_server.routing.streams import first_of, with_first
 
 READ_INGEST, READ_STREAM = "IngestPages", "StreamPages"
@@ -67,7 +68,7 @@ class ReadingPeer(Peer):
         super().__init__(address, max_message_bytes, credentials)
         self._reader = reader
         self._max_message_bytes = max_message_bytes
-        self._told: dict[str, tuple[Reading | None, float]] = {}
+        self._told: dict[str, tuple[ParseOptions | None, float]] = {}
         self._ingest: Any = self.channel.unary_unary(
             f"/{OWNER}/{READ_INGEST}", packed, pb.IngestPagesResponse.FromString
         )
@@ -77,10 +78,10 @@ class ReadingPeer(Peer):
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        if method != INGEST or (how := await self._how(request.crawl)) is None:
+        if method != INGEST or (options := await self._options(request.crawl)) is None:
             return await super().call(method, request, context)
         turn = self._reader.turns.of_call(request, context)
-        call = await self._read(request, how, context, turn)
+        call = await self._read(request, options, context, turn)
         await self.its_turn()
         try:
             return await answer_of(lambda: self._ingest(call, **meant_for(context)))
@@ -102,20 +103,20 @@ class ReadingPeer(Peer):
         """
         first = await first_of(requests)
         messages = with_first(first, requests)
-        if method != STREAM or first is None or (how := await self._how(first.crawl)) is None:
+        if method != STREAM or first is None or (options := await self._options(first.crawl)) is None:
             answers = super().stream(method, messages, context)
         else:
-            answers = self._streamed(first.crawl, messages, how, context)
+            answers = self._streamed(first.crawl, messages, options, context)
         async with aclosing(answers):
             async for answer in answers:
                 yield answer
 
     async def _streamed(
-        self, crawl: str, messages: AsyncIterator[Any], how: Reading, context: Any
+        self, crawl: str, messages: AsyncIterator[Any], options: ParseOptions, context: Any
     ) -> AsyncGenerator[Any, None]:
         async def read() -> AsyncIterator[ReadCall]:
             async for message in messages:
-                yield await self._read(message, how, context, self._reader.turns.calls)
+                yield await self._read(message, options, context, self._reader.turns.calls)
 
         await self.its_turn()
         begin = partial(self._stream, **meant_for(context))
@@ -130,13 +131,13 @@ class ReadingPeer(Peer):
             raise NotServing("the crawl has changed, open the stream again") from None
 
     async def _read(
-        self, request: Any, how: Reading, context: Any, turn: AbstractAsyncContextManager[Any]
+        self, request: Any, options: ParseOptions, context: Any, turn: AbstractAsyncContextManager[Any]
     ) -> ReadCall:
         """Read the pages of a request."""
         room = self._max_message_bytes - request.ByteSize()
-        site_of = _domain if how.scope == "domain" else host_of
+        site_of = _domain if options.scope == "domain" else host_of
         pages = _pages_of(request)
-        read = await self._reader.ahead(pages, how, site_of, context, turn, room)
+        read = await self._reader.ahead(pages, options, site_of, context, turn, room)
         rest = without(request, "pages", "page")
         for page, event in zip(pages, read.events, strict=True):
             left = rest.pages.add() if isinstance(rest, pb.IngestPagesRequest) else rest.page
@@ -144,28 +145,30 @@ class ReadingPeer(Peer):
                 left.CopyFrom(page)
         return ReadCall(rest, read)
 
-    async def _how(self, crawl: str) -> Reading | None:
+    async def _options(self, crawl: str) -> ParseOptions | None:
         """Return how pages of a crawl are read, None if they are to be passed on as they came."""
-        how, asked_s = self._told.get(crawl, (None, -math.inf))
-        if how is None and time.monotonic() - asked_s > _ASK_AGAIN_S:
-            how = await self._asked(crawl)
-            self._told[crawl] = how, time.monotonic()
-        return how
+        options, asked_s = self._told.get(crawl, (None, -math.inf))
+        if options is None and time.monotonic() - asked_s > _ASK_AGAIN_S:
+            options = await self._asked(crawl)
+            self._told[crawl] = options, time.monotonic()
+        return options
 
-    async def _asked(self, crawl: str) -> Reading | None:
+    async def _asked(self, crawl: str) -> ParseOptions | None:
         try:
-            how = Reading.of_plain((await self.ask("reading", crawl=crawl))["how"])
+            options = ParseOptions.of_plain((await self.ask("reading", crawl=crawl))["how"])
         except (LinkscoreError, ValueError):  # away, of another version, or a crawl that is none: it says so
             return None
-        if not self._reader.can(how):
+        if not self._reader.can(options):
             return None
-        await asyncio.to_thread(load_for_reading, how.scope, how.words)
-        return how
+        await asyncio.to_thread(load_for_reading, options.scope, options.words)
+        return options
 
 
 def packed(call: ReadCall) -> bytes:
     """Return the message by which pages that were read are passed on."""
-    raw: bytes = msgpack.packb([call.read.how.plain(), call.request.SerializeToString(), call.read.events])
+    raw: bytes = msgpack.packb(
+        [call.read.options.plain(), call.request.SerializeToString(), call.read.events]
+    )
     return raw
 
 
@@ -180,8 +183,8 @@ def unpacked_message(raw: bytes) -> ReadCall:
 
 
 def _unpacked(kind: Any, raw: bytes) -> ReadCall:
-    how, request, events = msgpack.unpackb(raw)
-    return ReadCall(kind.FromString(request), ReadPages(Reading.of_plain(how), events))
+    options, request, events = msgpack.unpackb(raw)
+    return ReadCall(kind.FromString(request), ReadPages(ParseOptions.of_plain(options), events))
 
 
 def _pages_of(request: Any) -> Sequence[common_pb2.Page]:

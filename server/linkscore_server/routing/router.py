@@ -19,13 +19,13 @@ from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.routing.coordinator import CrawlCoordinator
 from linkscore_server.routing.crawls import RoutedCrawl
-from linkscore_server.routing.lifecycle import CrawlHome
+from linkscore_server.routing.fan_out import FAN_OUT, Groups
 from linkscore_server.routing.owners import Owner, Owners
-from linkscore_server.routing.rows import BY_ROW
+from linkscore_server.routing.scatter_gather import SCATTER_GATHER
 from linkscore_server.routing.shards import list_shards
 from linkscore_server.routing.streams import GroupedImport, GroupedStream, first_of, with_first
-from linkscore_server.routing.wholes import WHOLES, Groups
 from linkscore_server.settings import Settings
 
 CHANGES = ("CrawlService/CreateCrawl", "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
@@ -38,7 +38,7 @@ class Router:
     """Answers the calls of the contract by those who own what they are about.
 
     A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
-    itself. One about a crawl of several is taken apart by `rows`, `wholes` and `streams`.
+    itself. One about a crawl of several is taken apart by `scatter_gather`, `fan_out` and `streams`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Router:
         self._domain_of = domain_of
         self._known: dict[str, RoutedCrawl] = {}
         self._streams: set[GroupedStream] = set()
-        self.home = CrawlHome(registry, owners, clock, settings.max_crawls, self._read)
+        self.coordinator = CrawlCoordinator(registry, owners, clock, settings.max_crawls, self._read)
 
     def drain(self) -> None:
         """End streams over several groups once the pages they sent so far are answered."""
@@ -159,9 +159,9 @@ class Router:
             return await owner.call(method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
         with self._metrics.scattered_seconds.labels(method).time():
-            if method in BY_ROW:
-                return await BY_ROW[method].answer(crawl, request, groups.send, self._settings)
-            return await WHOLES[method](groups, request)
+            if method in SCATTER_GATHER:
+                return await SCATTER_GATHER[method].answer(crawl, request, groups.send, self._settings)
+            return await FAN_OUT[method](groups, request)
 
     async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
         """Return a crawl that this process does not own alone, else None; and who owns its first group.
@@ -202,14 +202,14 @@ class Router:
             return await home.call(method, request, context)
         match method:
             case "CrawlService/CreateCrawl":
-                return await self.home.create(request, context)
+                return await self.coordinator.create(request, context)
             case "CrawlService/UpdateCrawl":
-                return await self.home.update(request, context)
+                return await self.coordinator.update(request, context)
             case _:
-                return await self.home.delete(request, context)
+                return await self.coordinator.delete(request, context)
 
     async def _list(self, request: crawl_pb.ListCrawlsRequest, context: Any) -> crawl_pb.ListCrawlsResponse:
-        there = await self.home.names()
+        there = await self.coordinator.names()
         mine = [name for name in there if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
         found = [await self._listed(name, there[name], context) for name in names]

@@ -17,7 +17,7 @@ from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.routing.crawls import RoutedCrawl, name_event
 from linkscore_server.routing.owners import Owners
-from linkscore_server.routing.rows import gathered
+from linkscore_server.routing.scatter_gather import gathered
 
 _PAGES, _RECORDS = "LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"
 

@@ -6,8 +6,8 @@ import dataclasses
 import json
 from dataclasses import asdict
 
-from linkscore_server.routing.place import Place
 from linkscore_server.settings import Settings
+from linkscore_server.workers.address import WorkerAddress
 
 
 def share_of(settings: Settings, listen: str) -> Settings:
@@ -24,13 +24,15 @@ def share_of(settings: Settings, listen: str) -> Settings:
     )
 
 
-def packed(settings: Settings, place: Place) -> str:
+def packed(settings: Settings, place: WorkerAddress) -> str:
     """Return settings and place as one line."""
     return json.dumps({"settings": asdict(settings), "place": asdict(place)})
 
 
-def unpacked(line: str) -> tuple[Settings, Place]:
+def unpacked(line: str) -> tuple[Settings, WorkerAddress]:
     """Return the settings and the place of `packed`."""
     said = json.loads(line)
     place = said["place"]
-    return Settings(**said["settings"]), Place(place["number"], tuple(place["sockets"]), place["lock"])
+    return Settings(**said["settings"]), WorkerAddress(
+        place["number"], tuple(place["sockets"]), place["lock"]
+    )

@@ -24,9 +24,9 @@ from linkscore_server import tasks
 from linkscore_server.addresses import bound, check_free
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.routing.peers import Peer
-from linkscore_server.routing.place import Place
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
+from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
 from linkscore_server.workers.process import WorkerFailed, WorkerProcess
 from linkscore_server.workers.shares import packed, share_of
@@ -62,7 +62,7 @@ class Worker:
         What it is told.
     """
 
-    def __init__(self, settings: Settings, place: Place) -> None:
+    def __init__(self, settings: Settings, place: WorkerAddress) -> None:
         self.number = place.number
         self.peer = Peer(place.sockets[place.number], settings.max_message_bytes)
         self._process: WorkerProcess | None = None
@@ -153,7 +153,7 @@ class Supervisor:
         numbers = range(self._settings.workers)
         sockets = tuple(f"unix:{folder / str(number)}" for number in numbers)
         own = share_of(self._settings, listen)
-        self._workers = [Worker(own, Place(number, sockets, store.lock)) for number in numbers]
+        self._workers = [Worker(own, WorkerAddress(number, sockets, store.lock)) for number in numbers]
         for number in numbers:
             self._counted.add(number)
 

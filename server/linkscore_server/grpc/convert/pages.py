@@ -52,7 +52,7 @@ class PageParser:
         self._medium = MediumPages(limits)
         self._large = LargePages(limits)
 
-    async def read_elsewhere(
+    async def parse_remote(
         self,
         page: common_pb2.Page,
         *,

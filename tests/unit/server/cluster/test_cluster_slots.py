@@ -75,7 +75,7 @@ class FakeTable:
 class FakeRegistry:
     """Keys of shards."""
 
-    tenure: Any = None
+    lease: Any = None
 
     def __init__(self) -> None:
         self.taken: set[str] = set()

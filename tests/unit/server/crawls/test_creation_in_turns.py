@@ -17,7 +17,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import FileStore
 
 
-class Tenure:
+class Lease:
     """Has every shard, as long as nobody asks the coordinator; of whom `answers` are the answers."""
 
     def __init__(self, *answers: bool) -> None:
@@ -66,7 +66,7 @@ async def test_a_crawl_that_another_process_made_meanwhile_is_found_and_not_made
 async def test_a_crawl_is_not_made_by_who_lost_its_sites_while_its_log_was_made(store: FileStore) -> None:
     registry = registry_of(store)
     await registry.recover()
-    registry.tenure = Tenure(True, False)
+    registry.lease = Lease(True, False)
     with pytest.raises(LogAway):
         await registry.create(CrawlConfig("books"))
     await registry.close()
@@ -76,7 +76,7 @@ async def test_a_crawl_is_not_made_by_who_lost_its_sites_while_its_log_was_made(
 async def test_who_has_lost_its_sites_does_not_say_that_a_crawl_is_not_there(store: FileStore) -> None:
     registry = registry_of(store)
     await registry.recover()
-    registry.tenure = Tenure(False, True)
+    registry.lease = Lease(False, True)
     with pytest.raises(LogAway):
         await registry.open("books")
     with pytest.raises(CrawlNotFound):

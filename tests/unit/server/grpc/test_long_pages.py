@@ -155,11 +155,11 @@ def test_only_large_pages_that_came_are_read_before_their_turn() -> None:
                 common.Page(url=URL, body=LARGE, fetch_error="reset"),
                 common.Page(url=URL, extracted=common.ExtractedPage()),
             ):
-                assert await parser.read_elsewhere(small) is None
+                assert await parser.parse_remote(small) is None
             with pytest.raises(InvalidPage, match="event_id"):
-                await parser.read_elsewhere(common.Page(url=URL, body=LARGE, event_id="x" * 1_000))
+                await parser.parse_remote(common.Page(url=URL, body=LARGE, event_id="x" * 1_000))
             large = common.Page(url="http://a.test/", final_url=URL, body=LARGE)
-            own = await parser.read_elsewhere(large)
+            own = await parser.parse_remote(large)
             assert own is not None
             event = parser.event(large, lambda _: "a.test", own=own)
             assert event.features is own
@@ -181,7 +181,7 @@ def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_other
 
     async def read() -> None:
         try:
-            own = await parser.read_elsewhere(sent)
+            own = await parser.parse_remote(sent)
             assert (own is not None) is is_read
             assert parser.event(sent, lambda _: "a.test", own=own) == parser.event(sent, lambda _: "a.test")
         finally:

@@ -18,10 +18,10 @@ from linkscore.v1 import policy_pb2
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_server.app import Application
 from linkscore_server.grpc.errors import Forwarded, NotServing
-from linkscore_server.grpc.reading import Reading
+from linkscore_server.grpc.reading import ParseOptions
 from linkscore_server.routing.owners import INGEST, STREAM, LocalOwner, Owners
 from linkscore_server.routing.peer_calls import server_for_peers
-from linkscore_server.routing.questions import Questions
+from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
@@ -57,7 +57,7 @@ class Server:
         self.store._key = bytes(32)  # so that the tickets of two are the same
         settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
         self.app = Application(settings, store=self.store, clock=lambda: 1e9)
-        questions = Questions(self.app.registry, self.app.scoring, self.app.metrics.registry)
+        questions = PeerQueries(self.app.registry, self.app.scoring, self.app.metrics.registry)
         services = {"LinkScoringService": self.app.scoring}
         self.local = LocalOwner(services, questions)
 
@@ -205,9 +205,9 @@ async def test_a_stream_whose_crawl_is_changed_has_to_be_opened_again(tmp_path: 
 async def test_pages_go_as_they_came_to_an_owner_that_reads_otherwise(
     differs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = Reading.plain
+    plain = ParseOptions.plain
 
-    def told(how: Reading) -> list[Any]:
+    def told(how: ParseOptions) -> list[Any]:
         values = plain(how)
         match differs:
             case "format":
@@ -218,7 +218,7 @@ async def test_pages_go_as_they_came_to_an_owner_that_reads_otherwise(
                 values[5][0] += 1
         return values
 
-    monkeypatch.setattr(Reading, "plain", told)
+    monkeypatch.setattr(ParseOptions, "plain", told)
     async with started() as owner, started() as front:
         await owner.create()
         async with asked(owner, front, tmp_path) as peer:
@@ -233,12 +233,14 @@ async def test_an_owner_of_before_gets_pages_as_they_came(tmp_path: Path) -> Non
     async with started() as owner, started() as front:
         await owner.create()
         async with asked(owner, front, tmp_path) as peer:
-            del owner.local._questions._answers["reading"]
+            del owner.local._queries._answers["reading"]
             request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(1)])
             assert (await peer.call(INGEST, request, Context())).results[0].status.code == 1
             assert front.passed_on() == (0, 0)
-            how = front.app.scoring.reader.how(owner.app.registry.opened_now("read").model.config)
-            peer._told[CRAWL] = how, 0.0  # another process was there when it was asked
+            options = front.app.scoring.reader.parse_options(
+                owner.app.registry.opened_now("read").model.config
+            )
+            peer._told[CRAWL] = options, 0.0  # another process was there when it was asked
             peer._ingest = peer.channel.unary_unary("/linkscore.internal.Owner/Unknown", lambda call: b"")
             request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(2)])
             assert (await peer.call(INGEST, request, Context())).results[0].status.code == 1

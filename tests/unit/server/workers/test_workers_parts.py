@@ -15,8 +15,8 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.routing.owners import place_of
 from linkscore_server.routing.peers import error_of
-from linkscore_server.routing.place import Place
 from linkscore_server.settings import Settings
+from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import WorkersCollector
 from linkscore_server.workers.shares import packed, share_of, unpacked
 
@@ -42,7 +42,7 @@ def test_several_processes_need_a_folder_and_a_port() -> None:
 
 def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
     settings = Settings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
-    place = Place(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
+    place = WorkerAddress(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
     own, told = unpacked(packed(share_of(settings, "127.0.0.1:80"), place))
     assert told == place
     assert (own.memory_mb, own.site_memory_mb, own.listen, own.metrics_listen) == (
@@ -57,7 +57,7 @@ def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
 def test_every_shard_has_one_owner_and_all_own_some() -> None:
     shards = [Shard("books", group, 16) for group in range(16)] + [Shard(f"c{n}") for n in range(40)]
     for n in (2, 3, 8):
-        places = [Place(number, ("",) * n, 0) for number in range(n)]
+        places = [WorkerAddress(number, ("",) * n, 0) for number in range(n)]
         assert all(sum(place.owns(shard) for place in places) == 1 for shard in shards)
         of_books = Counted(place_of(shard, n) for shard in shards[:16])
         assert max(of_books.values()) - min(of_books.values()) <= 1

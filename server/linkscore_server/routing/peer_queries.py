@@ -21,7 +21,7 @@ from linkscore_server.grpc.scoring import LinkScoringService
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
 
 
-class Questions:
+class PeerQueries:
     """Answers for the shards of this process.
 
     Parameters
@@ -74,7 +74,7 @@ class Questions:
     async def _reading(self, crawl: str) -> dict[str, Any]:
         """Return how pages of a crawl are read, by the resource name of its shard."""
         actor = await self._registry.open(parse_crawl(crawl))
-        return {"how": self._scoring.reader.how(actor.model.config).plain()}
+        return {"how": self._scoring.reader.parse_options(actor.model.config).plain()}
 
     async def _names(self) -> dict[str, Any]:
         """Return the crawls whose first group is here, and how many groups each has."""

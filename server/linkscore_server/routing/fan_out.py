@@ -21,7 +21,7 @@ from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.owners import Owner, Owners
-from linkscore_server.routing.rows import ask_group, events_in, gathered, without
+from linkscore_server.routing.scatter_gather import ask_group, events_in, gathered, without
 from linkscore_server.settings import Settings
 
 
@@ -259,7 +259,7 @@ def _mean(values: Iterable[tuple[float, int]]) -> float:
     return sum(value * count for value, count in known) / counted if counted else 0.0
 
 
-WHOLES: dict[str, Answer] = {
+FAN_OUT: dict[str, Answer] = {
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,

@@ -26,7 +26,7 @@ _LINK_ROW = re.compile(r"^links\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class ByRow:
+class ScatterGather:
     """A call whose rows are of different groups.
 
     Attributes
@@ -189,16 +189,20 @@ def _column(name: str, got: pb.ScoreLinksResponse) -> Sequence[Any]:
     return getattr(got.links, name) or [0] * len(got.links.scores)
 
 
-BY_ROW: dict[str, ByRow] = {
-    "LinkScoringService/IngestPages": ByRow(
+SCATTER_GATHER: dict[str, ScatterGather] = {
+    "LinkScoringService/IngestPages": ScatterGather(
         "pages", RoutedCrawl.group_of_page, _ingested, "max_pages_per_call", name_event
     ),
-    "LinkScoringService/ClassifyPages": ByRow(
+    "LinkScoringService/ClassifyPages": ScatterGather(
         "pages", RoutedCrawl.group_of_page, _classified, "max_pages_per_call"
     ),
-    "LinkScoringService/ScoreLinks": ByRow("links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"),
-    "LinkScoringService/ExplainLinks": ByRow("links", RoutedCrawl.group_of_link, _explained, MAX_EXPLAINED),
-    "LinkScoringService/ReportFeedback": ByRow(
+    "LinkScoringService/ScoreLinks": ScatterGather(
+        "links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"
+    ),
+    "LinkScoringService/ExplainLinks": ScatterGather(
+        "links", RoutedCrawl.group_of_link, _explained, MAX_EXPLAINED
+    ),
+    "LinkScoringService/ReportFeedback": ScatterGather(
         "feedback", RoutedCrawl.group_of_link, _reported, "max_feedback_per_call"
     ),
 }

@@ -18,14 +18,14 @@ from linkscore_server.grpc.convert.crawls import config_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.errors import NotServing
 from linkscore_server.routing.owners import Owners
-from linkscore_server.routing.rows import gathered
+from linkscore_server.routing.scatter_gather import gathered
 
 _log = logging.getLogger(__name__)
 _AGAIN_S = 1.0
 """Seconds after which a change that did not reach every group is sent again. Chosen, not measured."""
 
 
-class CrawlHome:
+class CrawlCoordinator:
     """Does to all groups of the crawls whose first group is of this process what is done to a crawl.
 
     A crawl is there when its first group is: that one is made last. It is deleted at once, with its folder,

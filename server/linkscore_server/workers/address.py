@@ -9,7 +9,7 @@ from linkscore_server.routing.owners import place_of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerAddress:
     """A worker among its like.
 
     Attributes

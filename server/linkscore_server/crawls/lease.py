@@ -7,7 +7,7 @@ from typing import Protocol
 from linkscore_scoring.engine.groups import Shard
 
 
-class Tenure(Protocol):
+class ShardLease(Protocol):
     """Says which shards this process serves, where several processes may serve them in turn."""
 
     def serves(self, shard: Shard) -> bool:
@@ -17,12 +17,12 @@ class Tenure(Protocol):
         """Return if a shard may be opened here; raise `LogAway` if another process may have it by now."""
 
 
-class ForEver:
+class StaticLease:
     """What a process has stays its own."""
 
     def serves(self, _: Shard) -> bool:
-        """See `Tenure.serves`."""
+        """See `ShardLease.serves`."""
         return True
 
     async def confirm(self, _: Shard) -> None:
-        """See `Tenure.confirm`."""
+        """See `ShardLease.confirm`."""
