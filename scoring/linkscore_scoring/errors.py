@@ -11,7 +11,7 @@
     |-- AlreadyExists           a crawl of this name with another configuration
     |-- NotLearned              a policy needs a learned site and was told not to fall back
     |-- NoRules                 nothing was learned yet that could be handed out
-    |-- PolicyFailed            a policy from outside raised an error; names policy, method and error
+    |-- PolicyFailed            a policy from outside cannot be made; names policy and error
     |-- LimitExceeded           a bound that is a setting; try later or raise it
     `-- CorruptState            stored bytes cannot be trusted; names file and offset
 """
@@ -90,7 +90,7 @@ class NoRules(LinkscoreError):
 
 
 class PolicyFailed(LinkscoreError):
-    """A policy that was installed beside linkscore raised an error; its crawl goes on with another one."""
+    """A policy that was installed beside linkscore cannot be made; of later failures see `guard`."""
 
 
 class LimitExceeded(LinkscoreError):

@@ -85,8 +85,8 @@ const (
 	// RESOURCE_EXHAUSTED: the server's disk is full; nothing of the request was applied, and calls that bring nothing are
 	// answered. See RetryInfo.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 30
-	// FAILED_PRECONDITION: a policy that was installed beside linkscore raised an error; the message names it. The crawl
-	// takes in nothing until it has another policy (UpdateCrawl).
+	// FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
+	// later refuses nothing: breadth-first order stands in for it, and Site.policy_state says so.
 	ErrorReason_ERROR_REASON_POLICY_FAILED ErrorReason = 31
 )
 

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.engine.groups import MAX_GROUPS
-from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Params, make_params
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state
@@ -105,6 +106,8 @@ class CrawlConfig:
             `wanted.*`, `experience`, `groups`.
         NotFound
             If a policy is not registered.
+        PolicyFailed
+            If one from outside cannot be made.
         """
         problems = [*_problems("policy", self.policy)]
         for i, choice in enumerate(self.extra_policies):
@@ -122,6 +125,9 @@ class CrawlConfig:
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
+        for choice in self._choices:
+            if why := failure_of(policy_class(choice.name)(choice.checked(), seed=self.seed)):
+                raise PolicyFailed(f"{why}; choose another policy")
 
     def _experience_problems(self) -> Iterator[FieldProblem]:
         if len(self.experience) > MAX_EXPERIENCES:

@@ -17,6 +17,7 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import CrawlKnowledge
+from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import all_policies, policy_class
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
@@ -104,14 +105,14 @@ class SiteShard:
         self.configure(config, examples)
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
-        """Take over the crawl's policies; one that is kept keeps what it knows."""
+        """Take over the crawl's policies; one that stays keeps what it knows unless it failed."""
         self.model.on_demand = config.learns_on_demand
         choices = (config.policy, *config.extra_policies)
-        kept = self._policies
+        kept = {key: policy for key, policy in self._policies.items() if not failure_of(policy)}
         self._examples, self._wanted, self._experiences = examples, config.wanted, config.experiences
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for key, policy in kept.items():
-            if key in self._policies:  # one that goes may go because it fails
+            if key in self._policies:
                 capabilities.set_examples(policy, examples, self.model)
                 capabilities.set_wanted(policy, config.wanted, self.model)
         self.served = self._policies[config.policy.key]
@@ -213,12 +214,11 @@ class SiteShard:
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
 
-    def load_state(self, state: dict[str, Any], *, is_of_others: bool = False) -> None:
-        """Take over the site of `to_state`; `is_of_others`: policies it did not have know nothing yet."""
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the site of `to_state`."""
         self.model.load_state(state["model"])
         for key, policy in self._policies.items():
-            if not is_of_others or key in state["policies"]:
-                policy.load_state(state["policies"][key])
+            policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)

@@ -15,7 +15,7 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import CorruptState, PolicyFailed, reading_state
+from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
@@ -111,12 +111,7 @@ def facts_of(shard: SiteShard, config: int) -> SiteFacts:
 
 def _own_value(policy: Policy, site: SiteModel) -> float | None:
     """Return what a fetch is worth to a policy, None if that has to be asked of it when it is wanted."""
-    try:
-        return (
-            float(capabilities.site_value(policy, site)) if capabilities.crawl_wide(policy) is None else None
-        )
-    except PolicyFailed:  # whoever asks then hears why
-        return None
+    return float(capabilities.site_value(policy, site)) if capabilities.crawl_wide(policy) is None else None
 
 
 @dataclass(slots=True)
@@ -344,24 +339,12 @@ class SiteTable(Mapping[str, SiteShard]):
         later = [config for n, config in self._configs.items() if n > number]
         with reading_state(f"site {name}"):
             state = msgpack.unpackb(self._store.get(place), strict_map_key=False)
-        try:
-            shard = self._loaded(name, self._configs[number], state)
-            for config in later:
-                self._configure(shard, config)
-        except PolicyFailed:
-            if not later:
-                raise
-            # The crawl has another policy by now, perhaps for that reason: the one that fails is left out.
-            shard = self._loaded(name, later[-1], state, is_of_others=True)
-        return _Live(shard, place, shard.memory_bytes(), self._budget.touch(), is_dirty=bool(later))
-
-    def _loaded(
-        self, name: str, config: CrawlConfig, state: dict[str, Any], *, is_of_others: bool = False
-    ) -> SiteShard:
-        shard = self._make(name, config)
+        shard = self._make(name, self._configs[number])
         with reading_state(f"site {name}"):
-            shard.load_state(state, is_of_others=is_of_others)
-        return shard
+            shard.load_state(state)
+        for config in later:
+            self._configure(shard, config)
+        return _Live(shard, place, shard.memory_bytes(), self._budget.touch(), is_dirty=bool(later))
 
     def _keep(self, name: str, live: _Live) -> None:
         if name not in self._live:

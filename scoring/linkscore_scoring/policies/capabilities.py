@@ -332,7 +332,7 @@ _FOUND: dict[tuple[type[Policy], Any], bool] = {}
 def crawl_wide(policy: Policy) -> CrawlKnowledge | None:
     """Return what a policy knows of the crawl, None if nothing."""
     found = _find(policy, UsesCrawlWideState)
-    return found.crawl_wide if found is not None else None
+    return getattr(found, "crawl_wide", None)  # which one that failed when it was made has not
 
 
 def sharing(policy: Policy) -> Sharing:

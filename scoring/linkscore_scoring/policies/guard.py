@@ -1,70 +1,175 @@
-"""Policies from outside the distribution: their errors say whose they are, and where they came from."""
+"""Policies from outside the distribution: one that fails is taken out, and its crawl goes on without it.
+
+Of a method that only reads, breadth-first order answers this once. One that learns leaves nobody knows what
+behind, so the policy of that site is taken out: breadth-first order answers until the crawl is configured
+again, and the site says why (`describe`, and in each explanation). Both are functions of the events alone.
+"""
 
 from __future__ import annotations
 
 import errno
 import functools
 import inspect
+import logging
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import msgpack
+import numpy as np
 
-from linkscore_scoring.errors import LinkscoreError, PolicyFailed
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.policies.base import Explanation, Policy
+from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+
+FAILURES: Counter[str] = Counter()
+"""How often policies failed in this process, by name."""
 
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EAGAIN)
 """Errors that say nothing of the policy: the process or the machine is short of something."""
 
+_LEARNS = {
+    *("__init__", "load_state", "observe", "feedback", "expect", "model_activated", "logs_mined"),
+    *("set_examples", "set_wanted", "set_experience"),
+}
+"""What changes a policy; it cannot be asked again where one of these failed."""
+
+_FAILURE = "_taken_out_because"
+"""Attribute of a policy that was taken out; in its state, the only field."""
+
+_log = logging.getLogger(__name__)
+
 
 def guarded(kind: type[Policy]) -> type[Policy]:
-    """Return a policy class whose methods raise `PolicyFailed` where those of `kind` raise the unexpected.
+    """Return a policy class in whose methods nothing unexpected is raised: breadth-first order stands in.
 
-    Errors of linkscore pass, and those of a machine that is short of something. A state of `to_state` that
-    cannot be stored is an error of the policy too.
+    Errors of linkscore pass, and those of a machine that is short of something. Scores and states that cannot
+    be used are failures too.
     """
     made: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    made["__doc__"] = kind.__doc__
-    for name in dir(kind):
-        member = inspect.getattr_static(kind, name)
-        is_own = member is not inspect.getattr_static(Policy, name, None)
-        is_asked = name == "__init__" or not name.startswith("_")
-        if is_own and is_asked and (found := _guarded(member, kind.name, name)) is not None:
+    made |= {"__doc__": kind.__doc__, _FAILURE: ""}
+    for name in (*_STAND_INS, "__init__"):
+        member = inspect.getattr_static(kind, name, None)
+        if member is not None and (found := _guarded(member, kind.name, name)) is not None:
             made[name] = found
-    if "to_state" in made:
-        made["to_state"] = _guarded(_storable(made["to_state"]), kind.name, "to_state")
+    made.setdefault("describe", lambda self, site: getattr(self, _FAILURE))
     return cast(type[Policy], type(kind)(kind.__name__, (kind,), made))  # type: ignore[misc]
 
 
+def failure_of(policy: Policy) -> str:
+    """Return why a policy was taken out; empty if it was not."""
+    return getattr(policy, _FAILURE, "")
+
+
 def _guarded(member: Any, policy: str, name: str) -> Any:
-    """Return a method or property with its errors named, None of what is neither."""
+    """Return a method or property that cannot fail, None of what is neither."""
     if isinstance(member, classmethod | staticmethod):
-        return type(member)(_naming(member.__func__, policy, name))
+        return type(member)(_safe(member.__func__, policy, name))
     if isinstance(member, property):
-        return property(_naming(member.fget, policy, name) if member.fget is not None else None, member.fset)
-    return _naming(member, policy, name) if inspect.isfunction(member) else None
+        return property(_safe(member.fget, policy, name) if member.fget is not None else None, member.fset)
+    return _safe(member, policy, name) if inspect.isfunction(member) else None
 
 
-def _naming(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any]:
+def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any]:
+    check: Callable[..., Any] | None = _CHECKS.get(name)
+    stand_in: Callable[..., Any] = _STAND_INS.get(name, Policy.__init__)
+
     @functools.wraps(call)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return call(*args, **kwargs)
-        except (LinkscoreError, MemoryError):
-            raise
-        except Exception as exc:
-            if getattr(exc, "errno", None) in _SHORT:
+    def safe(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not (why := getattr(self, _FAILURE, "")):
+            try:
+                answer = call(self, *args, **kwargs)
+                if check is not None:
+                    check(answer, *args)
+                return answer
+            except (LinkscoreError, MemoryError):
                 raise
-            raise PolicyFailed(f"policy {policy!r}: {name} raised {type(exc).__name__}: {exc}") from exc
+            except Exception as exc:
+                if getattr(exc, "errno", None) in _SHORT:
+                    raise
+                why = _noted(policy, name, exc)
+            if name in _LEARNS:
+                setattr(self, _FAILURE, why)
+        if name == "to_state":
+            return {_FAILURE: why}
+        if name == "explain":
+            return [replace(found, summary=f"{why}: {found.summary}") for found in stand_in(self, *args)]
+        return why if name == "describe" else stand_in(self, *args, **kwargs)
 
-    return named
+    if name != "load_state":
+        return safe
+
+    def load_state(self: Any, state: dict[str, Any]) -> None:
+        """Take over a state, or that the policy was taken out."""
+        setattr(self, _FAILURE, state.get(_FAILURE, ""))
+        safe(self, state)
+
+    return load_state
 
 
-def _storable(to_state: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(to_state)
-    def stored(*args: Any, **kwargs: Any) -> Any:
-        state = to_state(*args, **kwargs)
-        msgpack.packb(state)
-        return state
+def _noted(policy: str, name: str, error: Exception) -> str:
+    """Count and log that a policy failed, each method once with its traceback; return it in words."""
+    key = f"{policy}.{name}"
+    if not _SEEN[key]:
+        _log.error("policy %r fails; breadth-first order stands in", policy, exc_info=error)
+    _SEEN[key] += 1
+    FAILURES[policy] += 1
+    # What an error says may differ from run to run (an address, a time); what a site keeps may not.
+    return f"policy {policy!r} failed, breadth-first order stands in: {name} raised {type(error).__name__}"
 
-    return stored
+
+_SEEN: Counter[str] = Counter()
+
+
+def _check_score(scored: Any, links: Any, site: Any) -> None:
+    _check_value(scored.scores, links.urls, site)
+    if len(scored.buckets) != len(links.urls):
+        raise ValueError(f"{len(scored.buckets)} buckets of {len(links.urls)} links")
+
+
+def _check_value(scores: Any, items: Any, site: Any) -> None:
+    if scores.shape != (len(items),):
+        raise ValueError(f"scores of shape {scores.shape} for {len(items)}")
+    if not np.all((scores >= 0) & (scores <= 1)):
+        raise ValueError("a score outside [0, 1]")
+
+
+def _check_explanations(found: Any, links: Any, site: Any) -> None:
+    if len(found) != len(links.urls) or not all(isinstance(item, Explanation) for item in found):
+        raise ValueError(f"not an Explanation of each of {len(links.urls)} links")
+
+
+_CHECKS: dict[str, Callable[..., Any]] = {
+    "score": _check_score,
+    "value": _check_value,
+    "explain": _check_explanations,
+    "to_state": msgpack.packb,
+}
+"""What raises if an answer is not one of a policy."""
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    """Answer that nothing is known, or do nothing."""
+
+
+def _none_of(*args: Any, **kwargs: Any) -> list[Any]:
+    return []
+
+
+_STAND_INS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(BreadthFirst, name) for name in ("score", "value", "explain")},
+    **dict.fromkeys(sorted(_LEARNS - {"__init__"}), _nothing),
+    **dict.fromkeys(("expected_rewards", "in_flight", "site_bandit", "experience", "relevance_of"), _nothing),
+    **dict.fromkeys(("rescored", "suggest_examples", "suggest_seeds", "suggest_fetches"), _none_of),
+    **dict.fromkeys(("rules", "policy_trust", "parts_of"), _none_of),
+    "to_state": _nothing,
+    "describe": _nothing,
+    "mining_settings": lambda self: {},
+    "is_able": lambda self, site, *, has_feedback: False,
+    "site_value": lambda self, site: float(BreadthFirst.value(self, [""], site)[0]),
+    "page_type_of": lambda self, page, site: 0,
+    "thread_of": lambda self, page, site: "",
+    "relearned": lambda self: 0,
+}
+"""What is answered in place of each method that is asked from outside: `policies.base`, `capabilities`."""

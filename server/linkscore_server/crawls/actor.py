@@ -19,7 +19,6 @@ from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
-    FeedbackGiven,
     LearningFailed,
     LearningRequested,
     ModelActivated,
@@ -28,7 +27,7 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import CorruptState, LinkscoreError, PolicyFailed
+from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_server import tasks
@@ -45,8 +44,6 @@ from linkscore_server.storage.space import DiskFull, SpaceAlarm
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_BROUGHT = (PageFetched, FeedbackGiven, LearningRequested)
-"""Events that callers bring for policies to learn from."""
 
 _MAX_GROUP = 256
 """Events written by one sync: a bound on what callers wait for. Chosen, not measured."""
@@ -152,11 +149,10 @@ class CrawlActor:
         self._make_room = make_room
         self._space = space or SpaceAlarm()
         self._snapshot_seq = 0
-        self._snapshots = SnapshotWriter(model, log, self._background, metrics, self._not_stored)
+        self._snapshots = SnapshotWriter(model, log, self._background, metrics)
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._in_work: list[_Submission] = []
         self._has_failed = False
-        self._policy_failed: PolicyFailed | None = None
         self._owed: list[_Submission] = []
         self._learning: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
         self._writer: asyncio.Task[None] | None = None
@@ -223,12 +219,7 @@ class CrawlActor:
     def start(self) -> None:
         """Begin to write; learnings that were cut short are started again."""
         self._writer = tasks.beside(self._write(), f"writer of crawl {self.key}", failed=self._writer_failed)
-        try:
-            jobs = self.model.unfinished_jobs()
-        except PolicyFailed as exc:
-            self._take_out(exc)
-            return
-        for job in jobs:
+        for job in self.model.unfinished_jobs():
             self._start_learning(job)
 
     @property
@@ -323,8 +314,6 @@ class CrawlActor:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
         if self._has_failed:
             raise self._opened_again()
-        if self._policy_failed is not None and isinstance(events[0], _BROUGHT):
-            raise self._policy_failed
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self.model.config.name, len(events))
         made = [given or encode(event) for event, given in zip_longest(events, raw)]
@@ -377,7 +366,6 @@ class CrawlActor:
             _log.error(
                 "crawl %s: sites cannot be put away: %s", self.model.config.name, exc, exc_info=unexpected
             )
-            self._not_stored(exc)
         self._metrics.put_away_failures.inc()
         return 0
 
@@ -531,15 +519,10 @@ class CrawlActor:
             outcome = self.model.apply(seq, event)
         except (SiteLost, OSError, MemoryError):
             raise
-        except PolicyFailed as exc:
-            self._take_out(exc)
-            return exc
         except Exception as exc:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
             return exc
-        if isinstance(event, ConfigChanged):
-            self._policy_failed = None
         if isinstance(event, PageFetched) and outcome.observation is not None:
             self.anchors.see(event, outcome.observation.url)
         return outcome
@@ -552,23 +535,6 @@ class CrawlActor:
             raise
         except Exception as exc:
             return exc
-
-    def _not_stored(self, error: Exception) -> None:
-        """Hear why a site or a snapshot could not be written; whoever asked for it goes on."""
-        if isinstance(error, PolicyFailed):
-            self._take_out(error)
-
-    def _take_out(self, failure: PolicyFailed) -> None:
-        """Let a policy that fails learn nothing more; the crawl says so until it has another."""
-        if self._policy_failed is None:
-            self._metrics.apply_failures.inc()
-            _log.error(
-                "crawl %s takes in nothing until it has another policy: %s",
-                self.model.config.name,
-                failure,
-                exc_info=failure.__cause__,
-            )
-        self._policy_failed = PolicyFailed(f"{failure}; choose another policy for the crawl (UpdateCrawl)")
 
     def _start_learning(self, job: LearningJob) -> None:
         if self._closed:

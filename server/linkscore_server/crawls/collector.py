@@ -1,17 +1,16 @@
-"""Gauges that are counted when Prometheus asks: sites by stage, use of the bounds."""
+"""What is counted when Prometheus asks: sites by stage, use of the bounds, how policies do."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
 
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import PolicyFailed
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
@@ -29,11 +28,11 @@ class RegistryCollector(Collector):
         self._registry = registry
         self._settings = settings
 
-    def describe(self) -> list[GaugeMetricFamily]:
+    def describe(self) -> list[Metric]:
         """Return nothing: the names are known only by collecting."""
         return []
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """Count."""
         tables = [actor.model.sites for actor in self._registry.actors()]
         shards = [shard for table in tables for shard in table.in_memory]
@@ -49,7 +48,7 @@ class RegistryCollector(Collector):
             "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
         )
 
-    def _crawls(self) -> Iterator[GaugeMetricFamily]:
+    def _crawls(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=self._registry.crawl_count)
         yield GaugeMetricFamily(
             "linkscore_crawls_open", "Crawls in memory", value=len(self._registry.actors())
@@ -65,7 +64,7 @@ class RegistryCollector(Collector):
             value=sum(actor.replay_count for actor in self._registry.actors()),
         )
 
-    def _memory(self) -> Iterator[GaugeMetricFamily]:
+    def _memory(self) -> Iterator[Metric]:
         budget = self._registry.memory.budget
         yield GaugeMetricFamily(
             "linkscore_site_memory_bytes", "Estimate of what sites in memory take", value=budget.used
@@ -81,7 +80,7 @@ class RegistryCollector(Collector):
             value=self._settings.memory_mb << 20,
         )
 
-    def _disk(self) -> Iterator[GaugeMetricFamily]:
+    def _disk(self) -> Iterator[Metric]:
         space = self._registry.space
         space.look()
         yield GaugeMetricFamily(
@@ -95,7 +94,7 @@ class RegistryCollector(Collector):
             value=float(space.is_on),
         )
 
-    def _bounds(self, sites: list[SiteModel]) -> Iterator[GaugeMetricFamily]:
+    def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
         s = self._settings
         uses = {
             "site_links": (s.site_links, [len(site.memory) for site in sites]),
@@ -124,7 +123,7 @@ def _by_stage(sites: list[SiteModel], put_away: int) -> GaugeMetricFamily:
     return family
 
 
-def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:
+def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
     """Yield how policies did on the links fetched, by name and by what part they have."""
     labels = ["policy", "role"]
     judged = GaugeMetricFamily(
@@ -140,13 +139,19 @@ def _policies(shards: list[SiteShard]) -> Iterator[GaugeMetricFamily]:
     )
     known = defaultdict(list)
     for shard in shards:
-        with suppress(PolicyFailed):  # its crawl says so; metrics of the others are wanted all the more
-            for figures in shard.policy_trust():
-                known[figures.policy, _ROLES[figures.role]].append(figures)
+        for figures in shard.policy_trust():
+            known[figures.policy, _ROLES[figures.role]].append(figures)
     for key, found in sorted(known.items()):
         links = sum(figures.judged for figures in found)
         judged.add_metric(key, links)
         if links:
             quality.add_metric(key, sum(f.quality * f.judged for f in found) / links)
         trust.add_metric(key, sum(f.trust for f in found) / len(found))
-    yield from (judged, quality, trust)
+    failures = CounterMetricFamily(
+        "linkscore_policy_failures",
+        "Errors of policies that were installed beside linkscore; breadth-first order stood in",
+        labels=["policy"],
+    )
+    for name, count in sorted(FAILURES.items()):
+        failures.add_metric([name], count)
+    yield from (judged, quality, trust, failures)

@@ -46,8 +46,6 @@ class SnapshotWriter:
         Writes them.
     metrics
         Where snapshots are counted.
-    failed
-        Called with what a snapshot failed with.
     """
 
     def __init__(
@@ -56,13 +54,11 @@ class SnapshotWriter:
         log: CrawlLog,
         executor: Executor,
         metrics: Metrics,
-        failed: Callable[[Exception], None] = lambda error: None,
     ) -> None:
         self._model = model
         self._log = log
         self._executor = executor
         self._metrics = metrics
-        self._failed = failed
         self._cut: _Cut | None = None
 
     @property
@@ -115,10 +111,9 @@ class SnapshotWriter:
     async def _in_thread(self, call: Callable[..., None], *args: Any) -> None:
         try:
             await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
-        except Exception as exc:  # the one before still counts
+        except Exception:  # the one before still counts
             self._cut = None
             self._model.sites.end_cut()
             self._metrics.snapshot_failures.inc()
             name = self._model.config.name
             _log.exception("snapshot of %s failed; a restart replays more of the log", name)
-            self._failed(exc)

@@ -1,4 +1,4 @@
-"""Policies from outside: the unexpected has the name of the policy, what is expected passes."""
+"""Policies from outside: one that fails is taken out or answered for once, and what is expected passes."""
 
 from __future__ import annotations
 
@@ -8,80 +8,216 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
+from boards import Board
 
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.errors import InvalidInput, PolicyFailed
-from linkscore_scoring.policies.base import Params, Policy
+from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import Params, Policy, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
-from linkscore_scoring.policies.guard import guarded
+from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
 from linkscore_scoring.policies.registry import builtin, policy_class, register
+
+LINKS = [("/a", "x/a"), ("/b", "x/a")]
 
 
 class Outside(BreadthFirst):
-    """Fails as it is told to."""
+    """Scores all links alike, counts pages; fails as it is told to."""
 
     name = "toy_guarded"
-    error: ClassVar[Exception | None] = None
-    state: ClassVar[Any] = {}
+    failing: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        self._meet("__init__")
+        super().__init__(params, seed=seed)
+        self.pages = 0
+
+    def _meet(self, method: str) -> None:
+        if isinstance(error := self.failing.get(method), Exception):
+            raise error
+
+    def score(self, links: Any, site: Any) -> Scored:
+        self._meet("score")
+        scored = super().score(links, site)
+        return self.failing.get("scored", Scored(scored.scores * 0 + 0.25, ["all"] * len(links.urls)))
+
+    def observe(self, page: Any, site: Any) -> None:
+        self.pages += 1
+        self._meet("observe")
+
+    def describe(self, site: Any) -> str:
+        self._meet("describe")
+        return "all alike"
 
     @classmethod
     def parts_of(cls, params: Any) -> list[Any]:
-        raise RuntimeError("no parts")
+        if "parts_of" in cls.failing:
+            raise RuntimeError("no parts")
+        return []
 
     @property
-    def trust(self) -> float:
-        raise RuntimeError("no trust")
+    def relearned(self) -> int:
+        self._meet("relearned")
+        return 7
 
-    def observe(self, page: Any, site: Any) -> None:
-        if self.error is not None:
-            raise self.error
+    def to_state(self) -> Any:
+        return self.failing.get("to_state", {"pages": self.pages})
 
-    def to_state(self) -> dict[str, Any]:
-        return self.state
+    def load_state(self, state: dict[str, Any]) -> None:
+        self._meet("load_state")
+        self.pages = state["pages"]
 
 
+register(Outside)
 GUARDED = guarded(Outside)
 
 
-@pytest.fixture
-def policy() -> Iterator[Any]:
-    yield GUARDED(Params())
-    Outside.error, Outside.state = None, {}
+@pytest.fixture(autouse=True)
+def sound() -> Iterator[None]:
+    Outside.failing = {}
+    yield
+    Outside.failing = {}
+
+
+def scores(board: Board, path: str) -> list[float]:
+    found: list[float] = board.page(
+        path, [(f"{path}{link}", apath) for link, apath in LINKS]
+    ).links.scores.tolist()
+    return found
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("x"), KeyError("x"), OSError(errno.ENOENT, "x")])
-def test_what_nobody_expects_has_the_name_of_policy_and_method(policy: Any, error: Exception) -> None:
-    Outside.error = error
-    with pytest.raises(PolicyFailed, match=f"policy 'toy_guarded': observe raised {type(error).__name__}"):
-        policy.observe(None, None)
+def test_a_policy_that_fails_at_learning_is_taken_out_of_its_site(error: Exception) -> None:
+    board = Board("toy_guarded")
+    assert scores(board, "/") == [0.25, 0.25]
+    before, Outside.failing = FAILURES["toy_guarded"], {"observe": error}
+    assert scores(board, "/p") == [0.5, 0.5], "breadth-first: one click"
+    Outside.failing = {}
+    assert scores(board, "/q") == [0.5, 0.5], "nobody knows what it knows now"
+    why = f"policy 'toy_guarded' failed, breadth-first order stands in: observe raised {type(error).__name__}"
+    assert failure_of(board.shard.served) == why
+    assert capabilities.describe(board.shard.served, board.shard.model) == why
+    assert FAILURES["toy_guarded"] == before + 1
+    assert board.model.pages == 3
 
 
-@pytest.mark.parametrize("error", [InvalidInput("x"), MemoryError(), OSError(errno.EMFILE, "x")])
-def test_errors_of_linkscore_and_of_a_machine_short_of_something_pass(policy: Any, error: Exception) -> None:
-    Outside.error = error
-    with pytest.raises(type(error)):
-        policy.observe(None, None)
+def test_a_question_that_fails_is_answered_by_another_this_once() -> None:
+    board = Board("toy_guarded")
+    Outside.failing = {"score": ZeroDivisionError("x")}
+    assert scores(board, "/") == [0.5, 0.5]
+    Outside.failing = {}
+    assert scores(board, "/p") == [0.25, 0.25]
+    assert failure_of(board.shard.served) == ""
 
 
-def test_class_methods_and_properties_are_named_too(policy: Any) -> None:
-    with pytest.raises(PolicyFailed, match="parts_of raised RuntimeError: no parts"):
-        GUARDED.parts_of(None)
-    with pytest.raises(PolicyFailed, match="trust raised RuntimeError: no trust"):
-        policy.trust  # noqa: B018
+@pytest.mark.parametrize(
+    "scored",
+    [
+        None,
+        Scored([0.5, 0.5], ["x", "x"]),  # type: ignore[arg-type]
+        Scored(BreadthFirst.value(None, ["d1"], None), ["x"]),  # type: ignore[arg-type]
+        Scored(BreadthFirst.value(None, ["d1", "d1"], None) * float("nan"), ["x", "x"]),  # type: ignore[arg-type]
+        Scored(BreadthFirst.value(None, ["d1", "d1"], None) * 3, ["x", "x"]),  # type: ignore[arg-type]
+        Scored(BreadthFirst.value(None, ["d1", "d1"], None), ["x"]),  # type: ignore[arg-type]
+    ],
+)
+def test_scores_that_cannot_be_used_are_a_failure(scored: Any) -> None:
+    board = Board("toy_guarded")
+    Outside.failing = {"scored": scored}
+    assert scores(board, "/") == [0.5, 0.5]
+
+
+def test_a_policy_that_was_taken_out_stays_so_in_its_state_until_the_crawl_is_configured() -> None:
+    board = Board("toy_guarded")
+    Outside.failing = {"observe": ZeroDivisionError("x")}
+    scores(board, "/")
+    Outside.failing = {}
+    again = CrawlModel(board.model.config, ticket_key=b"key")
+    again.load_state(board.model.to_state())
+    assert "observe raised" in failure_of(again.sites["h"].served)
+    config = CrawlConfig("c", PolicyChoice("toy_guarded"), scope="any")
+    again.apply(again.seq + 1, ConfigChanged(config.to_state()))
+    assert failure_of(again.sites["h"].served) == ""
 
 
 @pytest.mark.parametrize("state", [{"x": object()}, {1 << 70: 0}, object()])
-def test_a_state_that_cannot_be_stored_is_the_policys_error(policy: Any, state: Any) -> None:
-    Outside.state = state
-    with pytest.raises(PolicyFailed, match="to_state raised"):
-        policy.to_state()
+def test_in_place_of_a_state_that_cannot_be_stored_is_said_why(state: Any) -> None:
+    made: Any = GUARDED(Params())
+    Outside.failing = {"to_state": state}
+    stored = made.to_state()
+    Outside.failing = {}
+    again: Any = GUARDED(Params())
+    again.load_state(stored)
+    assert "to_state raised" in failure_of(again)
+
+
+def test_a_state_that_is_not_taken_over_takes_the_policy_out() -> None:
+    Outside.failing = {"load_state": KeyError("x")}
+    made: Any = GUARDED(Params())
+    made.load_state({"pages": 3})
+    assert "load_state raised KeyError" in failure_of(made)
+
+
+def test_a_policy_that_cannot_be_made_is_refused_and_stands_in_where_it_is_wanted_already() -> None:
+    Outside.failing = {"__init__": ZeroDivisionError("x")}
+    with pytest.raises(
+        PolicyFailed, match=r"'toy_guarded' failed.*__init__ raised ZeroDivisionError; choose another"
+    ):
+        CrawlConfig("c", PolicyChoice("toy_guarded")).check()
+    assert scores(Board("toy_guarded"), "/") == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("error", [InvalidInput("x"), MemoryError(), OSError(errno.EMFILE, "x")])
+def test_errors_of_linkscore_and_of_a_machine_short_of_something_pass(error: Exception) -> None:
+    made: Any = GUARDED(Params())
+    Outside.failing = {"observe": error}
+    with pytest.raises(type(error)):
+        made.observe(None, None)
+    assert failure_of(made) == ""
+
+
+def test_class_methods_and_properties_have_a_stand_in_too() -> None:
+    made: Any = GUARDED(Params())
+    assert made.relearned == 7
+    Outside.failing = {"relearned": RuntimeError("x"), "parts_of": True}
+    assert made.relearned == 0
+    assert capabilities.parts_of(GUARDED, None) == []
+
+
+def test_an_explanation_says_that_another_answers() -> None:
+    board = Board("toy_guarded")
+    Outside.failing = {"observe": ZeroDivisionError("x")}
+    scores(board, "/p")
+    (found,) = board.explain("/p/a")
+    assert found.explanation.summary == (
+        "policy 'toy_guarded' failed, breadth-first order stands in: observe raised ZeroDivisionError"
+        ": 1 clicks from a seed"
+    )
 
 
 def test_a_guarded_policy_is_named_as_it_was_and_registered_once() -> None:
     register(Outside)
-    register(Outside)
     found = policy_class("toy_guarded")
     assert (found.__name__, found.__module__, found.__doc__) == ("Outside", __name__, Outside.__doc__)
     assert issubclass(found, Outside)
+
+
+def test_whatever_the_engine_may_ask_has_a_stand_in() -> None:
+    asked = {
+        name
+        for kind in (Policy, *vars(capabilities).values())
+        if isinstance(kind, type) and getattr(kind, "_is_protocol", kind is Policy)
+        for name in vars(kind)
+        if not name.startswith("_") and (callable(vars(kind)[name]) or isinstance(vars(kind)[name], property))
+    }
+    of_answers = {"sharing", "places", "floor", "begin", "rank"}  # of what a policy returns
+    made = guarded(type("All", (Outside,), dict.fromkeys(asked - {"Params"}, Outside.describe)))
+    guarded_names = {
+        name for name in asked if hasattr(vars(made).get(name), "__wrapped__") or name == "load_state"
+    }
+    assert asked - of_answers - guarded_names == {"Params"}
 
 
 def test_no_policy_of_the_distribution_is_guarded() -> None:

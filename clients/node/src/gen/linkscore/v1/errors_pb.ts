@@ -213,8 +213,8 @@ export enum ErrorReason {
   DISK_FULL = 30,
 
   /**
-   * FAILED_PRECONDITION: a policy that was installed beside linkscore raised an error; the message names it. The crawl
-   * takes in nothing until it has another policy (UpdateCrawl).
+   * FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
+   * later refuses nothing: breadth-first order stands in for it, and Site.policy_state says so.
    *
    * @generated from enum value: ERROR_REASON_POLICY_FAILED = 31;
    */
