@@ -137,7 +137,7 @@ class FastServers:
 
 def _fork_for_ever() -> None:
     import river.linear_model  # noqa: F401  what crawls would import one by one
-    import scipy.sparse.csgraph  # noqa: F401
+    import sklearn.cluster  # noqa: F401
 
     from linkscore_server import app
     from linkscore_server.observability.logs import set_up

@@ -11,7 +11,7 @@ import pytest
 import linkscore_scoring
 from linkscore_scoring import policies
 
-HEAVY = ("numpy", "scipy", "river", "duckdb", "lxml")
+HEAVY = ("numpy", "sklearn", "scipy", "river", "duckdb", "lxml")
 
 
 @pytest.mark.parametrize("name", linkscore_scoring.__all__)

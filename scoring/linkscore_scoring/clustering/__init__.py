@@ -2,7 +2,7 @@
 
 `learn` clusters a sample with a clusterer of `CLUSTERERS` and gives a `TemplateModel`, which classifies
 further pages and describes its clusters; `ClusterIdentities` keeps cluster ids over relearning. Clusterers
-import scipy only when they learn, if they use it.
+import scipy and scikit-learn only when they learn, if they use them.
 """
 
 from linkscore_scoring.clustering.base import OUTLIER, Clusterer, Clustering, ClusterModel

@@ -127,16 +127,7 @@ class Dbscan(Clusterer):
 
 
 def _dbscan(distances: NDArray[np.float64], eps: float, min_pts: int) -> NDArray[np.int64]:
-    """Return the cluster of every page, numbered by its first core page; `distances` are symmetric.
+    from sklearn.cluster import DBSCAN  # seconds to import: only where learning happens
 
-    The labels are those of ``sklearn.cluster.DBSCAN``, which would be 40 MB to install for this function.
-    """
-    from scipy.sparse import csr_matrix  # slow to import: only where learning happens
-    from scipy.sparse.csgraph import connected_components
-
-    near = distances <= eps
-    core = near.sum(axis=1) >= min_pts
-    n_clusters, groups = connected_components(csr_matrix(near[np.ix_(core, core)]), directed=False)
-    # A page at the border is reached by the lowest of its clusters first, as clusters grow in index order.
-    first = np.where(near[:, core], groups, n_clusters).min(axis=1, initial=n_clusters)
-    return np.where(first < n_clusters, first, OUTLIER).astype(np.int64)
+    fitted = DBSCAN(eps=eps, min_samples=min_pts, metric="precomputed").fit(distances)
+    return np.asarray(fitted.labels_, dtype=np.int64)
