@@ -11,13 +11,13 @@ from linkscore_cli.extras import COMMANDS
 from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.score import explain, score
 from linkscore_cli.shards import shards
-from linkscore_cli.sites import advise, export_experience, export_rules, seeds
+from linkscore_cli.sites import advise, export_experience, seeds
 from linkscore_cli.tokens import token
 from linkscore_cli.top import top
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top"),
-    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-rules", "export-experience"),
+    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-experience"),
     "Replay and measure": ("demo", "replay", "suite", "compare"),
     "Develop": ("conformance",),
 }
@@ -61,7 +61,6 @@ for _command in (
     explain,
     advise,
     seeds,
-    export_rules,
     export_experience,
     shards,
     token,

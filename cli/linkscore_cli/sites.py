@@ -1,4 +1,4 @@
-"""What a crawl knows of one site: `linkscore advise`, `seeds`, `export-rules` and `export-experience`."""
+"""What a crawl knows of one site: `linkscore advise`, `seeds` and `export-experience`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from linkscore_cli.connection import Connection, online
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.policies import PolicyType
 
-# A bound: these three may go through everything a large site has.
-_TIMEOUT_S = 60.0
-_FORMATS = [name.removeprefix("RULE_FORMAT_").lower() for name, number in pb.RuleFormat.items() if number]
+TIMEOUT_S = 60.0
+"""A bound: these calls may go through everything a large site has."""
 _REWARDS = {
     pb.REWARD_SOURCE_NOVELTY: "new text, 0 to 1 a fetch (no feedback yet)",
     pb.REWARD_SOURCE_FEEDBACK: "feedback",
@@ -32,7 +31,7 @@ _KINDS = {
 }
 
 
-def _of_site(command: Callable[..., None]) -> Callable[..., None]:
+def of_site(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a server and `[CRAWL] SITE` or `--site`, as `connection` and `site`."""
 
     @wraps(command)
@@ -55,11 +54,11 @@ def _of_site(command: Callable[..., None]) -> Callable[..., None]:
     help="Fetches to look ahead and back.",
 )
 @json_option
-@_of_site
+@of_site
 def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
     console, crawl = Console(), connection.crawl
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
+    with connection.client(timeout_s=TIMEOUT_S) as client:
         about = client.get_site(crawl=crawl, site=site)
         advice = client.get_site_advice(crawl=crawl, site=site, horizon=horizon)
     if as_json:
@@ -77,13 +76,13 @@ def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> No
     "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
 )
 @json_option
-@_of_site
+@of_site
 def seeds(
     site: str, policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection
 ) -> None:
     """Say which pages a crawl of SITE, or of any URL of it, should start from."""
     console, crawl = Console(), connection.crawl
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
+    with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
     if as_json:
         print_json(answer)
@@ -95,79 +94,22 @@ def seeds(
         console.print(Text(f"{answer.policy} suggests no page{state}"), soft_wrap=True)
 
 
-@click.command("export-rules")
-@click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    type=click.Choice(_FORMATS),
-    help="Crawler; repeatable. All if none is named.",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(),
-    show_default=True,
-    help="Folder to write to.",
-)
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@click.option(
-    "--min-confidence",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Leave out URL rules of less.",
-)
-@_of_site
-def export_rules(
-    site: str,
-    formats: tuple[str, ...],
-    out: Path,
-    policy: policy_pb2.PolicySpec | None,
-    min_confidence: float,
-    connection: Connection,
-) -> None:
-    """Write what CRAWL learned about the URLs of SITE as files that crawlers load."""
-    crawl = connection.crawl
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
-        answer = client.export_rules(
-            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
-        )
-    try:
-        _write(answer, out, Console())
-    except OSError as error:
-        raise click.ClickException(f"--out: cannot write: {error}") from error
-
-
 @click.command("export-experience")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
 @click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@_of_site
+@of_site
 def export_experience(
     site: str, out: Path, policy: policy_pb2.PolicySpec | None, connection: Connection
 ) -> None:
     """Write what CRAWL learned of SITE, for crawls of other sites of its software to start from."""
     crawl = connection.crawl
-    with connection.client(timeout_s=_TIMEOUT_S) as client:
+    with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.export_experience(crawl=crawl, site=site, policy=policy)
     try:
         out.write_bytes(answer.experience)
     except OSError as error:
         raise click.ClickException(f"--out: cannot write: {error}") from error
     click.echo(f"wrote {out}: {answer.group_count:,} groups of links, {answer.page_count:,} pages")
-
-
-def _write(answer: pb.ExportRulesResponse, out: Path, console: Console) -> None:
-    rules = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} tag paths"
-    state = f"; {answer.policy_state}" if answer.policy_state else ""
-    console.print(Text(f"{answer.policy}: {rules}{state}"), soft_wrap=True)
-    out.mkdir(parents=True, exist_ok=True)
-    for file in answer.files:
-        path = out / Path(file.name).name
-        path.write_bytes(file.content)
-        console.print(Text(f"wrote {path}"), soft_wrap=True)
-        for note in file.notes:
-            console.print(Text(f"  {note}"), soft_wrap=True)
 
 
 def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:

@@ -279,7 +279,9 @@ class Application:
         services = self._services(clock, work)
         if s.role != "owner":
             self._services_named = full_names(services)
-        local = LocalOwner(services, PeerQueries(self.registry, self.scoring, self.metrics.registry))
+        methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
+        queries = PeerQueries(self.registry, self.scoring, self.metrics.registry)
+        local = LocalOwner(services, queries, methods)
         reader = self.scoring.reader
         self._member = _member(s, self._store, self.registry, local, reader, self.metrics)
         self._owners = (

@@ -6,10 +6,11 @@ server starts. A method of the contract that no service of either kind answers i
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -36,12 +37,16 @@ class Services(ABC):
     ----------
     servicers
         Who answers, by the name of the service.
+    methods
+        Who answers a single method of a service of the core, by the name of both, ``Service/Method``.
     """
 
-    servicers: Mapping[str, Any]
+    servicers: Mapping[str, Any] = MappingProxyType({})
+    methods: Mapping[str, Callable[[Any, Any], Awaitable[Any]]] = MappingProxyType({})
 
+    @abstractmethod
     def __init__(self, host: Host) -> None:
-        self.servicers = {}
+        """Become part of a server."""
 
     def recovered(self, shard: str, model: CrawlModel) -> None:  # noqa: B027
         """Take note of a crawl that was read from its log and is about to serve; blocks."""

@@ -84,6 +84,7 @@ def test_a_site_of_which_nothing_is_known_has_no_rules(server: Stubs, crawl: str
         ({"min_confidence": float("nan")}, INVALID, {"min_confidence"}),
         ({"policy": UNKNOWN}, INVALID, {"policy.external.name"}),
         ({"name": "crawls/no-such/sites/h"}, NOT_FOUND, set()),
+        ({"name": "crawls/no-such"}, INVALID, {"name"}),
     ],
 )
 def test_bad_requests_for_rules_are_refused(
@@ -91,6 +92,16 @@ def test_bad_requests_for_rules_are_refused(
 ) -> None:
     told = refusal(lambda: export(server, learned, **fields))
     assert (told.code, set(told.violations)) == (code, violation)
+
+
+def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks_for_rules(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND, learning=crawl_pb.LearningConfig(sample_pages=40))
+    ingest(server, crawl, *(page(n) for n in range(60)))
+    refusal(lambda: export(server, crawl))
+    site = server.sites.GetSite(pb.GetSiteRequest(name=f"{crawl}/sites/{HOST}")).site
+    assert site.learning or site.model_revision == 1
 
 
 def test_a_policy_without_seeds_suggests_none(server: Stubs, new_crawl: Callable[..., str]) -> None:

@@ -113,7 +113,6 @@ def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, cra
         "ListNavigationEntries",
         "LearnSite",
         "GetSamplePlan",
-        "ExportRules",
         "ExportExperience",
     ],
 )
@@ -275,7 +274,7 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
 
 
-@pytest.mark.parametrize("question", ["sitemap", "navigation", "classify", "rules", "policy"])
+@pytest.mark.parametrize("question", ["sitemap", "navigation", "classify", "policy"])
 def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
     server: Stubs, new_crawl: Callable[..., str], question: str
 ) -> None:
@@ -293,7 +292,6 @@ def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
         "classify": lambda: server.links.ClassifyPages(
             links_pb.ClassifyPagesRequest(crawl=crawl, pages=[page(100)])
         ),
-        "rules": lambda: refusal(lambda: server.sites.ExportRules(pb.ExportRulesRequest(name=name))),
         "policy": lambda: server.links.RankBuckets(
             links_pb.RankBucketsRequest(
                 crawl=crawl,

@@ -39,7 +39,6 @@ MAY_READ = {
         "learners",
     },
     "encodings": {"errors"},
-    "exporters": {"errors", "types"},
     "engine": BASE
     | {
         "features",
@@ -54,8 +53,8 @@ MAY_READ = {
         "learners",
         "policies",
         "encodings",
-        "exporters",
     },
+    "exporters": {"errors", "types", "site", "policies", "engine"},
 }
 FOREIGN = {
     "grpc",

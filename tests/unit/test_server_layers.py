@@ -39,6 +39,7 @@ MAY_READ = {
         "grpc",
         "services",
     },
+    "rule_files": {"grpc", "services"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc"},
     "cluster": {"tasks", "settings", "tls", "storage", "observability", "crawls", "grpc", "routing"},
     "app": {
@@ -63,7 +64,7 @@ MAY_READ = {
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "browse_logs", "__main__"}
 SPEAK_GRPC = {"grpc", "routing", "cluster", "tls", "app", "commands"}
-SPEAK_THE_CONTRACT = {"grpc", "routing", "app", "browse_logs", "commands"}
+SPEAK_THE_CONTRACT = {"grpc", "routing", "app", "browse_logs", "rule_files", "commands"}
 
 
 def files_of(room: str) -> list[Path]:

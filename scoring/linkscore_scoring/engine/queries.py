@@ -27,10 +27,8 @@ from linkscore_scoring.engine.results import (
     ScoredLinks,
 )
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.site_rules import site_rules
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import NoRules, NotLearned
-from linkscore_scoring.exporters.base import SiteRules
 from linkscore_scoring.learners.bandits.allocation import allocate_best
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
@@ -379,14 +377,6 @@ class CrawlQueries:
         """Return up to `n` pages to start a crawl of a site from, best first."""
         shard = self.crawl.shard(site)
         return capabilities.suggest_seeds(shard.policy(choice), n, shard.model)
-
-    def site_rules(
-        self, site: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
-    ) -> SiteRules:
-        """Return all that can be said about the URLs of a site without the service; see `exporters`."""
-        shard = self.crawl.shard(site)
-        policy = shard.policy(choice)
-        return site_rules(self.crawl.config, shard.model, policy, self.crawl.seq, min_confidence)
 
     def experience(self, site: str, choice: PolicyChoice | None = None) -> Experience:
         """Return what was learned on a site that helps on others.

@@ -1,17 +1,16 @@
-"""SiteModelService: what was learned about sites, advice, seeds, rules."""
+"""SiteModelService: what was learned about sites, advice, seeds."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore.v1 import site_model_service_pb2_grpc as pb_grpc
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert import results, rules, sites
+from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
@@ -23,8 +22,8 @@ _MAX_HORIZON = 10_000
 """Most fetches that advice may look ahead, as the contract says."""
 
 
-class SiteModelService(pb_grpc.SiteModelServiceServicer):
-    """What was learned about sites."""
+class SiteModelService:
+    """What was learned about sites; calls that are not here are for annexes, see `services.Services`."""
 
     def __init__(self, registry: CrawlRegistry) -> None:
         self._registry = registry
@@ -40,7 +39,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Read one site, and say what to make of it."""
         if request.horizon > _MAX_HORIZON:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
-        actor, site = await self._found(request.name)
+        actor, site = await self.found(request.name)
         advice = actor.queries.advice(site.name, request.horizon or DEFAULT_HORIZON)
         return pb.GetSiteResponse(site=self._site(actor, site.name), advice=sites.advice_message(advice))
 
@@ -69,7 +68,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
 
     async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
         """Learn a site now."""
-        actor, site = await self._found(request.name)
+        actor, site = await self.found(request.name)
         if not site.sample:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
         self._registry.space.check()
@@ -80,7 +79,7 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
         """Return the pages that would teach most about a site."""
         if request.max_results > _MAX_PLAN:
             raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
-        actor, site = await self._found(request.name)
+        actor, site = await self.found(request.name)
         plan = actor.queries.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
         return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
 
@@ -98,19 +97,11 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
             event_seq=model.seq,
         )
 
-    async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
-        """Return what was learned about URLs as files for crawlers."""
-        actor, site = await self._found(request.name)
-        wanted, choice = rules.wanted_formats(request), choice_of(request.policy)
-        await actor.ask_for_model(site.name)
-        found = actor.queries.site_rules(site.name, choice, min_confidence=request.min_confidence)
-        return rules.exported_rules(found, wanted)
-
     async def ExportExperience(
         self, request: pb.ExportExperienceRequest, context: Any
     ) -> pb.ExportExperienceResponse:
         """Return what was learned on a site that helps on others."""
-        actor, site = await self._found(request.name)
+        actor, site = await self.found(request.name)
         learned = actor.queries.experience(site.name, choice_of(request.policy))
         return pb.ExportExperienceResponse(
             experience=learned.to_bytes(),
@@ -119,16 +110,17 @@ class SiteModelService(pb_grpc.SiteModelServiceServicer):
             event_seq=actor.model.seq,
         )
 
-    async def _model(self, name: str) -> SiteModel:
-        """Return a site of which somebody wants to know what was learned."""
-        actor, site = await self._found(name)
-        await actor.ask_for_model(site.name)
-        return site
-
-    async def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
+    async def found(self, name: str) -> tuple[CrawlActor, SiteModel]:
+        """Return the crawl and the model of a site, by its name in the contract."""
         crawl, site = parse_site(name)
         actor = await self._registry.open(crawl)
         return actor, actor.model.shard(site).model
+
+    async def _model(self, name: str) -> SiteModel:
+        """Return a site of which somebody wants to know what was learned."""
+        actor, site = await self.found(name)
+        await actor.ask_for_model(site.name)
+        return site
 
     @staticmethod
     def _site(actor: CrawlActor, name: str) -> pb.Site:

@@ -34,11 +34,10 @@ def leaves(command: click.Command, *path: str) -> dict[tuple[str, ...], click.Co
 
 
 TREE = leaves(main)
+# Of annexes those too that ask about a crawl at a server.
 ONLINE = {
-    path
-    for path in TREE
-    if path[0] in ("crawls", "explain", "advise", "seeds", "export-rules", "export-experience", "logs")
-}
+    path for path, command in TREE.items() if {"target", "crawl"} <= {param.name for param in command.params}
+} - {("console",), ("frontier",)}
 
 
 @pytest.mark.whole
@@ -47,10 +46,12 @@ def test_the_help_has_every_command_below_its_heading() -> None:
     headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Options", *SECTIONS, "Others"]
     others = {path[0] for path in TREE} - {name for names in SECTIONS.values() for name in names}
-    assert others == {"console", "frontier", "logs"}, "commands of annexes, which the core does not name"
+    assert others == {"console", "export-rules", "frontier", "logs"}, (
+        "commands of annexes, which the core does not name"
+    )
 
 
-@pytest.mark.parametrize("path", sorted(ONLINE - {("logs", "report")}), ids=" ".join)
+@pytest.mark.parametrize("path", sorted(ONLINE), ids=" ".join)
 def test_every_online_command_takes_the_options_of_a_server(path: tuple[str, ...]) -> None:
     flags = {flag for param in TREE[path].params for flag in param.opts}
     assert {"--target", "--token", "--token-file", "--tls-ca", "--crawl"} <= flags
@@ -273,7 +274,7 @@ def test_a_policy_that_cannot_be_read_says_why(text: str, rule: str) -> None:
     ("words", "completed"),
     [
         ("linkscore crawls create --policy source", ["source_ucc", "source_target"]),
-        ("linkscore export", ["export-rules", "export-experience"]),
+        ("linkscore ad", ["advise"]),
         ("linkscore crawls create --scope d", ["domain"]),
     ],
 )

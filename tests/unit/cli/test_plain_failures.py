@@ -15,19 +15,22 @@ from test_command_tree import ONLINE, TREE
 from command_line import run
 from linkscore_cli.errors import _with_remedy, plainly
 
-ASKS_A_SERVER = sorted((ONLINE | {("shards", "status"), ("score",)}) - {("logs", "report")})
+ASKS_A_SERVER = sorted(ONLINE)
 # What each command needs before it asks; the others need nothing, or take what is below as a name.
 WORDS = {
     ("score",): ["http://a.org/"],
     ("explain",): ["http://a.org/"],
-    ("advise",): ["a.org"],
-    ("seeds",): ["a.org"],
-    ("export-rules",): ["a.org"],
     ("export-experience",): ["a.org", "--out", "x"],
     ("logs", "import"): [__file__, "--format", "csv", "--columns", "time,client,url", "--create"],
     ("crawls", "update"): ["--observe-only"],
     ("crawls", "delete"): ["--yes"],
 }
+
+
+def words_of(path: tuple[str, ...]) -> list[str]:
+    """Return what a command needs; one of an annex that is about a site gets one."""
+    about_a_site = any(param.name == "names" for param in TREE[path].params)
+    return WORDS.get(path, ["a.org"] if about_a_site else [])
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_a_server_that_is_away_is_one_line_with_its_address(
     path: tuple[str, ...], nobody: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    got = run(*path, *WORDS.get(path, []), "--crawl", "c", "--target", nobody)
+    got = run(*path, *words_of(path), "--crawl", "c", "--target", nobody)
     assert is_plain(got), got.output
     assert f"UNAVAILABLE: no server answers at {nobody}: start one (linkscore serve)" in got.output
 
@@ -97,7 +100,7 @@ def test_a_file_that_cannot_be_used_is_one_line_with_its_option(
     file = tmp_path / "file"
     if content is not None:
         file.write_bytes(content)
-    got = run(*path, *WORDS.get(path, []), "--crawl", "c", "--target", "127.0.0.1:1", option, file)
+    got = run(*path, *words_of(path), "--crawl", "c", "--target", "127.0.0.1:1", option, file)
     assert is_plain(got), got.output
     assert option in got.output
     assert str(file) in got.output

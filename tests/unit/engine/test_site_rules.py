@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from crawls import config, model, page, recorded
 
-from linkscore_scoring.engine import site_rules as module
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.exporters import site_rules as module
+from linkscore_scoring.exporters.site_rules import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import SeedWanted
 from ruled_policy import RULES, Ruled
@@ -34,43 +34,41 @@ def ruled() -> CrawlModel:
 
 
 def test_rules_come_from_the_policy_with_where_they_are_from() -> None:
-    found = CrawlQueries(ruled()).site_rules("h")
+    found = site_rules(ruled(), "h")
     assert (found.crawl, found.host, found.policy) == ("c", "h", "toy_ruled")
     assert found.rules == tuple(RULES)
     assert found.seeds == ("http://forum.test/board/0",)
     assert (found.state, found.revision, found.event_seq) == ("goes by 2 expressions", 0, 1)
     assert not found.subdomains
-    assert [rule.kind for rule in CrawlQueries(ruled()).site_rules("h", min_confidence=0.7).rules] == [
-        "index"
-    ]
+    assert [rule.kind for rule in site_rules(ruled(), "h", min_confidence=0.7).rules] == ["index"]
 
 
 def test_without_seeds_of_the_policy_there_is_the_root_by_the_scheme_that_was_seen() -> None:
-    assert CrawlQueries(ruled()).site_rules("h", PolicyChoice("breadth_first")).seeds == ("https://h/",)
+    assert site_rules(ruled(), "h", PolicyChoice("breadth_first")).seeds == ("https://h/",)
 
 
 def test_seeds_that_only_may_be_one_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [SeedWanted("https://h/", "entry", 0.8), SeedWanted("https://h/l", "list", 0.4)]
     found.append(SeedWanted("https://h/find", "may be", 0.1))
     monkeypatch.setattr(Ruled, "suggest_seeds", lambda _self, n, _site: found[:n])
-    assert CrawlQueries(ruled()).site_rules("h").seeds == ("https://h/", "https://h/l")
+    assert site_rules(ruled(), "h").seeds == ("https://h/", "https://h/l")
 
 
 def test_more_rules_than_there_is_room_for_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_URL_RULES", 1)
-    found = CrawlQueries(ruled()).site_rules("h")
+    found = site_rules(ruled(), "h")
     assert found.rules == (RULES[0],)
     assert found.state == "goes by 2 expressions; the first 1 of 2 URL rules"
 
 
 def test_before_learning_there_are_no_tag_paths() -> None:
-    assert CrawlQueries(ruled()).site_rules("h", PolicyChoice("breadth_first")).tag_paths == ()
+    assert site_rules(ruled(), "h", PolicyChoice("breadth_first")).tag_paths == ()
 
 
 def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: CrawlModel) -> None:
     """Of every row of the navigation table that was followed, by the policy's own scores."""
     choice = PolicyChoice("source_ucc")
-    site, found = learned.shard(SITE).model, CrawlQueries(learned).site_rules(SITE, choice).tag_paths
+    site, found = learned.shard(SITE).model, site_rules(learned, SITE, choice).tag_paths
     rows = [row for row in site.navigation.entries() if row.followed > 0.0]
     policy = learned.shard(SITE).policy(choice)
     values = policy.score(module._links(site, rows), site).scores
@@ -85,11 +83,11 @@ def test_tag_paths_are_those_of_at_least_average_worth_best_first(learned: Crawl
 
 def test_asking_changes_nothing(learned: CrawlModel) -> None:
     before = learned.to_state()
-    assert CrawlQueries(learned).site_rules(SITE) == CrawlQueries(learned).site_rules(SITE)
+    assert site_rules(learned, SITE) == site_rules(learned, SITE)
     assert learned.to_state() == before
 
 
 def test_of_a_crawl_by_domain_all_hosts_are_meant() -> None:
     crawl = CrawlModel(config(scope="domain"), ticket_key=b"k", domain_of=lambda host: host[-5:])
     crawl.apply(1, page("http://www.a.org/x", site="a.org"))
-    assert CrawlQueries(crawl).site_rules("a.org").subdomains
+    assert site_rules(crawl, "a.org").subdomains

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
@@ -23,7 +24,7 @@ _SEEDS = 16
 
 
 def site_rules(
-    config: CrawlConfig, site: SiteModel, policy: Policy, event_seq: int, min_confidence: float = 0.0
+    crawl: CrawlModel, name: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
 ) -> SiteRules:
     """Return what can be said about the URLs of a site; changes nothing.
 
@@ -31,13 +32,19 @@ def site_rules(
 
     Parameters
     ----------
+    crawl, name
+        The crawl, and a site of it.
+    choice
+        Whose rules; those of the crawl's policy if None.
     min_confidence
         URL rules of less are left out, [0, 1].
     """
+    shard = crawl.shard(name)
+    site, policy = shard.model, shard.policy(choice)
     seeds = _sure(capabilities.suggest_seeds(policy, _SEEDS, site))
     rules = [rule for rule in capabilities.rules(policy, site) if rule.confidence >= min_confidence]
     return SiteRules(
-        crawl=config.name,
+        crawl=crawl.config.name,
         host=site.name,
         policy=policy.name,
         seeds=seeds or (_home(site),),
@@ -45,8 +52,8 @@ def site_rules(
         tag_paths=tuple(_tag_paths(site, policy)),
         state=_state(capabilities.describe(policy, site), len(rules)),
         revision=site.revision,
-        event_seq=event_seq,
-        subdomains=config.scope == "domain",
+        event_seq=crawl.seq,
+        subdomains=crawl.config.scope == "domain",
     )
 
 

@@ -1,16 +1,20 @@
-"""ExportRules: what a request asks for, and the answer."""
+"""Rule files as an annex of the server: `ExportRules`, what it asks for and the answer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import Any, cast
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, NoRules
 from linkscore_scoring.exporters import exporter, exporters
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
+from linkscore_scoring.exporters.site_rules import site_rules
 from linkscore_scoring.types import UrlRule
+from linkscore_server.grpc.convert.policies import choice_of
+from linkscore_server.grpc.sites import SiteModelService
+from linkscore_server.services import Host, Services
 
 _MAX_WANTED = 16  # more than there are formats: a bound on the request
 FORMATS = {
@@ -21,6 +25,22 @@ FORMATS = {
 """Numbers of the contract by name of the exporter, in the order of the contract."""
 
 _NAMES = {number: name for name, number in FORMATS.items()}
+
+
+class RuleFiles(Services):
+    """Writes what was learned about the URLs of a site as files for crawlers."""
+
+    def __init__(self, host: Host) -> None:
+        self._sites = SiteModelService(host.registry)
+        self.methods = {"SiteModelService/ExportRules": self.export_rules}
+
+    async def export_rules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
+        """Return what was learned about URLs as files for crawlers."""
+        actor, site = await self._sites.found(request.name)
+        wanted, choice = wanted_formats(request), choice_of(request.policy)
+        await actor.ask_for_model(site.name)
+        found = site_rules(actor.model, site.name, choice, min_confidence=request.min_confidence)
+        return exported_rules(found, wanted)
 
 
 def wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
