@@ -188,11 +188,13 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format -d --exit-code
 	$(BIN)/python tools/breaking.py $(BIN)/buf
 	$(BIN)/python tools/generate_stubs.py --check $(GEN_VENV)/bin/python
+	$(BIN)/python tools/generate_client.py --check
 	$(BIN)/python tools/docs_tables.py --check
 	$(BIN)/python tools/dashboards.py --check
 
 gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_stubs.py $(GEN_VENV)/bin/python
+	$(BIN)/python tools/generate_client.py
 	$(BIN)/python tools/docs_tables.py
 	$(BIN)/python tools/dashboards.py
 

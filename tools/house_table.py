@@ -48,7 +48,7 @@ PRODUCT = ("scoring", "native", "server", "cli", "console", "clients", "frontier
 LANGUAGES = (".py", ".rs", ".go", ".ts", ".js", ".mjs", ".java")
 # Tests, and what a generator writes.
 NOT_PRODUCT = re.compile(
-    r"/(v1|linkscorev1|gen|tests?|__tests__|static|dist)/|_pb2|\.pb\.go$|_test\.|\.test\."
+    r"/(v1|linkscorev1|gen|tests?|__tests__|static|dist)/|_pb2|linkscore/client\.py$|\.pb\.go$|_test\.|\.test\."
 )
 # The import of the compiled kernels, or a branch on whether they are there.
 KERNELS = re.compile(r"\bimport linkscore_native\b|\bfrom linkscore_native\b|\b(?i:kernels) is\b")

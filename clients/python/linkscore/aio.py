@@ -37,7 +37,8 @@ class AsyncClient:
     """Asyncio client of a linkscore server; belongs to the loop it was made in. For threads see `Client`.
 
     It has the methods of `Client` with the same parameters: calls are awaited, lists and streams are
-    asynchronous iterators.
+    asynchronous iterators. Examples are as at the prompt of ``python -m asyncio``; a program has them in a
+    coroutine, below ``async with AsyncClient() as client:``.
 
     Parameters
     ----------
@@ -67,16 +68,28 @@ class AsyncClient:
 
     Examples
     --------
-    >>> import asyncio
+    Send what was fetched, and fetch what scores highest next:
+
     >>> from linkscore import AsyncClient, page, rows
-    >>> async def crawl() -> list[str]:
-    ...     async with AsyncClient("localhost:7411") as client:
-    ...         await client.ensure_crawl(crawl="news")
-    ...         fetched = page(url="http://example.org/", body=b'<a href="/thread/1">A thread</a>')
-    ...         answer = await client.ingest_pages(crawl="news", pages=[fetched])
-    ...         return [row.url for row in rows(answer.results[0].links)]
-    >>> asyncio.run(crawl())
-    ['http://example.org/thread/1']
+    >>> client = AsyncClient("localhost:7411")
+    >>> made = await client.ensure_crawl(crawl="news", policy="harvest")
+    >>> html = b'<a href="/thread/1">A thread</a> <a href="/tag/x">A tag</a>'
+    >>> fetched = page(url="http://example.org/", body=html)
+    >>> answer = await client.ingest_pages(crawl="news", pages=[fetched])
+    >>> best = max(rows(answer.results[0].links), key=lambda row: row.score)
+    >>> best.url
+    'http://example.org/thread/1'
+
+    A link that waits is scored again by its URL and ticket, or by the place of its bucket among the others:
+
+    >>> again = await client.score_links(crawl="news", links=[(best.url, best.ticket)])
+    >>> [round(score, 2) for score in again.links.scores]
+    [0.9]
+    >>> buckets = ["tag", "thread"]
+    >>> ranked = await client.rank_buckets(crawl="news", buckets=buckets)
+    >>> [buckets[i] for i in ranked.order]
+    ['thread', 'tag']
+    >>> await client.close()
     """
 
     def __init__(
@@ -144,11 +157,20 @@ class AsyncClient:
     ) -> crawl_pb2.Crawl:
         """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any.
 
+        What a program calls at its start: it may be the first to use the crawl, or come back to it.
+
         Raises
         ------
         AlreadyExists
             The one there is differs in what was asked for and cannot be changed, for example in `scope`,
             `seed` or `groups`; `field_violations` names each field.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> crawl = await client.ensure_crawl(crawl="books", policy=("harvest", {"curiosity": 0.1}))
+        >>> crawl.policy.harvest.curiosity
+        0.1
         """
         try:
             return await self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
@@ -168,7 +190,14 @@ class AsyncClient:
     def list_crawls(
         self, *, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncIterator[crawl_pb2.Crawl]:
-        """List all crawls by name, page by page as they are consumed."""
+        """List all crawls by name, page by page as they are consumed.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> "crawls/books" in [crawl.name async for crawl in client.list_crawls()]
+        True
+        """
         return self._list(_calls.list_crawls(page_size=page_size), timeout_s)
 
     def list_shards(
@@ -222,7 +251,48 @@ class AsyncClient:
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> scoring_pb2.IngestPagesResponse:
-        """Send fetched pages, failed fetches too; the answer scores every link of them."""
+        """Send fetched pages, failed fetches too; the answer scores every link of them.
+
+        Parameters
+        ----------
+        crawl
+            Id or resource name.
+        pages
+            Messages made by `linkscore.page`; at most 500 (setting `max_pages_per_call`).
+        policy
+            Another policy than the crawl's.
+        encoding
+            `PriorityEncoding`: also give each score as the number a crawler wants.
+        timeout_s
+            Deadline, seconds; the client's if None.
+
+        Returns
+        -------
+        IngestPagesResponse
+            `results` has one entry for each page, in order; `linkscore.rows` reads its links. A page that
+            cannot be used has a status that says why, and the others count.
+
+        Raises
+        ------
+        NotFound
+            There is no such crawl.
+        ResourceExhausted
+            The server is at its bounds; `retry_after_s` says when to come back.
+
+        Examples
+        --------
+        >>> from linkscore import page, rows
+        >>> client = AsyncClient("localhost:7411")
+        >>> made = await client.ensure_crawl(crawl="books")
+        >>> pages = [
+        ...     page(url="http://a.org/", body=b'<a href="/thread/1">'),
+        ...     page(url="http://a.org/gone", status_code=404),
+        ... ]
+        >>> answer = await client.ingest_pages(crawl="books", pages=pages)
+        >>> first, second = answer.results
+        >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
+        [('http://a.org/thread/1', 0.9, 'thread')]
+        """
         return await self._run(
             _calls.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding), timeout_s
         )
@@ -236,7 +306,21 @@ class AsyncClient:
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         timeout_s: float | None = None,
     ) -> AsyncIterator[scoring_pb2.StreamPagesResponse]:
-        """Send pages as they come and give their answers in order; leaving the loop ends the stream."""
+        """Send pages as they come and give their answers in order; leaving the loop ends the stream.
+
+        Cheaper than a call for each page. `pages` is read ahead of the answers, in a task of gRPC; the
+        server reads no more than it can take. No deadline unless one is given.
+
+        Examples
+        --------
+        >>> from linkscore import page
+        >>> client = AsyncClient("localhost:7411")
+        >>> async def coming():
+        ...     for n in range(3):
+        ...         yield page(url=f"http://a.org/{n}", body=b"<p>")
+        >>> [answer.request_id async for answer in client.stream_pages(crawl="books", pages=coming())]
+        [1, 2, 3]
+        """
         count = itertools.count(1)
         messages = (
             _calls.stream_page(
@@ -269,7 +353,19 @@ class AsyncClient:
         require_learned: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
-        """Score links again: URLs, or (URL, ticket) pairs."""
+        """Score links again: URLs, or (URL, ticket) pairs.
+
+        With the ticket it came with, a link is scored as where it was found; without, by its URL alone. With
+        `require_learned` a site that is not learned yet raises `FailedPrecondition`.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> links = ["http://a.org/tag/x", ("http://a.org/b", b"t")]
+        >>> got = await client.score_links(crawl="books", links=links)
+        >>> list(got.links.scores)
+        [0.1, 0.5]
+        """
         return await self._run(
             _calls.score_links(
                 crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
@@ -289,7 +385,30 @@ class AsyncClient:
         fill: bool = False,
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankBucketsResponse:
-        """Order the buckets that are not empty, best first, and hand out `n` of their links."""
+        """Order the buckets that are not empty, best first, and hand out `n` of their links.
+
+        How a frontier of any size stays in order: one queue for each bucket, one call whenever a place is
+        free. Say what is under way (`in_flight`, by the bucket its link was taken from, until the page was
+        ingested) and how many links of each bucket wait: what little is known of is spread, and `urls` of
+        the answer, parallel to `order`, says how many of each to take. They may be fewer than `n`, unless
+        you `fill`: then leave a place empty until the next page was ingested. See docs/clients.md.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> queues = {"tag": ["http://a.org/tag/x"], "thread": ["http://a.org/thread/1"]}
+        >>> names = list(queues)
+        >>> ranked = await client.rank_buckets(crawl="books", buckets=names)
+        >>> queues[names[ranked.order[0]]]
+        ['http://a.org/thread/1']
+
+        Two places are free, and four threads under way:
+
+        >>> waiting = {"tag": 3, "thread": 1}
+        >>> ranked = await client.rank_buckets(crawl="books", buckets=waiting, n=2, in_flight={"thread": 4})
+        >>> {names[row]: n for row, n in zip(ranked.order, ranked.urls)}
+        {'thread': 1, 'tag': 1}
+        """
         return await self._run(
             _calls.rank_buckets(
                 crawl=crawl,
@@ -322,7 +441,17 @@ class AsyncClient:
     async def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
     ) -> scoring_pb2.ReportFeedbackResponse:
-        """Report what extraction found on fetched pages."""
+        """Report what extraction found on fetched pages.
+
+        Examples
+        --------
+        >>> from linkscore.v1.link_scoring_service_pb2 import Feedback
+        >>> client = AsyncClient("localhost:7411")
+        >>> found = Feedback(event_id="1", url="http://a.org/thread/1", item_count=3)
+        >>> answer = await client.report_feedback(crawl="books", feedback=[found])
+        >>> len(answer.statuses)
+        1
+        """
         return await self._run(_calls.report_feedback(crawl=crawl, feedback=feedback), timeout_s)
 
     async def report_failure(
@@ -347,6 +476,12 @@ class AsyncClient:
             Neither `status_code` (400 and more) nor `fetch_error` says that it failed.
         InvalidArgument
             The URL or the ticket breaks a rule.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> made = await client.ensure_crawl(crawl="books")
+        >>> await client.report_failure(crawl="books", url="http://a.org/gone", status_code=404)
         """
         failed = failed_page(
             url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket, event_id=event_id
@@ -370,6 +505,12 @@ class AsyncClient:
         ------
         InvalidArgument
             The URL or the reward breaks a rule.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> made = await client.ensure_crawl(crawl="books")
+        >>> await client.reward(crawl="books", url="http://a.org/thread/1", reward=1.0)
         """
         event = feedback(url=url, reward=reward, ticket=ticket, event_id=event_id)
         answer = await self.report_feedback(crawl=crawl, feedback=[event], timeout_s=timeout_s)
@@ -453,7 +594,15 @@ class AsyncClient:
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> site_pb2.SuggestSeedsResponse:
-        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site."""
+        """Give the pages to start a crawl from, best first; `site` may also be any URL of the site.
+
+        Examples
+        --------
+        >>> client = AsyncClient("localhost:7411")
+        >>> answer = await client.suggest_seeds(crawl="books", site="a.org", max_results=1)
+        >>> [seed.url for seed in answer.seeds]
+        ['http://a.org/0']
+        """
         return await self._run(
             _calls.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
         )

@@ -1,3 +1,4 @@
+# Made from aio.py by tools/generate_client.py: change that, then `make gen`.
 """The client for programs that block."""
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Client:
     >>> client = Client("localhost:7411")
     >>> made = client.ensure_crawl(crawl="news", policy="harvest")
     >>> html = b'<a href="/thread/1">A thread</a> <a href="/tag/x">A tag</a>'
-    >>> answer = client.ingest_pages(crawl="news", pages=[page(url="http://example.org/", body=html)])
+    >>> fetched = page(url="http://example.org/", body=html)
+    >>> answer = client.ingest_pages(crawl="news", pages=[fetched])
     >>> best = max(rows(answer.results[0].links), key=lambda row: row.score)
     >>> best.url
     'http://example.org/thread/1'
@@ -81,7 +83,8 @@ class Client:
     >>> [round(score, 2) for score in again.links.scores]
     [0.9]
     >>> buckets = ["tag", "thread"]
-    >>> [buckets[i] for i in client.rank_buckets(crawl="news", buckets=buckets).order]
+    >>> ranked = client.rank_buckets(crawl="news", buckets=buckets)
+    >>> [buckets[i] for i in ranked.order]
     ['thread', 'tag']
     >>> client.close()
     """
@@ -279,7 +282,8 @@ class Client:
         ...     page(url="http://a.org/", body=b'<a href="/thread/1">'),
         ...     page(url="http://a.org/gone", status_code=404),
         ... ]
-        >>> first, second = client.ingest_pages(crawl="books", pages=pages).results
+        >>> answer = client.ingest_pages(crawl="books", pages=pages)
+        >>> first, second = answer.results
         >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
         [('http://a.org/thread/1', 0.9, 'thread')]
         """
@@ -305,8 +309,10 @@ class Client:
         --------
         >>> from linkscore import page
         >>> client = Client("localhost:7411")
-        >>> coming = (page(url=f"http://a.org/{n}", body=b"<p>") for n in range(3))
-        >>> [answer.request_id for answer in client.stream_pages(crawl="books", pages=coming)]
+        >>> def coming():
+        ...     for n in range(3):
+        ...         yield page(url=f"http://a.org/{n}", body=b"<p>")
+        >>> [answer.request_id for answer in client.stream_pages(crawl="books", pages=coming())]
         [1, 2, 3]
         """
         count = itertools.count(1)
@@ -348,7 +354,8 @@ class Client:
         Examples
         --------
         >>> client = Client("localhost:7411")
-        >>> got = client.score_links(crawl="books", links=["http://a.org/tag/x", ("http://a.org/b", b"t")])
+        >>> links = ["http://a.org/tag/x", ("http://a.org/b", b"t")]
+        >>> got = client.score_links(crawl="books", links=links)
         >>> list(got.links.scores)
         [0.1, 0.5]
         """
@@ -434,7 +441,8 @@ class Client:
         >>> from linkscore.v1.link_scoring_service_pb2 import Feedback
         >>> client = Client("localhost:7411")
         >>> found = Feedback(event_id="1", url="http://a.org/thread/1", item_count=3)
-        >>> len(client.report_feedback(crawl="books", feedback=[found]).statuses)
+        >>> answer = client.report_feedback(crawl="books", feedback=[found])
+        >>> len(answer.statuses)
         1
         """
         return self._run(_calls.report_feedback(crawl=crawl, feedback=feedback), timeout_s)
@@ -582,7 +590,8 @@ class Client:
         Examples
         --------
         >>> client = Client("localhost:7411")
-        >>> [seed.url for seed in client.suggest_seeds(crawl="books", site="a.org", max_results=1).seeds]
+        >>> answer = client.suggest_seeds(crawl="books", site="a.org", max_results=1)
+        >>> [seed.url for seed in answer.seeds]
         ['http://a.org/0']
         """
         return self._run(
@@ -689,7 +698,11 @@ class Client:
     # Browse logs
 
     def import_browse_records(
-        self, *, crawl: str, batches: Iterable[BrowseBatch], timeout_s: float | None = None
+        self,
+        *,
+        crawl: str,
+        batches: Iterable[BrowseBatch],
+        timeout_s: float | None = None,
     ) -> browse_pb2.ImportBrowseRecordsResponse:
         """Send browse log records, (batch id, records) by (batch id, records); no deadline unless given.
 
