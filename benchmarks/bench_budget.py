@@ -34,7 +34,7 @@ from benchmarks.table import Row
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import encode
+from linkscore_scoring.engine.events import ModelActivated, encode
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site.learning import run as learn
@@ -100,7 +100,8 @@ class Pipeline:
 
         self._timed("answer out", answer)
         for job in self._model.take_jobs():
-            self._model.activate(job.site, self._timed("learning", partial(learn, job)))
+            activated = ModelActivated(job.site, job.built_from_seq, "", {})
+            self._model.apply(self._model.seq, activated, self._timed("learning", partial(learn, job)))
 
     def _timed(self, stage: str, work: Callable[[], Any]) -> Any:
         started = time.process_time()

@@ -22,7 +22,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore.v1 import site_model_service_pb2_grpc as site_pb_grpc
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.events import ModelActivated, PageFetched
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site import learning
@@ -67,7 +67,7 @@ def _learnings(corpus: Corpus, site: str, config: LearningConfig) -> dict[int, f
             model.apply(seq, PageFetched("", name, page.url, key, 200, "", b"", 0.0, features))
             for job in model.take_jobs():
                 learned, spent[len(job.pages)] = process.submit(_learned, job).result()
-                model.activate(job.site, learned)
+                model.apply(seq, ModelActivated(job.site, job.built_from_seq, "", {}), learned)
     return spent
 
 

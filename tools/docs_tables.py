@@ -19,12 +19,12 @@ from typing import Any
 from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
-from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import MemoryBudget
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.kafka.counts import Counts

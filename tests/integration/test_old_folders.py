@@ -17,8 +17,8 @@ import pytest
 from google.protobuf import json_format, symbol_database
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.state import digest
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.files import FileStore
 from server_process import Stubs, serving, stubs
 
@@ -112,7 +112,7 @@ def test_what_is_written_is_laid_out_as_before(tmp_path: Path) -> None:
             continue
         core = msgpack.unpackb(states.core(), strict_map_key=False)
         kept = [states.get(place) for place, _ in enumerate(states.sites())]
-        model = CrawlModel(CrawlConfig.from_state(core["config"]), ticket_key=b"", store=states)
+        model = ResidentCrawl(CrawlConfig.from_state(core["config"]), ticket_key=b"", store=states)
         model.load_core(core, states.sites())
         assert_laid_out(model.core_state(), core)
         sites = model.to_state()["sites"]

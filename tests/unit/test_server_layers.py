@@ -24,9 +24,10 @@ MAY_READ = {
     "tasks": set(),
     "addresses": set(),
     "child_processes": {"tasks"},
-    "storage": {"tasks", "plugins"},
+    "residency": set(),
+    "storage": {"tasks", "plugins", "residency"},
     "observability": {"tasks"},
-    "crawls": {"tasks", "settings", "child_processes", "storage", "observability"},
+    "crawls": {"tasks", "settings", "child_processes", "residency", "storage", "observability"},
     "grpc": {"tasks", "settings", "tokens", "child_processes", "storage", "observability", "crawls"},
     "services": {"settings", "observability", "crawls"},
     "browse_logs": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.results import ScoreExplanation
@@ -18,10 +18,11 @@ from linkscore_scoring.engine.events import (
     FeedbackGiven,
     LearningFailed,
     LogsMined,
+    ModelActivated,
     PageFetched,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import SKIP
@@ -79,7 +80,7 @@ class InProcessScorer:
             status = record.status
             event = PageFetched("", site_name, record.url, visit.key, status, _NO_PAGE, b"", 0.0, None)
         event = replace(event, site=site_name, requested_key=visit.key, ticket=visit.ticket)
-        outcome: PageOutcome = self._apply(event)
+        outcome = cast(PageOutcome, self._apply(event))
         self._learn()
         links = outcome.links
         return PageScores(
@@ -128,10 +129,9 @@ class InProcessScorer:
         mined = to_state(mine_site(counts, MiningSettings(**settings)))
         self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
 
-    def _apply(self, event: Event) -> PageOutcome:
+    def _apply(self, event: Event) -> Outcome:
         self._seq += 1
-        outcome: PageOutcome = self.model.apply(self._seq, event)
-        return outcome
+        return self.model.apply(self._seq, event)
 
     def _learn(self) -> None:
         """Run what became due, and activate it as the event a server would write.
@@ -144,8 +144,7 @@ class InProcessScorer:
                 continue
             learned = run(job)
             self._seq += 1
-            self.model.seq = self._seq
-            self.model.activate(job.site, learned)
+            self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, "", {}), learned)
 
 
 def crawl_config(setup: CrawlSetup) -> CrawlConfig:

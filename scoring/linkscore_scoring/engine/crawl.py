@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -23,9 +23,9 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.fetches import fetch_of, strip_session_ids
 from linkscore_scoring.engine.link_batches import hash_of, score_known, score_page
-from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
+from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
-from linkscore_scoring.engine.sites import MemoryBudget, SiteStore, SiteTable
+from linkscore_scoring.engine.sites import Configure, Make, SiteTable
 from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies import capabilities
@@ -113,8 +113,8 @@ class CrawlModel:
         Secret for ticket MACs.
     domain_of
         Host -> registrable domain; used by crawls of scope ``domain`` only.
-    store, budget
-        Where sites are put away, and what those in memory may take; see `SiteTable`.
+    sites
+        Makes the table that the sites are kept in.
 
     Attributes
     ----------
@@ -140,13 +140,12 @@ class CrawlModel:
         *,
         ticket_key: bytes,
         domain_of: Callable[[str], str] | None = None,
-        store: SiteStore | None = None,
-        budget: MemoryBudget | None = None,
+        sites: Callable[[Make, Configure, CrawlConfig], SiteTable] = SiteTable,
     ) -> None:
         self.config = config
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
-        self.sites = SiteTable(self._make_site, self._configure_site, config, store=store, budget=budget)
+        self.sites = sites(self._make_site, self._configure_site, config)
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.ticket_scope)
         self._ticket_key = ticket_key
@@ -210,22 +209,28 @@ class CrawlModel:
             seed=self.config.seed,
         )
 
-    def apply(self, seq: int, event: Event) -> Any:
-        """Apply one event and return its outcome.
-
-        That is a `PageOutcome`, whether feedback or a batch of browse logs was new, the event number at
-        which the learning asked for started, else None.
+    def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome:
+        """Apply one event and return its outcome; nothing else changes the crawl.
 
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
         queries.
+
+        Parameters
+        ----------
+        seq
+            Number of the event.
+        event
+            The event.
+        learned
+            What a `ModelActivated` holds as values, where somebody has it as it was learned.
         """
         self.seq = seq
         try:
-            return self._applied(seq, event)
+            return self._applied(seq, event, learned)
         finally:
-            self.sites.changed()
+            self.sites.event_applied()
 
-    def _applied(self, seq: int, event: Event) -> Any:
+    def _applied(self, seq: int, event: Event, learned: LearnedSite | None) -> Outcome:
         match event:
             case PageFetched():
                 return self._page(seq, event)
@@ -233,22 +238,24 @@ class CrawlModel:
                 return self._feedback(seq, event)
             case LearningRequested():
                 return self._request_learning(seq, event.site)
-            case ModelActivated():
-                return self.activate(event.site, LearnedSite.from_state(event.learned, self.config.learning))
-            case LearningFailed():
-                return self._give_up_learning(event)
-            case LogsMined():
-                return self.sites.changing(event.site).mined(Opaque(event.mined))
             case BrowseBatchImported():
                 return self.ledger.take(event)
+            case ModelActivated():
+                self._activate(event, learned)
+            case LearningFailed():
+                self._give_up_learning(event)
+            case LogsMined():
+                self.sites.writable(event.site).mined(Opaque(event.mined))
             case ConfigChanged():
-                return self._reconfigure(CrawlConfig.from_state(event.config))
+                self._reconfigure(CrawlConfig.from_state(event.config))
+        return None
 
-    def activate(self, site: str, learned: LearnedSite) -> None:
+    def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
         """Make a learned model active; of a site that is not known nothing is learned."""
-        if site in self.sites:
-            self.sites.changing(site).activate(learned)
-            self.sites.changed()
+        if learned is None:
+            learned = LearnedSite.from_state(event.learned, self.config.learning)
+        if event.site in self.sites:
+            self.sites.writable(event.site).activate(learned)
 
     def take_jobs(self) -> list[LearningJob]:
         """Return the learnings that became due since the last call; run them beside the request path."""
@@ -259,18 +266,18 @@ class CrawlModel:
         """Say whether an event of this id was applied within the window of the last 100,000."""
         return repeat_id(event) in self._event_ids
 
-    def answer_again(self, event: Event) -> Any:
+    def answer_again(self, event: Event) -> Outcome:
         """Return the outcome of an event that was applied before: as of `apply`, and nothing changes."""
         if isinstance(event, PageFetched):
             return self._answered_again(self.seq, event, self.known_or_new(event.site))
         return False
 
     def _page(self, seq: int, event: PageFetched) -> PageOutcome:
-        shard = self.sites.changing(event.site)
+        shard = self.sites.writable(event.site)
         model, found = shard.model, event.features
         sent, event = event, strip_session_ids(event, model.sessions)
         fetch = self.fetch_of(event)
-        if not self._is_new(event.event_id):
+        if not self._register(event.event_id):
             return self._answered_again(seq, sent, shard)
         self.pages += 1
         relearned = capabilities.relearned(shard.served)
@@ -345,10 +352,10 @@ class CrawlModel:
         shard.handed_out(dict.fromkeys(outcome.rescored.scores.tolist()))
 
     def _feedback(self, seq: int, event: FeedbackGiven) -> bool:
-        if not self._is_new(repeat_id(event)):
+        if not self._register(repeat_id(event)):
             return False
         self.feedbacks += 1
-        shard = self.sites.changing(event.site)
+        shard = self.sites.writable(event.site)
         identity = shard.model.sessions.strip(event.key)
         key = hash_of(identity) if identity else 0
         contexts = shard.model.memory.contexts(key)
@@ -361,7 +368,7 @@ class CrawlModel:
 
     def _request_learning(self, seq: int, site: str) -> int:
         self.shard(site)
-        model = self.sites.changing(site).model
+        model = self.sites.writable(site).model
         job = model.due_job(seq, force=True)
         if job is not None:
             self.jobs.append(job)
@@ -369,7 +376,7 @@ class CrawlModel:
 
     def _give_up_learning(self, event: LearningFailed) -> None:
         if event.site in self.sites:
-            model = self.sites.changing(event.site).model
+            model = self.sites.writable(event.site).model
             if model.learning_since == event.built_from_seq:
                 model.learning_since = 0
 
@@ -378,7 +385,8 @@ class CrawlModel:
         self.crawl_wide.configure(config)
         self.sites.reconfigure(config)
 
-    def _is_new(self, event_id: str) -> bool:
+    def _register(self, event_id: str) -> bool:
+        """Remember the id of an event; returns whether it is new."""
         if event_id and event_id in self._event_ids:
             return False
         if event_id:
@@ -394,8 +402,8 @@ class CrawlModel:
         shard.configure(config, self.examples_of(shard.model.name, config))
 
     def to_state(self) -> dict[str, Any]:
-        """Return the crawl as plain values, sites that are put away too."""
-        return {**self._own_state(), "sites": self.sites.to_state()}
+        """Return the crawl as plain values, those of sites that are not in memory too."""
+        return {**self.own_state(), "sites": self.sites.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the crawl of `to_state`; learnings that were running are due again.
@@ -406,27 +414,12 @@ class CrawlModel:
             If a field is missing or malformed.
         """
         with reading_state(f"crawl {self.config.name}"):
-            self._load_own(state)
+            self.load_own(state)
             self.sites.reconfigure(self.config)
             self.sites.load_state(state["sites"])
 
-    def core_state(self) -> dict[str, Any]:
-        """Return what a cut keeps beside the sites, as plain values."""
-        return {**self._own_state(), "configs": self.sites.configs_state()}
-
-    def load_core(self, state: dict[str, Any], sites: Iterator[tuple[str, bytes]]) -> None:
-        """Take over a cut: the values of `core_state`, and name and facts of each site, in order.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
-        with reading_state(f"crawl {self.config.name}"):
-            self._load_own(state)
-            self.sites.restore(state["configs"], sites)
-
-    def _own_state(self) -> dict[str, Any]:
+    def own_state(self) -> dict[str, Any]:
+        """Return what is of no site, as plain values."""
         return {
             "config": self.config.to_state(),
             "counts": [self.seq, self.pages, self.feedbacks],
@@ -435,7 +428,8 @@ class CrawlModel:
             "crawl_wide": self.crawl_wide.to_state(),
         }
 
-    def _load_own(self, state: dict[str, Any]) -> None:
+    def load_own(self, state: dict[str, Any]) -> None:
+        """Take over what is of no site, without the sites."""
         self._configure(CrawlConfig.from_state(state["config"]))
         self.seq, self.pages, self.feedbacks = state["counts"]
         self._event_ids = OrderedDict.fromkeys(state["event_ids"])

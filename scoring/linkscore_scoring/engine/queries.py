@@ -269,8 +269,8 @@ class CrawlQueries:
         return shard.policy(choice), shard.model
 
     def _site_value(self, site: str, choice: PolicyChoice | None) -> float:
-        """Return the value of a site; of one that is put away, the value it had then if it still has it."""
-        value = self.crawl.sites.value_put_away(site) if choice is None else None
+        """Return the value of a site; of one that is not at hand, what is kept of it."""
+        value = self.crawl.sites.kept_value(site) if choice is None else None
         return capabilities.site_value(*self._look(site, choice)) if value is None else value
 
     def rank_sites(

@@ -80,6 +80,11 @@ class PageOutcome:
     relevance: PageRelevance | None = None
 
 
+Outcome = PageOutcome | bool | int | None
+"""What came of an event: of a page its outcome; of feedback and of a batch of browse logs whether it was new;
+of a learning that was asked for the number of the event it started at; of others nothing."""
+
+
 @dataclass(slots=True)
 class PageClassified:
     """What a page is taken for: cluster, distance to the nearest learned page, type; and by which model."""

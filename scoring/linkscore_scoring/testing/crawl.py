@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -103,7 +104,7 @@ def visit(
     """Let a crawl take in a fetch, and learn whatever is due."""
     status, error = (200, "") if features is not None else (0, "timeout")
     event = PageFetched(event_id, model.site_of(url), url, url, status, error, ticket, 0.0, features)
-    outcome: PageOutcome = model.apply(model.seq + 1, event)
+    outcome = cast(PageOutcome, model.apply(model.seq + 1, event))
     for job in model.take_jobs():
         learned = run(job)
         digest, state = learned.digest(), learned.to_state()
@@ -136,8 +137,7 @@ def scores_after(policy: str, pages: Mapping[str, Sequence[str]]) -> dict[str, f
 def report(model: CrawlModel, url: str, reward: float, *, ticket: bytes = b"") -> bool:
     """Tell a crawl what a page was worth; say whether that was new."""
     event = FeedbackGiven("", model.site_of(url), url, ticket, reward, 0.0)
-    new: bool = model.apply(model.seq + 1, event)
-    return new
+    return bool(model.apply(model.seq + 1, event))
 
 
 def _links(features: PageFeatures | None) -> list[tuple[str, int]]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgpack
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel, repeat_id
+from linkscore_scoring.engine.crawl import repeat_id
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
@@ -27,6 +27,7 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
@@ -36,6 +37,7 @@ from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage import failpoints
 from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.formats import unreadable
@@ -119,7 +121,7 @@ class CrawlActor:
 
     def __init__(
         self,
-        model: CrawlModel,
+        model: ResidentCrawl,
         log: CrawlLog,
         *,
         executor: Executor,
@@ -192,7 +194,7 @@ class CrawlActor:
             self._apply(seq, event, None)
             self._put_away()
             replayed += 1
-        self.model.jobs = []
+        self.model.take_jobs()
         return replayed
 
     def _load_snapshot(self) -> None:
@@ -360,7 +362,7 @@ class CrawlActor:
     def _put_away(self, most: int = 0) -> int:
         """Put away sites; returns how many. What goes wrong is this crawl's own, whoever asks for room."""
         try:
-            return self.model.sites.fit(most)
+            return self.model.sites.enforce_budget(most)
         except Exception as exc:
             unexpected = None if isinstance(exc, OSError | LinkscoreError) else exc
             _log.error(
@@ -513,17 +515,14 @@ class CrawlActor:
     def _apply(self, seq: int, event: Event, learned: LearnedSite | None) -> Any:
         """Apply an event, or return why that is not possible: the same now and at every replay."""
         try:
-            if isinstance(event, ModelActivated) and learned is not None:
-                self.model.seq = seq
-                return self.model.activate(event.site, learned)
-            outcome = self.model.apply(seq, event)
+            outcome = self.model.apply(seq, event, learned)
         except (SiteLost, OSError, MemoryError):
             raise
         except Exception as exc:
             self._metrics.apply_failures.inc()
             _log.exception("crawl %s: event %d could not be applied", self.model.config.name, seq)
             return exc
-        if isinstance(event, PageFetched) and outcome.observation is not None:
+        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome) and outcome.observation:
             self.anchors.see(event, outcome.observation.url)
         return outcome
 

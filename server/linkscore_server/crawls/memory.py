@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import MemoryBudget
 from linkscore_server.settings import Settings
 
 _AT_A_TIME = 8
@@ -91,8 +91,8 @@ class MemoryKeeper:
         stuck: set[CrawlActor] = set()
         while self.budget.is_over:
             others = (actor for actor in self._actors() if actor not in stuck)
-            coldest = min(others, key=lambda actor: actor.model.sites.coldest, default=None)
-            if coldest is None or coldest.model.sites.coldest == math.inf:
+            coldest = min(others, key=lambda actor: actor.model.sites.lru, default=None)
+            if coldest is None or coldest.model.sites.lru == math.inf:
                 return
             put_away = await self._put_away(coldest)
             self._metrics.sites_put_away.inc(put_away)

@@ -21,6 +21,7 @@ from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.turns import OpeningOrder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.sites import SiteLost
@@ -127,7 +128,7 @@ class CrawlOpener:
     def new(self, name: str, config: CrawlConfig) -> CrawlActor:
         """Return a crawl that has no events yet, or whose log is still to be read; blocks."""
         log = self._store.open(name)
-        model = CrawlModel(
+        model = ResidentCrawl(
             config,
             ticket_key=self._store.ticket_key(),
             domain_of=self._domain_of,

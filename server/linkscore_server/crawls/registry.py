@@ -217,7 +217,7 @@ class CrawlRegistry:
 
     async def models(self, names: Sequence[str]) -> list[CrawlModel]:
         """Return crawls to look at, without those that are damaged or gone; they may be put away at once."""
-        found = []
+        found = list[CrawlModel]()
         for name in names:
             try:
                 actor = self._actors.get(name)

@@ -11,10 +11,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event
-from linkscore_scoring.engine.sites import packed_in_pieces
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import ResidentCrawl, packed_in_pieces
 from linkscore_server.storage.base import CrawlLog, Snapshot
 
 _log = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ class SnapshotWriter:
 
     def __init__(
         self,
-        model: CrawlModel,
+        model: ResidentCrawl,
         log: CrawlLog,
         executor: Executor,
         metrics: Metrics,
@@ -81,25 +80,25 @@ class SnapshotWriter:
         if any(isinstance(event, ConfigChanged) for event in events):  # these change all sites
             while self._cut is not None and not self._cut.is_made:
                 await self.step()
-        elif due := self._model.sites.lacks([getattr(event, "site", "") for event in events]):
-            await self._in_thread(self._model.sites.write_before, due)
+        elif due := self._model.sites.checkpoint.pending_of([getattr(event, "site", "") for event in events]):
+            await self._in_thread(self._model.sites.checkpoint.copy_on_write, due)
 
     def _step(self) -> None:
-        cut, sites = self._cut, self._model.sites
+        cut, sites = self._cut, self._model.sites.checkpoint
         if cut is None:
             return
         if cut.core is None:
-            sites.begin_cut()
+            sites.begin()
             cut.core = b"".join(packed_in_pieces(self._model.core_state()))
         if not cut.is_made:
             # What a log is cut by is the whole crawl, and of the same event.
             sites.write_some(math.inf if self._log.needs_whole_snapshots else _SLICE_BYTES)
-            if sites.is_cut:
+            if not sites.pending:
                 self._log.states.commit(cut.seq, cut.core)
                 cut.is_made = True
         if cut.is_made and self._log.share():
             self._cut = None
-            sites.end_cut()
+            sites.end()
             self._save_whole(cut.seq)
             self._metrics.snapshot_seconds.observe(time.perf_counter() - cut.began_s)
 
@@ -113,7 +112,7 @@ class SnapshotWriter:
             await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
         except Exception:  # the one before still counts
             self._cut = None
-            self._model.sites.end_cut()
+            self._model.sites.checkpoint.end()
             self._metrics.snapshot_failures.inc()
             name = self._model.config.name
             _log.exception("snapshot of %s failed; a restart replays more of the log", name)

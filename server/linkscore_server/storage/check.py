@@ -13,9 +13,9 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import MAX_GROUPS, Shard, shards_of
-from linkscore_scoring.engine.sites import MemoryBudget
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.plugins import external_services
+from linkscore_server.residency import MemoryBudget, ResidentCrawl
 from linkscore_server.storage.cutting import cut_seq, kept_segments
 from linkscore_server.storage.files import (
     SITES_FILE,
@@ -168,7 +168,7 @@ def _read_sites(path: Path, last_seq: int) -> None:
             if states.seq:
                 core = msgpack.unpackb(states.core(), strict_map_key=False)
                 config = CrawlConfig.from_state(core["config"])
-                model = CrawlModel(config, ticket_key=b"", store=states, budget=_ONE_SITE)
+                model = ResidentCrawl(config, ticket_key=b"", store=states, budget=_ONE_SITE)
                 model.load_core(core, states.sites())
                 for name in model.sites:
                     model.shard(name)

@@ -11,10 +11,9 @@ from pathlib import Path
 import msgpack
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import decode
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.engine.sites import packed_in_pieces
+from linkscore_server.residency import ResidentCrawl, packed_in_pieces
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.files import (
     SITES_FILE,
@@ -64,11 +63,11 @@ def crawl_in(
     domain_of: Callable[[str], str],
     from_log: bool = False,
     until: float = math.inf,
-) -> Iterator[CrawlModel]:
+) -> Iterator[ResidentCrawl]:
     """Give a shard as its newest snapshot and the log after it say, or its log alone, up to some event."""
     folder, key_file = store.crawl_folder(key), store.folder / TICKET_KEY.path
     with _newest_states(folder, from_log=from_log) as states:
-        model = CrawlModel(
+        model = ResidentCrawl(
             CrawlConfig(Shard.of(key).crawl),
             ticket_key=read_secret(key_file) if key_file.exists() else b"",
             domain_of=domain_of,
@@ -84,7 +83,7 @@ def crawl_in(
         yield model
 
 
-def digest_of(model: CrawlModel) -> str:
+def digest_of(model: ResidentCrawl) -> str:
     """Return a checksum of all that a crawl knows."""
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for piece in packed_in_pieces(model.to_state()):
@@ -105,7 +104,7 @@ def _newest_states(folder: Path, *, from_log: bool) -> Iterator[SiteStates]:
     states.close()
 
 
-def _load_newest(model: CrawlModel, folder: Path, states: SiteStates) -> None:
+def _load_newest(model: ResidentCrawl, folder: Path, states: SiteStates) -> None:
     whole = next((found for path in snapshots_of(folder) if (found := read_snapshot(path))), None)
     if whole is not None and whole.seq > states.seq:
         states.clear()

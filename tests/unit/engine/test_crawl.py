@@ -16,6 +16,7 @@ from linkscore_scoring.engine.events import (
     FeedbackGiven,
     LearningFailed,
     LearningRequested,
+    ModelActivated,
     decode,
     encode,
 )
@@ -230,7 +231,7 @@ def answers(crawl: CrawlModel) -> list[list[float]]:
         outcome = crawl.apply(crawl.seq + 1, fetched(url, features, site="site.example"))
         scores.append(outcome.links.scores.tolist())
         for job in crawl.take_jobs():
-            crawl.activate(job.site, run(job))
+            crawl.apply(crawl.seq, ModelActivated(job.site, job.built_from_seq, "", {}), run(job))
     return scores
 
 
@@ -243,7 +244,7 @@ def test_a_crawl_that_learns_on_demand_scores_alike_and_learns_nothing_until_ask
     started = waiting.apply(waiting.seq + 1, LearningRequested("site.example"))
     [job] = waiting.take_jobs()
     assert (job.built_from_seq, len(job.pages)) == (started, len(site.sample))
-    waiting.activate(job.site, run(job))
+    waiting.apply(waiting.seq, ModelActivated(job.site, job.built_from_seq, "", {}), run(job))
     assert (site.stage, site.waits_for_question) == (Stage.READY, False)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, encode
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.types import Limits
@@ -24,6 +23,7 @@ from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.memory import MemoryLog
 from small_site import HOST, page
 
@@ -83,7 +83,7 @@ def learner() -> Learner:
 
 
 def actor_on(log: MemoryLog, *, learner: LearningPool | None = None, **options: Any) -> CrawlActor:
-    model = CrawlModel(CONFIG, ticket_key=b"k" * 32)
+    model = ResidentCrawl(CONFIG, ticket_key=b"k" * 32)
     pool = ThreadPoolExecutor(2)
     options = {"metrics": Metrics(), **options}
     return CrawlActor(model, log, executor=pool, learner=learner or LearningPool(processes=0), **options)

@@ -14,10 +14,10 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
-from linkscore_scoring.engine.sites import packed_in_pieces
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import packed_in_pieces
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
 

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.memory import MemoryLog
 
 
@@ -32,7 +32,7 @@ class FillingLog(MemoryLog):
 
 
 def make_actor(log: FillingLog, executor: ThreadPoolExecutor) -> CrawlActor:
-    model = CrawlModel(CrawlConfig("a"), ticket_key=b"key")
+    model = ResidentCrawl(CrawlConfig("a"), ticket_key=b"key")
     return CrawlActor(model, log, executor=executor, learner=LearningPool(processes=0), metrics=Metrics())
 
 
@@ -127,7 +127,7 @@ async def test_a_machine_that_is_short_of_something_does_not_part_the_state_from
         actor = make_actor(log, executor)
         actor.start()
 
-        def apply(seq: int, event: object) -> None:
+        def apply(seq: int, event: object, learned: object = None) -> None:
             raise error
 
         actor.model.apply = apply  # type: ignore[method-assign, assignment]

@@ -12,13 +12,13 @@ from prometheus_client import generate_latest
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.top import rates_table
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
 from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.memory import MemoryLog
 
 
@@ -45,7 +45,7 @@ def log() -> CountingLog:
 @pytest.fixture
 async def actor(log: CountingLog) -> AsyncIterator[CrawlActor]:
     with ThreadPoolExecutor(1) as pool:
-        model = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
+        model = ResidentCrawl(CrawlConfig("c"), ticket_key=b"key")
         made = CrawlActor(model, log, executor=pool, learner=LearningPool(processes=0), metrics=Metrics())
         made.start()
         yield made

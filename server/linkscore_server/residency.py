@@ -1,0 +1,445 @@
+"""Which sites of a crawl are in memory: others are evicted as bytes, and read back when they are asked for.
+
+Where a site is changes no answer. Checkpoints take the crawl as it was after one event, site by site, while
+later events are applied: a site is written before an event changes it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
+
+import msgpack
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.sites import Configure, Make, SiteFacts, SiteTable, facts_of
+from linkscore_scoring.errors import CorruptState, reading_state
+
+_MOST_CONFIGS = 16
+"""A bound: configurations of the crawl that evicted sites were last seen under. Chosen, not measured."""
+
+
+class SiteStore(Protocol):
+    """Keeps the states of sites by their place among the sites of the crawl."""
+
+    def get(self, place: int) -> bytes:
+        """Return the state that was put last."""
+
+    def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
+        """Keep a state in the place of the one before."""
+
+
+class MemoryBudget:
+    """What the sites of all crawls of a process may take in memory, and what they take.
+
+    Parameters
+    ----------
+    limit
+        Bytes, as `SiteShard.memory_bytes` estimates them.
+    """
+
+    def __init__(self, limit: float = math.inf) -> None:
+        self.limit = limit
+        self.used = 0
+        self._touches = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether sites take more than they may."""
+        return self.used > self.limit
+
+    def add(self, size: int) -> None:
+        """Count bytes that a site takes, or gives back; from any thread."""
+        with self._lock:
+            self.used += size
+
+    def touch(self) -> int:
+        """Return a number above all before: the order in which sites of all crawls were used."""
+        self._touches += 1
+        return self._touches
+
+
+@dataclass(slots=True)
+class _Live:
+    """A site in memory; `touched` says when it was used, `is_dirty` whether the store has an older state."""
+
+    shard: SiteShard
+    place: int
+    bytes: int = 0
+    touched: int = 0
+    is_dirty: bool = True
+
+
+class ResidentSites(SiteTable):
+    """Sites of which those used last are in memory; nothing is ever dropped.
+
+    An event keeps the site it brings back in memory, a question does so if there is room. Whoever owns the
+    crawl has sites evicted, see `enforce_budget`. Questions may come from any thread.
+
+    Parameters
+    ----------
+    make, configure, config
+        See `SiteTable`.
+    store
+        Where sites are evicted to; None: nowhere, all stay in memory.
+    budget
+        What the sites of all crawls may take.
+    """
+
+    def __init__(
+        self,
+        make: Make,
+        configure: Configure,
+        config: CrawlConfig,
+        *,
+        store: SiteStore | None = None,
+        budget: MemoryBudget | None = None,
+    ) -> None:
+        super().__init__(make, configure, config)
+        self._store, self._budget = store, budget or MemoryBudget()
+        self._configs: dict[int, CrawlConfig] = {0: config}
+        self._places: dict[str, int] = {}
+        self._facts: list[bytes | None] = []  # by place; None of sites in memory
+        self._live: OrderedDict[str, _Live] = OrderedDict()  # the one longest without an event first
+        self._changed: dict[str, _Live] = {}  # by the event that is being applied
+        self._lock = threading.RLock()
+        self.checkpoint = Checkpoint(self._lock, self._live, self._write)
+
+    def __getitem__(self, name: str) -> SiteShard:
+        """Return a site; one that is brought back stays in memory if there is room.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        """
+        live = self._live.get(name)
+        if live is not None:
+            return live.shard
+        with self._lock:
+            live = self._live.get(name) or self._read_back(name)
+            if self._budget.used + live.bytes <= self._budget.limit:
+                self._keep(name, live)
+            return live.shard
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether the crawl has a site, without bringing it back."""
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield names, in the order in which sites came."""
+        return iter(list(self._places))
+
+    def __len__(self) -> int:
+        """Return the number of sites, in memory or not."""
+        return len(self._places)
+
+    def is_in_memory(self, name: str) -> bool:
+        """Say whether a site is not evicted."""
+        return name in self._live
+
+    @property
+    def in_memory(self) -> list[SiteShard]:
+        """Sites that are not evicted."""
+        return [live.shard for live in list(self._live.values())]
+
+    def facts(self) -> Iterator[tuple[str, SiteFacts]]:
+        """Yield name and facts of each site, without bringing it back."""
+        for name, place in list(self._places.items()):
+            with self._lock:
+                packed = self._facts[place]
+                facts = _unpacked(packed) if packed is not None else facts_of(self._live[name].shard)
+            yield name, facts
+
+    def kept_value(self, name: str) -> float | None:
+        """Return what a fetch from an evicted site is worth, if its facts say so and still hold."""
+        with self._lock:
+            packed = self._facts[self._places[name]] if name in self._places else None
+            if packed is None:
+                return None
+            facts = _unpacked(packed)
+            return facts.value if facts.config == max(self._configs) else None
+
+    def writable(self, name: str) -> SiteShard:
+        """Return a site for an event that changes it, made if it is new."""
+        with self._lock:
+            live = self._live.get(name)
+            if live is None:
+                live = self._read_back(name) if name in self._places else self._new(name)
+                self._keep(name, live)
+            self.checkpoint.copy_on_write([name])
+            live.is_dirty, live.touched = True, self._budget.touch()
+            self._live.move_to_end(name)
+            self._changed[name] = live
+            return live.shard
+
+    def event_applied(self) -> None:
+        """Estimate anew what the sites take that the event changed."""
+        for live in self._changed.values():
+            before, live.bytes = live.bytes, live.shard.memory_bytes()
+            self._budget.add(live.bytes - before)
+        self._changed.clear()
+
+    def reconfigure(self, config: CrawlConfig) -> None:
+        """Let all sites take over a configuration: those in memory now, the others when they come back."""
+        with self._lock:
+            self.checkpoint.copy_on_write(self.checkpoint.pending)
+            number = max(self._configs) + 1
+            self._configs[number] = config
+            for name in list(self._live):
+                self._configure(self.writable(name), config)
+            self.event_applied()
+            away = self._evicted_by_config()
+            while len(away) > _MOST_CONFIGS and not self.checkpoint.is_under_way:
+                for name in away.pop(min(away)):
+                    self._evict(name, self._read_back(name))
+                away = self._evicted_by_config()
+            self._configs = {n: known for n, known in self._configs.items() if n in away or n == number}
+
+    def load_state(self, sites: Sequence[Any]) -> None:
+        """Take over the sites of `to_state`, no more of them in memory than find room."""
+        for name, state in sites:
+            self.writable(name).load_state(state)
+            self.event_applied()
+            if self._store is not None:
+                self.enforce_budget()
+
+    def configs_state(self) -> list[Any]:
+        """Return the configurations that sites were last seen under as plain values."""
+        return [[number, config.to_state()] for number, config in self._configs.items()]
+
+    def restore(self, configs: Sequence[Any], sites: Iterator[tuple[str, bytes]]) -> None:
+        """Take over the sites of a checkpoint, all evicted: names and facts in the order of their places."""
+        with self._lock:
+            self._configs = {number: CrawlConfig.from_state(state) for number, state in configs}
+            for name, facts in sites:
+                self._enter(name, facts)
+
+    # -- memory ------------------------------------------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the sites in memory take, as `SiteShard.memory_bytes` estimates them."""
+        return sum(live.bytes for live in list(self._live.values()))
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether the sites of all crawls take more than they may."""
+        return self._budget.is_over
+
+    @property
+    def lru(self) -> float:
+        """When the first site to evict was used, `MemoryBudget.touch`; infinite if none can be."""
+        with self._lock:
+            first = next(iter(self._live.values()), None)
+            return first.touched if first is not None and len(self._live) > 1 else math.inf
+
+    def enforce_budget(self, most: int = 0) -> int:
+        """Evict the sites used longest ago until the budget is kept and one is left; return how many were.
+
+        One that changed since a checkpoint began stays until that is whole.
+
+        Parameters
+        ----------
+        most
+            Sites to evict at a time; 0: as many as it takes.
+        """
+        evicted = 0
+        with self._lock:
+            most = min(most or len(self._live), len(self._live) - 1)
+            for name, live in list(islice(self._live.items(), max(0, most))):
+                if not self._budget.is_over:
+                    break
+                if live.is_dirty and self.checkpoint.is_past(name):
+                    continue
+                self._evict(name, live)
+                evicted += 1
+        return evicted
+
+    def close(self) -> None:
+        """Give back what the sites take of the budget."""
+        with self._lock:
+            for live in self._live.values():
+                self._budget.add(-live.bytes)
+            self._live.clear()
+
+    def _new(self, name: str) -> _Live:
+        live = _Live(self._make(name, self._configs[max(self._configs)]), len(self._facts))
+        self._enter(name)
+        return live
+
+    def _enter(self, name: str, facts: bytes | None = None) -> None:
+        self._places[name] = len(self._facts)
+        self._hosts[hash_of(name)] = name
+        self._facts.append(facts)
+
+    def _keep(self, name: str, live: _Live) -> None:
+        if name not in self._live:
+            self._live[name] = live
+            self._facts[live.place] = None
+            self._budget.add(live.bytes)
+
+    def _read_back(self, name: str) -> _Live:
+        """Return a site as it was evicted, under the configuration of now; it is not kept yet."""
+        place = self._places[name]
+        packed = self._facts[place]
+        if packed is None or self._store is None:
+            raise CorruptState(f"site {name!r}: neither in memory nor evicted")
+        number = _unpacked(packed).config
+        later = [config for n, config in self._configs.items() if n > number]
+        shard = self._make(name, self._configs[number])
+        with reading_state(f"site {name}"):
+            shard.load_state(msgpack.unpackb(self._store.get(place), strict_map_key=False))
+        for config in later:
+            self._configure(shard, config)
+        return _Live(shard, place, shard.memory_bytes(), self._budget.touch(), is_dirty=bool(later))
+
+    def _evict(self, name: str, live: _Live) -> None:
+        facts = self._write(name, live) if live.is_dirty else self._facts_of(live)
+        self._facts[live.place] = facts
+        if self._live.pop(name, None) is not None:
+            self._budget.add(-live.bytes)
+
+    def _write(self, name: str, live: _Live) -> bytes:
+        if self._store is None:
+            raise CorruptState(f"site {name!r}: nowhere to put it")
+        facts = self._facts_of(live)
+        self._store.put(live.place, name, facts, b"".join(packed_in_pieces(live.shard.to_state())))
+        self.checkpoint.written(name)
+        live.is_dirty = False
+        return facts
+
+    def _facts_of(self, live: _Live) -> bytes:
+        packed: bytes = msgpack.packb(facts_of(live.shard, max(self._configs)))
+        return packed
+
+    def _evicted_by_config(self) -> dict[int, list[str]]:
+        """Return the evicted sites by the configuration they were last seen under."""
+        found: dict[int, list[str]] = {}
+        for name, place in self._places.items():
+            if (packed := self._facts[place]) is not None:
+                found.setdefault(_unpacked(packed).config, []).append(name)
+        return found
+
+
+class Checkpoint:
+    """Which sites a checkpoint still lacks: those that the store has an older state of, as of one event."""
+
+    def __init__(
+        self, lock: threading.RLock, live: dict[str, _Live], write: Callable[[str, _Live], bytes]
+    ) -> None:
+        self._lock, self._live, self._write = lock, live, write
+        self._pending: dict[str, _Live] = {}
+        self.is_under_way = False
+
+    def begin(self) -> None:
+        """Note the sites whose state of now belongs to it; an event of one of them writes it first."""
+        with self._lock:
+            self.is_under_way = True
+            self._pending = {name: live for name, live in self._live.items() if live.is_dirty}
+
+    def end(self) -> None:
+        """Say that the store made a cut of what it was given, or could not."""
+        with self._lock:
+            self.is_under_way = False
+            self._pending = {}
+
+    @property
+    def pending(self) -> list[str]:
+        """Names of the sites that are still to be written."""
+        return list(self._pending)
+
+    def pending_of(self, names: Sequence[str]) -> list[str]:
+        """Return those of some sites that are still to be written."""
+        return [name for name in names if name in self._pending]
+
+    def is_past(self, name: str) -> bool:
+        """Say whether what a site is by now may not be written: a checkpoint has it as it was."""
+        return self.is_under_way and name not in self._pending
+
+    def copy_on_write(self, names: Sequence[str]) -> None:
+        """Write those of some sites that are still to be written, before events change them."""
+        for name in names:
+            with self._lock:
+                if (live := self._pending.get(name)) is not None:
+                    self._write(name, live)
+
+    def write_some(self, at_least: float) -> None:
+        """Write sites until their estimated bytes are `at_least` so many, or all are written."""
+        written = 0
+        while written < at_least:
+            with self._lock:
+                found = next(iter(self._pending.items()), None)
+                if found is None:
+                    return
+                self._write(*found)
+                written += found[1].bytes
+
+    def written(self, name: str) -> None:
+        """Say that a site was written."""
+        self._pending.pop(name, None)
+
+
+class ResidentCrawl(CrawlModel):
+    """A crawl whose sites are in memory as far as there is room; `store`, `budget`: see `ResidentSites`."""
+
+    sites: ResidentSites
+
+    def __init__(
+        self,
+        config: CrawlConfig,
+        *,
+        ticket_key: bytes,
+        domain_of: Callable[[str], str] | None = None,
+        store: SiteStore | None = None,
+        budget: MemoryBudget | None = None,
+    ) -> None:
+        table = partial(ResidentSites, store=store, budget=budget)
+        super().__init__(config, ticket_key=ticket_key, domain_of=domain_of, sites=table)
+
+    def core_state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps beside the sites, as plain values."""
+        return {**self.own_state(), "configs": self.sites.configs_state()}
+
+    def load_core(self, state: dict[str, Any], sites: Iterator[tuple[str, bytes]]) -> None:
+        """Take over a checkpoint: the values of `core_state`, and name and facts of each site, in order.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        with reading_state(f"crawl {self.config.name}"):
+            self.load_own(state)
+            self.sites.restore(state["configs"], sites)
+
+
+def packed_in_pieces(value: Any) -> Iterator[bytes]:
+    """Yield a value as msgpack, in pieces: packing it in one would hold the interpreter for seconds."""
+    packer = msgpack.Packer()
+    if isinstance(value, dict):
+        yield packer.pack_map_header(len(value))
+        for name, part in value.items():
+            yield packer.pack(name)
+            yield from packed_in_pieces(part)
+    elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple | dict) for part in value):
+        yield packer.pack_array_header(len(value))
+        for part in value:
+            yield from packed_in_pieces(part)
+    else:
+        yield packer.pack(value)
+
+
+def _unpacked(facts: bytes) -> SiteFacts:
+    *values, tally = msgpack.unpackb(facts)
+    return SiteFacts._make([*values, tuple(tally)])
