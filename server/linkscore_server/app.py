@@ -32,7 +32,7 @@ from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import CallerOf
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.admission import DelayEstimator
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
@@ -269,7 +269,7 @@ class Application:
         return self.settings.log if self.settings.kafka_hosts else self.settings.data_dir
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
-        s, work = self.settings, WorkAhead(self.settings.target_delay_s)
+        s, work = self.settings, DelayEstimator(self.settings.target_delay_s)
         self.gate = self._gate(work)
         self.calls = CallInterceptor(self.metrics, self.gate, trace_id=self._tracing.trace_id)
         server = grpc.aio.server(
@@ -316,7 +316,7 @@ class Application:
         )
         return server
 
-    def _gate(self, work: WorkAhead) -> Gate:
+    def _gate(self, work: DelayEstimator) -> Gate:
         s = self.settings
         inflight = InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
@@ -331,7 +331,7 @@ class Application:
             max_body_bytes=s.max_body_bytes,
         )
 
-    def _services(self, clock: Callable[[], float], work: WorkAhead) -> dict[str, Any]:
+    def _services(self, clock: Callable[[], float], work: DelayEstimator) -> dict[str, Any]:
         s, watch = self.settings, self._tracing.watch
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links

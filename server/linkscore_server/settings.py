@@ -83,7 +83,8 @@ class Settings:
     max_records_per_batch: int = _setting(100_000, "records in one batch of ImportBrowseRecords")
     max_crawls: int = _setting(100, "crawls of one server")
     max_items_in_work: int = _setting(
-        20_000, "pages and feedback events of all calls waiting for an answer; more are told to come back"
+        20_000,
+        "pages and feedback events waiting for an answer; a crawl that has its share may come back",
     )
     max_inflight_bytes: int = _setting(
         256 << 20,

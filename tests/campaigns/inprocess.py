@@ -24,7 +24,7 @@ from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.admission import DelayEstimator
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
@@ -133,7 +133,7 @@ class InProcess:
         self._now_s = 1_760_000_000.0
         self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
         self._handlers: list[Any] = []
-        work = WorkAhead(settings.target_delay_s)
+        work = DelayEstimator(settings.target_delay_s)
         room = InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes)
         self._calls = CallInterceptor(self.metrics, Gate(room, work))
         scoring = LinkScoringService(self.registry, self.parser, settings, self.metrics, self._clock, work)

@@ -11,12 +11,14 @@ from pathlib import Path
 import grpc
 import pytest
 
+import life_crawl
 from half_sent import HalfCaller, half_sent
 from life_crawl import CRAWL, create
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.tokens import digest_of
 from server_process import Stubs, refusal, serving, stubs
+from small_site import page
 
 INGEST = "LinkScoringService/IngestPages"
 MESSAGE = 60_000_000
@@ -52,6 +54,46 @@ def test_calls_of_health_that_stop_hold_nobody_up(tmp_path: Path) -> None:
         light_calls(server)
         for caller in callers:
             caller.close()
+
+
+@pytest.mark.parametrize(
+    ("pages", "flags"),
+    [(100, ["--target-delay-s", "600"]), pytest.param(500, [], marks=pytest.mark.slow)],
+    ids=["nothing is refused", "the other is refused"],
+)
+def test_a_crawl_is_served_in_its_share_beside_the_large_calls_of_another(
+    tmp_path: Path, pages: int, flags: list[str]
+) -> None:
+    ended: list[str] = []
+
+    def ingest(n: int) -> None:
+        request = pb.IngestPagesRequest(crawl="crawls/heavy")
+        request.pages.extend(page(n * pages + m) for m in range(pages))
+        with stubs(process.target, use_local_subchannel_pool=1) as own:
+            try:
+                own.links.IngestPages(request, timeout=600)
+                ended.append("answered")
+            except grpc.RpcError as error:
+                ended.append(error.code().name)
+
+    def light(n: int) -> None:
+        life_crawl.ingest(server, n)
+        server.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, n=10), timeout=60)
+        light_calls(server, 1)
+
+    with serving(tmp_path, *flags) as process, stubs(process.target) as server:
+        create(server)
+        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name="crawls/heavy")))
+        callers = [threading.Thread(target=ingest, args=(n,)) for n in range(12)]
+        for caller in callers:
+            caller.start()
+        for n in range(11):
+            light(n)
+        before = ended.count("answered")
+        for caller in callers:
+            caller.join()
+    assert set(ended) <= {"answered", "RESOURCE_EXHAUSTED"}
+    assert before <= ended.count("answered") / 2, "11 pages of one crawl waited for most of the other's"
 
 
 @pytest.mark.slow

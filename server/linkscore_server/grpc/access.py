@@ -120,7 +120,7 @@ def check_crawl(who: Caller, method: str, request: Any) -> str:
     if len(name) > _MOST_NAME_CHARS:
         rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
         raise InvalidInput(rule, field=RPCS[method].crawl)
-    crawl = _crawl_of(name)
+    crawl = crawl_of(name)
     if not who.may_touch(crawl):
         raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")
     return name
@@ -136,10 +136,11 @@ def name_in(method: str, request: Any) -> str:
 
 def crawl_in(method: str, request: Any) -> str:
     """Return the crawl that a request is about, empty if it names none."""
-    return _crawl_of(name_in(method, request))
+    return crawl_of(name_in(method, request))
 
 
-def _crawl_of(name: str) -> str:
+def crawl_of(name: str) -> str:
+    """Return the crawl that a resource is of, empty if it has no name."""
     return name.removeprefix("crawls/").partition("/")[0]
 
 

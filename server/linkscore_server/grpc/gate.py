@@ -19,13 +19,13 @@ from typing import Any
 
 import grpc
 
-from linkscore_server.grpc.access import RPCS, CallerOf, check_crawl, check_role, set_caller
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
+from linkscore_server.grpc.admission import DelayEstimator, Flow, work_of
 from linkscore_server.grpc.bodies import cut_bodies
 from linkscore_server.grpc.errors import BadToken, Leaving, MalformedMessage, NotServing
 from linkscore_server.grpc.overload import overloaded
 from linkscore_server.grpc.room import InflightBytes
-from linkscore_server.grpc.turns import LargeTurns
+from linkscore_server.grpc.scheduler import LargeTurns
 from linkscore_server.tokens import ANYBODY, Caller
 
 _WAITS_FOR_PAGES = "LinkScoringService/"
@@ -64,6 +64,12 @@ class Call:
         return self.who.name if self.who is not None else "nobody"
 
     @property
+    def flow(self) -> Flow:
+        """Whom it is counted for: its token, or its machine; and the crawl that it is about, once known."""
+        is_anybody = self.who is None or self.who is ANYBODY
+        return Flow(self.peer.rpartition(":")[0] if is_anybody else self.name, crawl_of(self.about))
+
+    @property
     def is_queued(self) -> bool:
         """Whether it waits for pages of others."""
         return self.method.startswith(_WAITS_FOR_PAGES)
@@ -77,7 +83,7 @@ class Gate:
     inflight
         Bounds the bytes of requests.
     work
-        Predicts how long calls wait.
+        Predicts how long calls wait, each by what its own crawl has in work.
     caller_of
         Gives who sends a header; None: everybody may do everything.
     is_ready
@@ -93,7 +99,7 @@ class Gate:
     def __init__(
         self,
         inflight: InflightBytes,
-        work: WorkAhead,
+        work: DelayEstimator,
         *,
         caller_of: CallerOf | None = None,
         is_ready: Callable[[], bool] = lambda: True,
@@ -160,23 +166,20 @@ class Gate:
         LinkscoreError
             If it may not be read, or does not come; and whatever the handler raises.
         """
-        self._check_time(call)
         async with self._inflight.reading(
-            self._wait_s, peer=call.peer, caller=_counted_as(call), receive_s=self._receive_s
+            self._wait_s, peer=call.peer, caller=call.flow.caller, receive_s=self._receive_s
         ) as reading:
-            self._check_time(call)
             raw = await next_message(call.context)
             if raw is None:
                 raise MalformedMessage("there is no request")
             size = reading.size = len(raw)
             self._inflight.take(size)
         try:
-            self._check_time(call, size)
             async with self._turn_for(size):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
                 request, left = _parsed(handler, raw, call), len(raw)
             del raw
-            with self._work.counted(left) if call.is_queued else nullcontext():
+            with self._admitted(request, left, call) if call.is_queued else nullcontext():
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
             self._inflight.give_back(size)
@@ -211,7 +214,7 @@ class Gate:
         while True:
             await self._inflight.room_for_a_stream(in_work.size)
             async with self._inflight.reading(
-                None, peer=call.peer, caller=_counted_as(call), receive_s=self._receive_s, may_be_silent=True
+                None, peer=call.peer, caller=call.flow.caller, receive_s=self._receive_s, may_be_silent=True
             ) as reading:
                 raw = await next_message(call.context)
                 if raw is None:
@@ -222,7 +225,7 @@ class Gate:
             async with self._turn_for(len(raw)):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
                 request = _parsed(handler, raw, call)
-            in_work.count_work(len(raw))
+            in_work.count_work(call.flow, work_of(request, len(raw)))
             del raw
             yield request
             del request  # the next one may be long in coming
@@ -243,9 +246,11 @@ class Gate:
             check_role(who, call.method)
             call.who = who
 
-    def _check_time(self, call: Call, size: int = 0) -> None:
-        if call.is_queued and not self._work.is_idle:
-            self._work.check(size, call.context.time_remaining())
+    def _admitted(self, request: Any, size: int, call: Call) -> AbstractContextManager[None]:
+        """Count a request of so many bytes as work, if it would be answered in time."""
+        work = work_of(request, size)
+        self._work.check(call.flow, work, call.context.time_remaining())
+        return self._work.counted(call.flow, work)
 
     def _count_stream(self, change: int) -> None:
         self._streams += change
@@ -255,7 +260,7 @@ class MessagesInWork:
     """The messages of one stream that are not answered yet, in their order."""
 
     def __init__(
-        self, inflight: InflightBytes, work: WorkAhead | None, count_stream: Callable[[int], None]
+        self, inflight: InflightBytes, work: DelayEstimator | None, count_stream: Callable[[int], None]
     ) -> None:
         self._inflight = inflight
         self._work = work
@@ -283,11 +288,11 @@ class MessagesInWork:
         self._messages.append((size, counts))
         self._size += size
 
-    def count_work(self, size: int) -> None:
-        """Count so many bytes of the message that came last as work."""
+    def count_work(self, flow: Flow, size: int) -> None:
+        """Count so much work of the message that came last."""
         if self._work is not None:
             _, counts = self._messages[-1]
-            counts.enter_context(self._work.counted(size))
+            counts.enter_context(self._work.counted(flow, size))
 
     def end_oldest(self) -> None:
         """Count the message that came first no more."""
@@ -304,13 +309,6 @@ async def next_message(context: Any) -> bytes | None:
     """
     raw = await context.read()
     return None if raw is grpc.aio.EOF else raw
-
-
-def _counted_as(call: Call) -> str:
-    """Return whom the bytes of a call are counted for: its token, or its machine."""
-    if call.who is None or call.who is ANYBODY:
-        return call.peer.rpartition(":")[0]
-    return call.who.name
 
 
 def _parsed(handler: Any, raw: bytes, call: Call) -> Any:

@@ -14,7 +14,7 @@ from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.features.types import PageFeatures, Words
 from linkscore_server.grpc.admission import require_caller
 from linkscore_server.grpc.convert.pages import PageParser
-from linkscore_server.grpc.turns import Turns
+from linkscore_server.grpc.scheduler import FairScheduler, Queue
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.formats import SEGMENT
 
@@ -102,7 +102,7 @@ class PageReader:
         Where pages are counted that are passed on.
     """
 
-    def __init__(self, parser: PageParser, turns: Turns, metrics: Metrics) -> None:
+    def __init__(self, parser: PageParser, turns: FairScheduler, metrics: Metrics) -> None:
         self.turns = turns
         self._parser = parser
         self._limits = astuple(parser.limits)
@@ -192,7 +192,7 @@ class PageReader:
         options: ParseOptions,
         site_of: Callable[[str], str],
         context: Any,
-        turn: AbstractAsyncContextManager[Any],
+        turn: AbstractAsyncContextManager[Queue],
         room: int,
     ) -> ReadPages:
         """Read pages for another process; what cannot be read is left to it, which says what is wrong.
@@ -208,10 +208,10 @@ class PageReader:
         """
         events: list[bytes | None] = []
         known = await self.parse_remote(pages, options, context)
-        async with turn:
+        async with turn as queue:
             for page, preparsed in zip(pages, known, strict=True):
                 is_last = len(events) + 1 == len(known)
-                async with self.turns.of_page(context, is_last=is_last):
+                async with self.turns.of_page(queue, context, is_last=is_last):
                     event = self._encoded(page, options, site_of, preparsed)
                     more = len(event or b"") - len(page.body)
                     if more > room:

@@ -25,7 +25,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
-from linkscore_server.grpc.admission import AdmissionLimit, WorkAhead
+from linkscore_server.grpc.admission import AdmissionLimit, DelayEstimator
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.grpc.convert.pages import PageParser
@@ -33,7 +33,7 @@ from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage, ReadPages
-from linkscore_server.grpc.turns import Turns
+from linkscore_server.grpc.scheduler import FairScheduler, Queue
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 
@@ -92,7 +92,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         settings: Settings,
         metrics: Metrics,
         clock: Callable[[], float],
-        work: WorkAhead,
+        work: DelayEstimator,
         watch: Watch = unwatched,
     ) -> None:
         self._registry = registry
@@ -102,9 +102,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
         self._admission = AdmissionLimit(settings.max_items_in_work, registry.check_room)
         self._work = work
-        self._big_questions = WorkAhead(settings.target_delay_s)
+        self._big_questions = DelayEstimator(settings.target_delay_s)
         self._watch = watch
-        self._turns = Turns(work)
+        self._turns = FairScheduler(work)
         self.reader = PageReader(parser, self._turns, metrics)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
@@ -125,7 +125,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in pages and score their links; `read` are those that another process has read."""
         actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
-        with self._admission.admitted(len(request.pages)):
+        with self._admission.admitted(self._work.flow(request.crawl), len(request.pages)):
             return await self._ingest_all(actor, request, choice, encode, context, read)
 
     async def StreamPages(
@@ -155,9 +155,9 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         found = []
         options = self.reader.parse_options(actor.model.config)
         known = await self.reader.parse_remote(request.pages, options, context)
-        async with self._turns.of_call(request, context):
+        async with self._turns.of_call(request, context) as queue:
             for page, preparsed in zip(request.pages, known, strict=True):
-                async with self._turns.of_page(context):
+                async with self._turns.of_page(queue, context):
                     found.append(self._classify(actor, page, options, preparsed))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
@@ -233,7 +233,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """Take in what extraction found."""
         actor = await self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
-        with self._admission.admitted(len(request.feedback)):
+        with self._admission.admitted(self._work.flow(request.crawl), len(request.feedback)):
             return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
 
     async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
@@ -292,10 +292,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """
         if not is_big:
             return answer()
-        size = self._work.size_of(request)
+        flow, size = self._work.flow(actor.model.config.name), self._work.size_of(request)
         self._work.leave()
-        self._big_questions.check(size, context.time_remaining())
-        with self._big_questions.counted(size):
+        self._big_questions.check(flow, size, context.time_remaining())
+        with self._big_questions.counted(flow, size):
             return await actor.ask(answer)
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
@@ -328,10 +328,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         raw: list[bytes | None] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
-            async with self._turns.of_call(request, context):
+            async with self._turns.of_call(request, context) as queue:
                 for page, preparsed in zip(request.pages, known, strict=True):
                     is_last = len(parsed) + 1 == len(known)
-                    event = await self._parsed(actor, page, options, preparsed, context, is_last=is_last)
+                    event = await self._parsed(
+                        actor, page, options, preparsed, context, queue, is_last=is_last
+                    )
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
@@ -367,8 +369,8 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
-        async with self._turns.calls:
-            parsed = await self._parsed(actor, request.page, options, preparsed, context)
+        async with self._turns.queue(actor.model.config.name) as queue:
+            parsed = await self._parsed(actor, request.page, options, preparsed, context, queue)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
             [outcome] = await actor.submit_all(
@@ -386,11 +388,12 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         options: ParseOptions,
         preparsed: PreparsedPage,
         context: Any,
+        queue: Queue,
         *,
         is_last: bool = True,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        async with self._turns.of_page(context, is_last=is_last):
+        async with self._turns.of_page(queue, context, is_last=is_last):
             try:
                 return self.reader.event(page, options, actor.model.site_of, preparsed)
             except InvalidInput as exc:

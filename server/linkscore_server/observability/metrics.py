@@ -97,7 +97,7 @@ class Metrics:
         )
         self.queue_delay = Gauge(
             "linkscore_queue_delay_seconds",
-            "Time that a call of LinkScoringService would wait if it came now",
+            "Time until all calls of LinkScoringService that are in work are answered",
             registry=r,
         )
         self.calls_shed = Counter(

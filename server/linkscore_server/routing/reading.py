@@ -27,6 +27,7 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.crawls.libraries import load_for_reading, registrable_domain
 from linkscore_server.grpc.errors import Forwarded, NotServing
 from linkscore_server.grpc.reading import PageReader, ParseOptions, ReadPages
+from linkscore_server.grpc.scheduler import Queue
 from linkscore_server.routing.owners import INGEST, STREAM
 from linkscore_server.routing.peers import OWNER, Peer, answer_of, answers_of, meant_for
 from linkscore_server.routing.scatter_gather import without
@@ -116,7 +117,7 @@ class ReadingPeer(Peer):
     ) -> AsyncGenerator[Any, None]:
         async def read() -> AsyncIterator[ReadCall]:
             async for message in messages:
-                yield await self._read(message, options, context, self._reader.turns.calls)
+                yield await self._read(message, options, context, self._reader.turns.queue(crawl))
 
         await self.its_turn()
         begin = partial(self._stream, **meant_for(context))
@@ -131,7 +132,7 @@ class ReadingPeer(Peer):
             raise NotServing("the crawl has changed, open the stream again") from None
 
     async def _read(
-        self, request: Any, options: ParseOptions, context: Any, turn: AbstractAsyncContextManager[Any]
+        self, request: Any, options: ParseOptions, context: Any, turn: AbstractAsyncContextManager[Queue]
     ) -> ReadCall:
         """Read the pages of a request."""
         room = self._max_message_bytes - request.ByteSize()

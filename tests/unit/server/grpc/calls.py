@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import grpc
 
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.admission import DelayEstimator
 from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.interceptors import CallInterceptor
 from linkscore_server.grpc.room import InflightBytes
@@ -102,7 +102,7 @@ def interceptor(metrics: Metrics | None = None, **options: Any) -> CallIntercept
     """An interceptor with room and time for everything, but for what `options` say."""
     traced = {"trace_id": options.pop("trace_id")} if "trace_id" in options else {}
     room = InflightBytes(1 << 20, 1 << 16)
-    gate = Gate(**{"inflight": room, "work": WorkAhead(5.0)} | options)
+    gate = Gate(**{"inflight": room, "work": DelayEstimator(5.0)} | options)
     return CallInterceptor(metrics or Metrics(), gate, **traced)
 
 

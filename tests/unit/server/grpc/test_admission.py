@@ -8,10 +8,19 @@ import pytest
 from calls import Clock, Context
 
 from linkscore.v1 import common_pb2
-from linkscore_server.grpc.admission import WorkAhead, require_caller
+from linkscore_scoring.errors import LimitExceeded
+from linkscore_server.grpc.admission import (
+    AdmissionLimit,
+    Backlog,
+    DelayEstimator,
+    Flow,
+    require_caller,
+    work_of,
+)
 from linkscore_server.grpc.errors import CallerGone, Overloaded
 from linkscore_server.grpc.room import InflightBytes
 
+MINE, OTHER = Flow("team", "mine"), Flow("team", "other")
 SECOND = 5_000_000  # bytes of a second of work, as long as nothing was measured
 
 
@@ -84,103 +93,157 @@ async def test_a_stream_is_read_no_further_while_it_holds_its_share_and_always_w
 
 
 def test_nothing_is_refused_while_nothing_is_in_work() -> None:
-    WorkAhead(1.0, Clock()).check(1_000 * SECOND, remaining_s=0.1)
+    DelayEstimator(1.0, Clock()).check(MINE, 1_000 * SECOND, remaining_s=0.1)
 
 
 def test_a_burst_may_queue_four_targets_and_a_standing_queue_one() -> None:
     clock = Clock()
-    work = WorkAhead(1.0, clock)
-    with work.counted(3 * SECOND):
-        work.check(0, None)
+    work = DelayEstimator(1.0, clock)
+    with work.counted(MINE, 3 * SECOND):
+        work.check(MINE, 0, None)
         clock.now += 4.1
         with pytest.raises(Overloaded, match="1 s may"):
-            work.check(0, None)
-    work.check(0, None)
-    with work.counted(5 * SECOND), pytest.raises(Overloaded, match="4 s may"):
-        work.check(0, None)
+            work.check(MINE, 0, None)
+    work.check(MINE, 0, None)
+    with work.counted(MINE, 5 * SECOND), pytest.raises(Overloaded, match="4 s may"):
+        work.check(MINE, 0, None)
 
 
 def test_a_call_that_would_end_after_its_deadline_is_refused() -> None:
-    work = WorkAhead(5.0, Clock())
-    with work.counted(SECOND):
-        work.check(SECOND, remaining_s=3.0)
+    work = DelayEstimator(5.0, Clock())
+    with work.counted(MINE, SECOND):
+        work.check(MINE, SECOND, remaining_s=3.0)
         with pytest.raises(Overloaded, match="deadline"):
-            work.check(2 * SECOND, remaining_s=3.0)
+            work.check(MINE, 2 * SECOND, remaining_s=3.0)
         with pytest.raises(Overloaded, match="deadline"):
-            work.check(0, remaining_s=1.0)
+            work.check(MINE, 0, remaining_s=1.0)
 
 
 def test_the_cost_of_a_byte_is_what_it_took_of_late() -> None:
     clock = Clock()
-    work = WorkAhead(5.0, clock)
+    work = DelayEstimator(5.0, clock)
     for _ in range(30):
-        with work.counted(1_000_000):
+        with work.counted(MINE, 1_000_000):
             clock.now += 2.0
-    with work.counted(1_000_000):
+    with work.counted(MINE, 1_000_000):
         assert work.delay_s == pytest.approx(2.0, rel=0.05)
 
 
 def test_a_call_whose_turn_comes_too_late_is_refused_before_any_work() -> None:
-    work = WorkAhead(5.0, Clock())
-    with work.counted(SECOND), work.counted(SECOND):
-        work.check_turn(SECOND, None, among=1)
-        work.check_turn(SECOND, 1.5, among=1)
+    work = DelayEstimator(5.0, Clock())
+    with work.counted(MINE, SECOND), work.counted(MINE, SECOND):
+        work.check_turn(MINE, SECOND, None, among=1)
+        work.check_turn(MINE, SECOND, 1.5, among=1)
         with pytest.raises(Overloaded, match=r"would take 2\.0 s and the deadline is in 1\.5 s"):
-            work.check_turn(SECOND, 1.5, among=2)
+            work.check_turn(MINE, SECOND, 1.5, among=2)
 
 
 def test_a_call_that_is_alone_is_worked_on_however_wrong_the_estimate() -> None:
-    work = WorkAhead(5.0, Clock())
-    with work.counted(SECOND):
-        work.check_turn(SECOND, 0.001, among=1)
+    work = DelayEstimator(5.0, Clock())
+    with work.counted(MINE, SECOND):
+        work.check_turn(MINE, SECOND, 0.001, among=1)
 
 
 def test_a_call_that_failed_teaches_no_cost() -> None:
     clock = Clock()
-    work = WorkAhead(5.0, clock)
-    with pytest.raises(ValueError, match="x"), work.counted(SECOND):
+    work = DelayEstimator(5.0, clock)
+    with pytest.raises(ValueError, match="x"), work.counted(MINE, SECOND):
         raise ValueError("x")
-    with work.counted(SECOND):
+    with work.counted(MINE, SECOND):
         assert work.delay_s == pytest.approx(1.0, rel=0.01)
 
 
 def test_a_call_that_is_worked_on_elsewhere_delays_nobody_and_teaches_no_cost() -> None:
     clock = Clock()
-    work = WorkAhead(1.0, clock)
-    with work.counted(9 * SECOND):
+    work = DelayEstimator(1.0, clock)
+    with work.counted(MINE, 9 * SECOND):
         with pytest.raises(Overloaded):
-            work.check(0, None)
+            work.check(MINE, 0, None)
         work.leave()
         work.leave()
-        assert work.is_idle
-        with work.counted(SECOND):  # the next one, of a stream say, is not the one that left
+        assert not work.delay_s
+        with work.counted(MINE, SECOND):  # the next one, of a stream say, is not the one that left
             clock.now += 1.0
-        assert work.is_idle
-    with work.counted(SECOND):
+        assert not work.delay_s
+    with work.counted(MINE, SECOND):
         assert work.delay_s == pytest.approx(1.0, rel=0.01)
 
 
 def test_what_of_a_call_is_worked_on_elsewhere_delays_nobody_and_the_rest_does() -> None:
-    work = WorkAhead(1.0, Clock())
+    work = DelayEstimator(1.0, Clock())
     request = common_pb2.Page(body=b"x" * 10)
-    assert work.size_of(request) == request.ByteSize()
-    with work.counted(9 * SECOND):
+    assert work.size_of(request) == work_of(request, request.ByteSize())
+    with work.counted(MINE, 9 * SECOND):
         before = work.size_of(request)
         work.leave(6 * SECOND)
         assert work.size_of(request) == before - 6 * SECOND
         assert work.delay_s == pytest.approx(3.0, rel=0.01)
         work.leave(0)
         work.leave(10 * SECOND)
-        assert work.is_idle
+        assert not work.delay_s
     work.leave()  # it has ended
-    assert work.is_idle
+    assert not work.delay_s
 
 
 def test_the_pause_asked_for_lets_the_queue_shrink_to_half() -> None:
-    work = WorkAhead(1.0, Clock())
-    with work.counted(6 * SECOND), pytest.raises(Overloaded) as caught:
-        work.check(0, None)
+    work = DelayEstimator(1.0, Clock())
+    with work.counted(MINE, 6 * SECOND), pytest.raises(Overloaded) as caught:
+        work.check(MINE, 0, None)
     assert caught.value.retry_s == pytest.approx(4.0, rel=0.01)
+
+
+def test_a_light_call_to_another_crawl_waits_for_as_much_as_it_brings_itself() -> None:
+    work = DelayEstimator(1.0, Clock())
+    with work.counted(MINE, 100 * SECOND):
+        with pytest.raises(Overloaded):
+            work.check(MINE, SECOND, None)
+        work.check(OTHER, SECOND, 3.0)
+        with pytest.raises(Overloaded, match="deadline"):
+            work.check(OTHER, SECOND, 2.5)
+
+
+def test_a_call_waits_for_the_share_that_others_have_while_it_is_served() -> None:
+    backlog = Backlog()
+    for flow, size in ((MINE, 10), (OTHER, 50), (Flow("them", "a"), 30), (Flow("them", "b"), 1)):
+        backlog.add(flow, size)
+    assert backlog.until(MINE, 10) == 10 + 10 + 20
+    assert backlog.until(MINE, 60) == backlog.total + 50
+    assert backlog.until(Flow("third", "new"), 5) == 15
+    assert backlog.until(Flow("them", "b"), 1) == 1 + 1 + 2
+
+
+def test_crawls_of_one_caller_do_not_make_another_caller_wait_for_each() -> None:
+    backlog = Backlog()
+    for n in range(100):
+        backlog.add(Flow("team", f"crawl-{n}"), 50)
+    assert backlog.until(Flow("other", "one"), 10) == 20
+
+
+def test_work_that_ended_leaves_nothing_behind() -> None:
+    backlog = Backlog()
+    backlog.add(MINE, 5)
+    backlog.add(MINE, -5)
+    assert (backlog.total, backlog.of(MINE), backlog._of) == (0, 0, {})
+
+
+def test_items_over_the_limit_are_sent_away_until_there_is_room() -> None:
+    limit = AdmissionLimit(10)
+    with limit.admitted(MINE, 8):
+        with pytest.raises(LimitExceeded, match="max_items_in_work: 8 items"), limit.admitted(MINE, 3):
+            pass
+        with limit.admitted(MINE, 2):
+            pass
+    with limit.admitted(MINE, 50):
+        pass
+
+
+def test_items_of_a_crawl_that_has_its_share_are_refused_and_those_of_another_are_not() -> None:
+    limit = AdmissionLimit(10)
+    with limit.admitted(MINE, 10):
+        with pytest.raises(LimitExceeded), limit.admitted(MINE, 1):
+            pass
+        with limit.admitted(OTHER, 5), pytest.raises(LimitExceeded), limit.admitted(OTHER, 1):
+            pass
 
 
 @pytest.mark.parametrize("remaining_s", [None, 0.1])

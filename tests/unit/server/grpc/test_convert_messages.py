@@ -16,11 +16,10 @@ from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
-from linkscore_scoring.errors import InvalidInput, InvalidPage, LimitExceeded
+from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.types import Limits, Links
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.grpc.admission import AdmissionLimit
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message
 from linkscore_server.grpc.convert.names import crawl_name, page_of, parse_crawl, parse_site, site_name
@@ -234,14 +233,3 @@ def test_a_link_without_url_has_a_status() -> None:
 @pytest.mark.parametrize(("cluster", "name"), [(-2, ""), (-1, "outlier"), (0, "c0"), (12, "c12")])
 def test_clusters_have_names(cluster: int, name: str) -> None:
     assert results.cluster_name(cluster) == name
-
-
-def test_work_over_the_limit_is_sent_away_until_there_is_room() -> None:
-    work = AdmissionLimit(10)
-    with work.admitted(8):
-        with pytest.raises(LimitExceeded, match="max_items_in_work: 8 items"), work.admitted(3):
-            pass
-        with work.admitted(2):
-            pass
-    with work.admitted(50):
-        pass

@@ -16,7 +16,7 @@ from calls import Context, Sent, intercepted, interceptor
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.admission import DelayEstimator, Flow
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
@@ -273,13 +273,14 @@ async def test_a_request_counts_as_bytes_until_it_is_answered() -> None:
     assert room.used == 0
 
 
-async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_read() -> None:
-    work = WorkAhead(5.0)
+async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_begun() -> None:
+    work = DelayEstimator(5.0)
     handler = await intercepted(interceptor(work=work), unary(never, links_pb.IngestPagesRequest), INGEST)
-    context, sent = Context(remaining_s=0.5), Sent(b"")
-    with work.counted(10_000_000):  # two seconds
-        await handler.stream_unary(sent, context)
-    assert (context.code, sent.read) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 0)
+    context, mine = Context(remaining_s=0.5), Flow("ipv4:127.0.0.1", "life")
+    raw = links_pb.IngestPagesRequest(crawl="crawls/life").SerializeToString()
+    with work.counted(mine, 10_000_000):  # two seconds
+        await handler.stream_unary(Sent(raw), context)
+    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 async def test_messages_of_a_stream_count_until_their_answers() -> None:

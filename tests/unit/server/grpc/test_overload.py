@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 import pytest
 from calls import Clock
 
-from linkscore_server.grpc.admission import WorkAhead
+from linkscore_server.grpc.admission import DelayEstimator, Flow
 from linkscore_server.grpc.errors import Overloaded
-from linkscore_server.grpc.turns import _CALLS_PARSED
+from linkscore_server.grpc.scheduler import _CALLS_PARSED
 
 PAGES, PAGE_BYTES, PAGE_S = 20, 20_000, 0.01
 DEADLINE_S, TARGET_S = 10.0, 5.0
 SECONDS = 120.0
+FLOW = Flow("caller", "crawl")
 
 Slowness = Callable[[float, random.Random], float]
 """How many times its usual cost a page takes at a time."""
@@ -57,10 +58,10 @@ class Server:
     useful_s: float = 0.0
     refused: int = 0
     late: int = 0
-    work: WorkAhead = field(init=False)
+    work: DelayEstimator = field(init=False)
 
     def __post_init__(self) -> None:
-        self.work = WorkAhead(TARGET_S, self.clock)
+        self.work = DelayEstimator(TARGET_S, self.clock)
 
     def run(self, factor: float, slowness: Slowness) -> float:
         """Serve calls at so many times what can be served; returns the share of all time that was of use."""
@@ -95,12 +96,11 @@ class Server:
     def _arrive(self, deadline_s: float) -> None:
         size = PAGES * PAGE_BYTES
         try:
-            self.work.check(0, deadline_s - self.clock.now)
-            self.work.check(size, deadline_s - self.clock.now)
+            self.work.check(FLOW, size, deadline_s - self.clock.now)
         except Overloaded:
             self.refused += 1
             return
-        call = Call(deadline_s, self.work.counted(size))
+        call = Call(deadline_s, self.work.counted(FLOW, size))
         call.counted.__enter__()
         self.waiting.append(call)
 
@@ -109,7 +109,7 @@ class Server:
             call = self.waiting.popleft()
             remaining_s = call.deadline_s - self.clock.now
             try:
-                self.work.check_turn(PAGES * PAGE_BYTES, remaining_s, among=len(self.parsed) + 1)
+                self.work.check_turn(FLOW, PAGES * PAGE_BYTES, remaining_s, among=len(self.parsed) + 1)
             except Overloaded as refusal:
                 self.refused += 1
                 call.counted.__exit__(type(refusal), refusal, None)
