@@ -25,8 +25,9 @@ from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, Mini
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
 from linkscore_server.browse_logs.visits.kept import visits_of
-from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 

@@ -5,7 +5,8 @@
 still of this process, `collector` counts their sites when Prometheus asks.
 """
 
-from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.writer import CrawlClosed
 
 __all__ = ["CrawlActor", "CrawlClosed", "CrawlExists", "CrawlNotFound", "CrawlRegistry"]

@@ -102,7 +102,7 @@ class MemoryKeeper:
     async def _put_away(self, actor: CrawlActor) -> int:
         """Put away sites of a crawl; returns how many. The crawl that asked for room may be another one."""
         try:
-            return await actor.put_away_sites(_AT_A_TIME)
+            return await actor.evict_sites(_AT_A_TIME)
         except Exception:
             _log.exception("crawl %s: sites cannot be put away", actor.model.config.name)
             return 0

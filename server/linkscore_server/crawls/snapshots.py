@@ -11,10 +11,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+import msgpack
+
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, Event
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl, packed_in_pieces
 from linkscore_server.storage.base import CrawlLog, Snapshot
+from linkscore_server.storage.sites import SiteLost
 
 _log = logging.getLogger(__name__)
 _SLICE_BYTES = 1 << 18
@@ -45,6 +51,17 @@ class SnapshotWriter:
         Writes them.
     metrics
         Where snapshots are counted.
+    every
+        Events after which the next one is due.
+    turn
+        Held while one is written: no event is applied meanwhile.
+
+    Attributes
+    ----------
+    last_seq
+        Number of the last event of the newest one, or of one that was tried.
+    is_over
+        Whether no more are written: the crawl is deleted.
     """
 
     def __init__(
@@ -53,21 +70,44 @@ class SnapshotWriter:
         log: CrawlLog,
         executor: Executor,
         metrics: Metrics,
+        *,
+        every: int,
+        turn: asyncio.Lock,
     ) -> None:
         self._model = model
         self._log = log
         self._executor = executor
         self._metrics = metrics
+        self._every, self._turn = every, turn
         self._cut: _Cut | None = None
+        self.last_seq = 0
+        self.is_over = False
 
     @property
     def is_under_way(self) -> bool:
         """Whether a snapshot was begun and is not whole."""
         return self._cut is not None
 
-    def begin(self) -> None:
-        """Begin a snapshot of the crawl as it is now; the next `step` must come before the next event."""
+    @property
+    def is_due(self) -> bool:
+        """Whether there were so many events since the last one."""
+        return self._model.seq - self.last_seq >= self._every
+
+    def begin(self) -> bool:
+        """Begin one of the crawl as it is now, if that is news; the next `step` must come before an event."""
+        if self._model.seq == self.last_seq or self.is_over:
+            return False
+        self.last_seq = self._model.seq  # one that fails is tried again after as many events
         self._cut = _Cut(self._model.seq, time.perf_counter())
+        return True
+
+    async def go_on(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Go on with the one under way to its end, or until something holds after a step."""
+        while self.is_under_way and not self.is_over:
+            async with self._turn:
+                await self.step()
+            if until():
+                return
 
     async def step(self) -> None:
         """Write some sites of the snapshot under way; when none is left, it is whole."""
@@ -116,3 +156,36 @@ class SnapshotWriter:
             self._metrics.snapshot_failures.inc()
             name = self._model.config.name
             _log.exception("snapshot of %s failed; a restart replays more of the log", name)
+
+
+def load_newest(model: ResidentCrawl, log: CrawlLog) -> None:
+    """Take over the newest snapshot of a crawl, if there is any; blocks.
+
+    Raises
+    ------
+    CorruptState
+        If it is not one of this version.
+    SiteLost
+        If it is damaged; it is passed over the next time.
+    NotFound
+        If a policy of the crawl is not registered.
+    """
+    whole, states = log.snapshot(), log.states
+    if whole is not None and whole.seq > states.seq:
+        states.clear()
+        model.load_state(msgpack.unpackb(whole.state, strict_map_key=False))
+    elif states.seq:
+        try:
+            model.load_core(msgpack.unpackb(states.core(), strict_map_key=False), states.sites())
+        except CorruptState as exc:
+            states.clear()
+            raise SiteLost(str(exc)) from exc
+    else:
+        return
+    require_policies(model.config)
+
+
+def require_policies(config: CrawlConfig) -> None:
+    """Raise NotFound if a policy of a crawl is not registered."""
+    for choice in (config.policy, *config.extra_policies):
+        policy_class(choice.name)

@@ -20,10 +20,10 @@ from linkscore_scoring.errors import (
     NotLearned,
     PolicyFailed,
 )
-from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.crawls.turns import CrawlOpening
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.overload import Overloaded
 from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.storage.base import LogAway

@@ -18,7 +18,7 @@ from linkscore_scoring.engine.asked_links import AskedLinks, read_links
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.results import PageOutcome
+from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import plain_identities, validate_url
 from linkscore_server import tasks
@@ -408,7 +408,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         result: pb.PageResult,
         actor: CrawlActor,
         event: PageFetched,
-        outcome: PageOutcome | Exception,
+        outcome: Outcome | Exception,
         choice: PolicyChoice | None,
         encode: str,
     ) -> None:
@@ -421,6 +421,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         """
         if isinstance(outcome, Exception):
             raise outcome
+        assert isinstance(outcome, PageOutcome), "of a page"
         with self._watch("answer"):
             if choice is not None:
                 actor.queries.answer_by(choice, event, outcome)

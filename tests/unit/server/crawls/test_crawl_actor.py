@@ -19,8 +19,9 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import Stage
-from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl

@@ -11,8 +11,9 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.memory import MemoryLog
@@ -105,7 +106,7 @@ async def test_a_writer_that_ends_fails_who_waits_and_has_the_crawl_opened_again
         async def apply_group(_: object) -> None:
             raise RuntimeError("nobody thought of this")
 
-        actor._apply_group = apply_group  # type: ignore[method-assign, assignment]
+        actor.writer._apply_group = apply_group  # type: ignore[method-assign, assignment]
         under_way = [asyncio.create_task(actor.submit(feedback(n))) for n in range(1, 9)]
         outcomes = await asyncio.wait_for(asyncio.gather(*under_way, return_exceptions=True), 30)
         assert [type(outcome) for outcome in outcomes] == [CrawlClosed] * 8

@@ -15,9 +15,9 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.testing.pages import page_of
-from linkscore_server.crawls.actor import CrawlClosed
 from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort, asked_at_most_each
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore, read_segments

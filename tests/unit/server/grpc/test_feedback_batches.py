@@ -14,8 +14,9 @@ from linkscore_cli.top import rates_table
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
-from linkscore_server.crawls.actor import CrawlActor, CrawlClosed
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.residency import ResidentCrawl

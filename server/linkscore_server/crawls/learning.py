@@ -1,0 +1,108 @@
+"""The learnings of a crawl: run beside its events, and activated as one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from linkscore_scoring.engine.events import Event, LearningFailed, ModelActivated
+from linkscore_scoring.site.learning import LearnedSite, LearningJob
+from linkscore_server import tasks
+from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.writer import CrawlClosed, Outcomes
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.storage.base import LogAway
+
+_log = logging.getLogger(__name__)
+
+Submit = Callable[[Event, LearnedSite | None], "asyncio.Future[Outcomes]"]
+"""Takes an event in, see `CrawlWriter.submit`."""
+
+
+class Learnings:
+    """Runs the learnings of a crawl. Each ends as an event: its model is active, or the site may learn again.
+
+    Parameters
+    ----------
+    crawl
+        Its name, for the log.
+    pool
+        Runs them, beside the server, so that they delay no commit and no call.
+    executor
+        Packs what was learned.
+    metrics
+        Where learnings are counted.
+    submit
+        Takes their events in.
+    """
+
+    def __init__(
+        self, crawl: str, *, pool: LearningPool, executor: Executor, metrics: Metrics, submit: Submit
+    ) -> None:
+        self._crawl, self._pool, self._executor = crawl, pool, executor
+        self._metrics, self._submit = metrics, submit
+        self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether one runs."""
+        return bool(self._running)
+
+    def start(self, job: LearningJob) -> None:
+        """Begin one."""
+        key = (job.site, job.built_from_seq)
+        task = self._running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    def cancel(self) -> None:
+        """End all; they are due again when the crawl is opened."""
+        for task in self._running.values():
+            task.cancel()
+
+    async def wait(self, site: str, started_at: int) -> Exception | None:
+        """Wait for one that began at an event; returns why it failed, None if it did not or ended before."""
+        task = self._running.get((site, started_at))
+        if task is None:
+            return None
+        await asyncio.wait([task])
+        return CrawlClosed(f"crawl {self._crawl!r} is closed") if task.cancelled() else task.result()
+
+    async def _run(self, job: LearningJob) -> Exception | None:
+        """Learn and activate; returns why that failed."""
+        started = time.perf_counter()
+        try:
+            learned = await self._pool.learn(job)
+            event = await asyncio.get_running_loop().run_in_executor(
+                self._executor, _activation, job, learned
+            )
+            self._metrics.learning_seconds.observe(time.perf_counter() - started)
+            await self._take_in(event, learned)
+        except (CrawlClosed, LogAway) as exc:  # it starts again when the crawl is open again
+            return exc
+        except Exception as exc:
+            self._metrics.learning_failures.inc()
+            _log.exception("learning of %s failed; the site goes on without a new model", job.site)
+            await self._log_failure(job)
+            return exc
+        return None
+
+    async def _log_failure(self, job: LearningJob) -> None:
+        try:
+            await self._take_in(LearningFailed(job.site, job.built_from_seq))
+        except (OSError, CrawlClosed) as exc:
+            _log.error(
+                "crawl %s: the failed learning of %s is not in the log: %s", self._crawl, job.site, exc
+            )
+
+    async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
+        """Take an event in; raises what applying it failed with."""
+        [outcome] = await self._submit(event, learned)
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
+def _activation(job: LearningJob, learned: LearnedSite) -> ModelActivated:
+    return ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
