@@ -21,7 +21,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.policies.focus.expressions import RegexSet
 from linkscore_scoring.policies.focus.itf import learn_patterns
-from linkscore_scoring.urls.tokens import url_tokens
+from linkscore_scoring.urls.pattern_tree import url_tokens
 
 _PAGES, _URLS, _KINDS, _EACH, _ROUNDS = 400, 5_000, 8, 30, 5
 _BAD, _TEXT = r"^(a+)+$", "a" * 22 + "!"

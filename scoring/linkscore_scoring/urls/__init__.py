@@ -2,10 +2,9 @@
 
 from linkscore_scoring.urls.hosts import MAX_HOST_CHARS, MAX_LABEL_CHARS, ascii_host
 from linkscore_scoring.urls.identity import MAX_URL_CHARS, host_of, identity, validate_url
-from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
+from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns, url_tokens
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 from linkscore_scoring.urls.session_ids import SessionIds
-from linkscore_scoring.urls.tokens import url_tokens
 
 __all__ = [
     "MAX_HOST_CHARS",

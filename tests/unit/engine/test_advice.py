@@ -18,7 +18,7 @@ from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
-from linkscore_scoring.policies.harvest.excerpts import RewardSource
+from linkscore_scoring.policies.harvest.own_text import RewardSource
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
@@ -117,7 +117,8 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     advice = CrawlQueries(crawl).advice("h")
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
-    expected = shard.served.arms.reward(pattern, apath_id(normalise_apath(GOOD)))  # type: ignore[attr-defined]
+    arm = pattern, apath_id(normalise_apath(GOOD))
+    expected = shard.served.arms.reward(arm)  # type: ignore[attr-defined]
     assert (advice.by_policy, advice.expected_fetches) == (True, 1)
     assert advice.expected_reward == pytest.approx(expected)
 

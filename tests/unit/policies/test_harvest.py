@@ -10,7 +10,9 @@ from boards import Board
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import SITE, nodes_of
-from linkscore_scoring.policies.harvest.excerpts import PageWorth
+from linkscore_scoring.policies.harvest.own_text import PageWorth
+from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.model import SiteModel
 
 LIST = "html/body/ul/li/a"
 NEXT = "html/body/div/a[next]"
@@ -64,15 +66,16 @@ def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None
     """Prior .3 for each of 4 links, of 20 that make a whole hub: 4 x .3 / 20, shrunk by two pseudo-pulls."""
     board = Board("harvest")
     board.page("/", [(f"/{n}", LIST) for n in range(4)])
-    assert harvest(board).arms.hub(8, 9) == pytest.approx((4 * 0.3 / 20 + 2 * 0.3) / 3)
+    assert harvest(board).arms.arm_stats([(8, 9)])[0][1] == pytest.approx((4 * 0.3 / 20 + 2 * 0.3) / 3)
 
 
 def test_a_list_is_worth_what_it_pays_per_fetch_with_its_links() -> None:
     """Mean .5, so .4 a link: 2 expected of 5 links, with the list six fetches. Never more than a link."""
     policy = Harvest(Harvest.Params(), seed=0)
-    assert policy._link_worth() == 0.0, "nothing was fetched"
+    site = SiteModel("h", LearningConfig(), SiteBounds())
+    assert policy._context(site).link_reward == 0.0, "nothing was fetched"
     policy.arms.credit([SITE], 0.5, 0.0)
-    a_link = policy._link_worth()
+    a_link = policy._context(site).link_reward
     assert policy._paid_by_list(0.0, 0.1, a_link) == pytest.approx(2.0 / 6.0)
     paid = [policy._paid_by_list(0.0, hub, a_link) for hub in (0.0, 0.1, 0.5, 1.0)]
     assert paid == sorted(paid)
@@ -97,11 +100,11 @@ def test_feedback_replaces_the_reward_for_good() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 1_200)])
     arms = harvest(board).arms
-    assert arms.reward(8, 9) == pytest.approx((0.75 + 0.6) / 3), "of an arm nobody knows: that of the site"
+    assert arms.reward((8, 9)) == pytest.approx((0.75 + 0.6) / 3), "of an arm nobody knows: that of the site"
     board.feedback("/", 0.1)
-    assert (reward_of(board, "/"), arms.reward(8, 9)) == (0.1, pytest.approx((0.1 + 0.6) / 3))
+    assert (reward_of(board, "/"), arms.reward((8, 9))) == (0.1, pytest.approx((0.1 + 0.6) / 3))
     board.feedback("/", 1.0)
-    assert (reward_of(board, "/"), arms.reward(8, 9)) == (1.0, pytest.approx((1.0 + 0.6) / 3))
+    assert (reward_of(board, "/"), arms.reward((8, 9))) == (1.0, pytest.approx((1.0 + 0.6) / 3))
     assert arms.pulls_total == 1
 
 

@@ -6,7 +6,7 @@ import pytest
 from boards import Board
 
 from linkscore_scoring.policies.harvest import Harvest
-from linkscore_scoring.policies.harvest.menus import MenuLinks
+from linkscore_scoring.policies.harvest.arms import MenuLinks
 
 ABOUT, POST = (1, 1), (2, 2)
 MENU = "html/body/nav/a"

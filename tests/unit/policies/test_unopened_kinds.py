@@ -68,5 +68,5 @@ def test_a_fetch_under_way_is_a_try() -> None:
     policy, site = board.shard.served, board.shard.model
     assert isinstance(policy, Harvest)
     arm = next(arm for arm, _ in policy.arms.links() if site.patterns.text(arm[0]).startswith("h/about"))
-    calm, busy = (policy.hubs.worth(arm, site.patterns, begun) for begun in ({}, {(arm[0], -1): 1}))
+    calm, busy = (policy.hubs.worth(arm, site.patterns, in_flight) for in_flight in ({}, {(arm[0], -1): 1}))
     assert busy == pytest.approx(calm - GRANTED * (1.0 - HUBS.unopened_kept))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatternParams, UrlPatterns
-from linkscore_scoring.urls.tokens import url_tokens, wildcard_of
+from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatternParams, UrlPatterns, url_tokens, wildcard_of
 
 
 def _tree(*urls: str, **params: int) -> UrlPatterns:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.urls.tokens import url_tokens
+from linkscore_scoring.urls.pattern_tree import url_tokens
 
 REST = st.text(alphabet="aB1/?#[]@:.;&=% \t\u00e9\u2100-_", max_size=30)
 

@@ -1,11 +1,11 @@
 """The default policy: a bandit over groups of links that needs no labels and takes them if they come.
 
 Read `policy` first: what a group of links (an arm) is worth, and what happens when a page was fetched. Then,
-as far as wanted, `arms` (means with a hierarchy), `rewards` (what a page was worth, by the best source there
-is), `excerpts` (how much of a page's text its links will take), `hubs` (what a page earns by the links behind
-it), `menus` (what every page links to), `likeness` (is a page like an example?), `example_urls` (what
-examples say of links nobody followed), `examples` (which pages to ask a user about) and `warm_start` (what
-other sites taught). All their numbers are in `tunables`.
+as far as wanted, `arms` (what is counted of them: means with a hierarchy, links that wait, menus, pulls in
+flight), `rewards` (what a page was worth, by the best source there is, and which to ask a user about),
+`own_text` (what a page's text is worth, less what its links will take), `likeness` (is a page like an
+example?), `hubs` (what a page earns by the links behind it) and `starts` (what other sites and the URLs of
+examples say before anything was fetched). All their numbers are in `tunables`.
 """
 
 from __future__ import annotations

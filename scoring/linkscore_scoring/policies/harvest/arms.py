@@ -1,8 +1,14 @@
-"""Bandit arms with a hierarchy: what links of one (URL pattern, Apath) are worth, shrunk to their parents."""
+"""What is counted of arms, links of one (URL pattern, Apath): what they brought, and where they are shown.
+
+`HierarchicalArms` has means shrunk to those of an arm's parents and the links that wait, `MenuLinks` the
+share of the pages that show an arm, `PullsInFlight` pulls whose rewards are not known yet.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import log, sqrt
 from typing import Annotated
 
@@ -24,11 +30,12 @@ NOTHING: Mapping[Node, int] = {}
 Counts = list[float]
 """Pulls, rewards and hub yields of a node, summed."""
 _N, _REWARD, _HUB = range(3)  # columns of these
+_SHOWN, _FRESH, _FIRST = range(3)  # columns of the counts of an arm that may be a menu
 
 Starts = Callable[[Node], Counts | None]
-"""Gives the counts that a node starts with, None of one nothing is known of."""
+"""Gives the counts of a node, or those that it starts with; None of one nothing is known of."""
 
-Figures = tuple[float, float, float, float]
+ArmStats = tuple[float, float, float, float]
 """Shrunk mean reward and hub yield of an arm, its pulls, and its bonus."""
 
 _MAX_NODES = DEFAULTS.bounds.nodes_per_arm * DEFAULTS.bounds.arms
@@ -68,7 +75,7 @@ class HierarchicalArms(Stateful):
     Attributes
     ----------
     elsewhere
-        What nodes start with (`warm_start`, `example_urls`); None: with nothing.
+        What nodes start with (`starts`); None: with nothing.
 
     Notes
     -----
@@ -80,9 +87,9 @@ class HierarchicalArms(Stateful):
     >>> arms = HierarchicalArms()
     >>> for _ in range(20):
     ...     arms.credit(nodes_of(pattern=1, apath=2), reward=1.0, hub=0.0)
-    >>> round(arms.reward(1, 2), 3)  # pulled often
+    >>> round(arms.reward((1, 2)), 3)  # pulled often
     1.0
-    >>> round(arms.reward(7, 2), 3)  # a new pattern, at an Apath that led to good pages
+    >>> round(arms.reward((7, 2)), 3)  # a new pattern, at an Apath that led to good pages
     0.994
     """
 
@@ -165,39 +172,27 @@ class HierarchicalArms(Stateful):
         counts = self._nodes.get(node)
         return counts[_N] if counts is not None else 0.0
 
-    def reward(self, pattern: int, apath: int) -> float:
+    def reward(self, arm: Node) -> float:
         """Return the shrunk mean reward of an arm."""
-        return self.figures(pattern, apath)[0]
+        return self.arm_stats([arm])[0][0]
 
-    def hub(self, pattern: int, apath: int) -> float:
-        """Return the shrunk mean hub yield of an arm."""
-        return self.figures(pattern, apath)[1]
+    def arm_stats(self, arms: Iterable[Node], in_flight: Mapping[Node, int] = NOTHING) -> list[ArmStats]:
+        """Return of each arm its shrunk mean reward and hub yield, its pulls, and its bonus.
 
-    def bonus(self, pattern: int, apath: int) -> float:
-        """Return the bonus of an arm, see `figures`."""
-        return self.figures(pattern, apath)[3]
-
-    def figures(self, pattern: int, apath: int, begun: Mapping[Node, int] = NOTHING) -> Figures:
-        """Return the shrunk mean reward and hub yield of an arm, its pulls, and its bonus.
-
-        The bonus is sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents. `begun` are
-        pulls under way by node. Each counts as a pull whose reward is one standard error below the mean: that
-        takes away little where much is known (commit) and much where little is (spread). All arms share the
-        site's node, so what is under way there tells nothing between them.
+        The bonus is sqrt(2 ln(t + 1) / n) of UCB1 (Auer 2002), n pooled over the arm's parents. Each pull in
+        flight, counted by node, is one whose reward is a standard error below the mean: that takes away
+        little where much is known (commit) and much where little is (spread). All arms share the site's node,
+        so what is under way there tells nothing between them. What arms share is worked out once.
         """
-        return self.figures_of([(pattern, apath)], begun)[0]
-
-    def figures_of(self, arms: Iterable[Node], begun: Mapping[Node, int] = NOTHING) -> list[Figures]:
-        """Return `figures` of each arm; what arms share is worked out once."""
         weight, pooled = self.tunables.parent_pulls, self.tunables.pooled
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
         of_apaths: dict[int, tuple[float, float, float]] = {}
-        found: list[Figures] = []
+        found: list[ArmStats] = []
         for arm in arms:
             pattern, apath = arm
             if (above := of_apaths.get(apath)) is None:
-                above = of_apaths[apath] = self._of_apath((ANY, apath), begun)
+                above = of_apaths[apath] = self._of_apath(apath, counts_of, in_flight)
             reward, hub, around = above
             of_pattern = (pattern, ANY)
             # Written out, not looped: a page shows dozens of arms, a frontier asks for hundreds.
@@ -207,32 +202,34 @@ class HierarchicalArms(Stateful):
                 reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
                 if pulls > around:
                     around = pulls
-            if begun:
-                reward = self._doubted(of_pattern, reward, pulls, begun)
+            if in_flight:
+                reward = self._doubted(of_pattern, reward, pulls, in_flight)
             pulls = 0.0
             if (counts := counts_of(arm)) is not None:
                 pulls, rewards, hubs = counts
                 reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
-            if begun:
-                reward = self._doubted(arm, reward, pulls, begun)
+            if in_flight:
+                reward = self._doubted(arm, reward, pulls, in_flight)
             around *= pooled
             found.append((reward, hub, pulls, sqrt(growth / (1.0 + (pulls if pulls >= around else around)))))
         return found
 
-    def _of_apath(self, node: Node, begun: Mapping[Node, int]) -> tuple[float, float, float]:
+    def _of_apath(
+        self, apath: int, counts_of: Starts, in_flight: Mapping[Node, int]
+    ) -> tuple[float, float, float]:
         """Return means of the node of an Apath, shrunk to those of the site, and its pulls."""
-        reward = hub = self.tunables.prior
+        node, reward, hub = (ANY, apath), self.tunables.prior, self.tunables.prior
         weight = self.tunables.parent_pulls
         for above in (SITE, node):
             pulls = 0.0
-            if (counts := self._started(above)) is not None:
+            if (counts := counts_of(above)) is not None:
                 pulls, rewards, hubs = counts
                 reward, hub = shrunk(rewards, pulls, reward, weight), shrunk(hubs, pulls, hub, weight)
-        return self._doubted(node, reward, pulls, begun), hub, pulls
+        return self._doubted(node, reward, pulls, in_flight) if in_flight else reward, hub, pulls
 
-    def _doubted(self, node: Node, reward: float, pulls: float, begun: Mapping[Node, int]) -> float:
+    def _doubted(self, node: Node, reward: float, pulls: float, in_flight: Mapping[Node, int]) -> float:
         """Return the mean reward of a node with what is under way there, each a standard error below it."""
-        if not (out := begun.get(node, 0)):
+        if not (out := in_flight.get(node, 0)):
             return reward
         n, mean = pulls + self.tunables.parent_pulls, min(max(reward, 0.0), 1.0)
         expected = max(0.0, mean - self.tunables.doubt * sqrt(mean * (1.0 - mean) / n))
@@ -251,3 +248,109 @@ class HierarchicalArms(Stateful):
         for node in by_use[: len(by_use) // 4]:
             if node != SITE:
                 del self._nodes[node]
+
+
+class MenuLinks(Stateful):
+    """How many of the pages show a link of an arm, in the mean of its links.
+
+    A menu shows the same few links on every page: pages about the site, lists by month. A list of related
+    pages is on every page too, but with other links. So what counts is how often the links of an arm were
+    shown, against how many there are and how many pages came since the first that showed one.
+
+    Parameters
+    ----------
+    least_pages
+        Pages since the first that showed an arm before it may be a menu.
+    max_arms
+        Arms kept; beyond it those seen first go, and count as seen by nobody.
+
+    Notes
+    -----
+    Not from a paper; that links every page has are no endorsement is common in link analysis (site-wide
+    links). Cost: O(distinct arms) a page, O(1) a question.
+
+    Examples
+    --------
+    >>> about, post, menus = (1, 1), (2, 2), MenuLinks()
+    >>> menus.see({about: 1, post: 2}, fresh={about: 1, post: 2})
+    >>> for _ in range(4):
+    ...     menus.see({about: 1, post: 2}, fresh={post: 2})
+    >>> menus.share(about), menus.share(post)
+    (1.0, 0.2)
+    """
+
+    _pages: Stored[int]
+    _arms: Stored[dict[Node, list[int]]]
+
+    def __init__(
+        self, least_pages: int = DEFAULTS.value.menu_pages, *, max_arms: int = DEFAULTS.bounds.arms
+    ) -> None:
+        self.least_pages = least_pages
+        self.max_arms = max_arms
+        self._pages = 0
+        self._arms = {}
+
+    def see(self, shown: Mapping[Node, int], fresh: Mapping[Node, int]) -> None:
+        """Count a page: by arm how many pages it links to, and how many of these nobody had linked to."""
+        self._pages += 1
+        for column, counted in ((_SHOWN, shown), (_FRESH, fresh)):
+            for arm, links in counted.items():
+                counts = self._arms.get(arm)
+                if counts is None:
+                    counts = self._arms[arm] = [0, 0, self._pages]
+                counts[column] += links
+        drop_oldest(self._arms, self.max_arms)
+
+    def share(self, arm: Node) -> float:
+        """Return the share of the pages that show a link of an arm, in [0, 1]; 0 as long as they are few."""
+        counts = self._arms.get(arm)
+        if counts is None or not counts[_FRESH]:
+            return 0.0
+        pages = self._pages - counts[_FIRST] + 1
+        return min(1.0, counts[_SHOWN] / (counts[_FRESH] * pages)) if pages >= self.least_pages else 0.0
+
+
+@dataclass(slots=True)
+class PullsInFlight:
+    """Pulls whose rewards are not known yet, counted by the nodes of their arms; made for one question.
+
+    How they lower what an arm is worth is in `HierarchicalArms.arm_stats`. For methods see `FetchesInFlight`.
+
+    Attributes
+    ----------
+    places
+        Fetches of the site that may be under way together.
+    worth_a_place
+        Share of the mean worth of what is under way below which a fetch waits, in [0, 1].
+    arm_of
+        Gives the arm of a bucket.
+    score
+        Gives the score of an arm by the pulls in flight of each node, None if nothing is under way.
+    """
+
+    places: int
+    worth_a_place: float
+    arm_of: Callable[[str], Node]
+    score: Callable[[Node, Mapping[Node, int] | None], float]
+    _by_node: Counter[Node] = field(default_factory=Counter)
+    _fetches: int = 0
+    _worth: float = 0.0
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """Count fetches of links of a bucket."""
+        arm = self.arm_of(bucket)
+        score = self.score(arm, NOTHING)
+        self._fetches += n
+        self._worth += n * score / (1.0 - score)
+        for node in nodes_of(*arm):
+            self._by_node[node] += n
+
+    @property
+    def floor(self) -> float:
+        """Value below which a link rather waits: what is under way may show links of its own worth."""
+        worth = self.worth_a_place * self._worth / max(1, self._fetches)
+        return worth / (1.0 + worth)
+
+    def value(self, bucket: str) -> float:
+        """Return the value of a bucket."""
+        return self.score(self.arm_of(bucket), self._by_node if self._fetches else None)

@@ -101,20 +101,20 @@ class HubLedger(Stateful):
 
     def index(self, arm: Arm, patterns: UrlPatterns) -> float:
         """Return the worth per fetch of an arm, at least its mean reward."""
-        reward = max(0.0, self.arms.reward(*arm))
+        reward = max(0.0, self.arms.reward(arm))
         gain, n = self._means(arm, patterns)
         return max(reward, (reward + gain) / (1.0 + n))
 
-    def worth(self, arm: Arm, patterns: UrlPatterns, begun: Mapping[Node, int] = NOTHING) -> float:
+    def worth(self, arm: Arm, patterns: UrlPatterns, in_flight: Mapping[Node, int] = NOTHING) -> float:
         """Return the worth per fetch of an arm, of a kind of pages hardly opened what it is granted.
 
         What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
         it. So the first tries of each URL pattern come before more of what is known to bring less, and after
-        all that is known to bring more. A fetch under way (`begun`, by node) is a try.
+        all that is known to bring more. A fetch in flight, counted by node, is a try.
         """
         index, t = self.index(arm, patterns), self.tunables
         of_pattern = (arm[0], ANY)
-        tries = self.arms.pulls(of_pattern) + begun.get(of_pattern, 0)
+        tries = self.arms.pulls(of_pattern) + in_flight.get(of_pattern, 0)
         if tries >= t.trials:
             return index
         granted: float = t.unopened * t.unopened_kept**tries

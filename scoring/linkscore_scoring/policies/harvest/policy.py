@@ -19,19 +19,18 @@ from linkscore_scoring.policies.harvest.arms import (
     ANY,
     NOTHING,
     SITE,
-    Figures,
+    ArmStats,
     HierarchicalArms,
+    MenuLinks,
     Node,
+    PullsInFlight,
     nodes_of,
     summed,
 )
-from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
 from linkscore_scoring.policies.harvest.hubs import HubLedger
-from linkscore_scoring.policies.harvest.in_flight import PullsInFlight
-from linkscore_scoring.policies.harvest.menus import MenuLinks
 from linkscore_scoring.policies.harvest.rewards import PageRewards
+from linkscore_scoring.policies.harvest.starts import ExampleUrls, WarmStart, experience_of
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import left_sum
@@ -82,22 +81,22 @@ class HarvestParams(Params):
         yield from outside("curiosity", self.curiosity, 0.0, 10.0)
 
 
-class _Now(NamedTuple):
+class SiteContext(NamedTuple):
     """What the values of all arms of a site rest on at one moment.
 
     Attributes
     ----------
     site
         The site.
-    share
+    labelled_share
         How far labels decide, in [0, 1].
-    a_link
-        What a link of a list is expected to bring, a reward.
+    link_reward
+        What a link of a list is expected to bring, a reward; 0 before anything was fetched.
     """
 
     site: SiteModel
-    share: float
-    a_link: float
+    labelled_share: float
+    link_reward: float
 
 
 class Harvest(Stateful, Policy):
@@ -105,17 +104,17 @@ class Harvest(Stateful, Policy):
 
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + half), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
-    once they are fetched (`harvest.excerpts`), half = what is much on this site (`harvest.text_scale`); it
-    is revised as that becomes known, so that lists of excerpts, copies and sort orders fade. If the crawl has
-    example pages, the reward is likeness to them (`harvest.likeness`); feedback replaces both. Choose it
-    first; what it is worth where is in docs/policies.md.
+    once they are fetched, half = what is much on this site (both in `own_text`). It is revised as that is
+    known, so that lists of excerpts, copies and sort orders fade. If the crawl has example pages, the reward
+    is likeness to them (`likeness`); feedback replaces both. Choose it first; what it is worth where is in
+    docs/policies.md.
 
     Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
     by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where
     a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
     rest. Means are shrunk along site -> Apath -> pattern -> arm; by text, of an arm whose links a share m of
-    the pages show (`harvest.menus`), what is over the worth of a link of a list counts 1 - m. Score =
+    the pages show (`arms.MenuLinks`), what is over the worth of a link of a list counts 1 - m. Score =
     value / (1 + value); bucket = ``h<pattern>.<Apath>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
@@ -160,10 +159,11 @@ class Harvest(Stateful, Policy):
             return
         self._take_bounds(site)
         self.rewards.update_sources(page, site)
-        worth = self.rewards.worth_of(page, self._nodes(page.pattern, page.contexts, site), site)
-        hub = 0.0
+        followed = _followed(page.pattern, page.contexts, site)
+        worth = self.rewards.worth_of(page, _nodes_of_all(followed), site)
+        arms, hub = _arms_of(page.links, site), 0.0
         if not page.failed:
-            arms, fetched = _arms_of(page.links, site), site.memory.fetched_among(page.links.keys)
+            fetched = site.memory.fetched_among(page.links.keys)
             shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
             worth.pending = _by_apath(shown)
             worth.between = _between(page, arms, fetched, self.tunables.text.between_links)
@@ -171,11 +171,12 @@ class Harvest(Stateful, Policy):
             hub = self._hub_yield(page, arms)
             self.arms.found(found)
             self.menus.see(shown, found)
-        self._count_fetched(page, site)
+        for arm in followed:
+            self.arms.fetched(arm)
         self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
         self.rewards.record(page, worth, site)
         if self.rewards.labelled_share:
-            self._count_hub(page, site)
+            self._count_hub(page, arms, followed, site)
         self._judge_experience()
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
@@ -223,7 +224,8 @@ class Harvest(Stateful, Policy):
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links."""
         if not self.rewards.label(event.key, event.reward, site):
-            self.arms.credit(self._nodes(event.pattern, event.contexts, site), event.reward, 0.0)
+            followed = _followed(event.pattern, event.contexts, site)
+            self.arms.credit(_nodes_of_all(followed), event.reward, 0.0)
         self._judge_experience()
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
@@ -240,10 +242,11 @@ class Harvest(Stateful, Policy):
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
-        now = self._now(site)
+        context = self._context(site)
 
-        def score(arm: Arm, begun: Mapping[Node, int] | None) -> float:
-            return self._score(arm, self.arms.figures(*arm, begun or NOTHING), now, begun)
+        def score(arm: Arm, in_flight: Mapping[Node, int] | None) -> float:
+            (stats,) = self.arms.arm_stats([arm], in_flight or NOTHING)
+            return self._score(arm, stats, context, in_flight)
 
         t = self.tunables.in_flight
         places = 1 + int(t.places_per_pull * self.arms.pulls_total)
@@ -251,14 +254,14 @@ class Harvest(Stateful, Policy):
 
     def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
-        means = [self.arms.reward(pattern, apath) for pattern, apath in groups]
+        means = [mean for mean, *_ in self.arms.arm_stats(groups)]
         return np.clip(np.array(means, dtype=np.float64), 0.0, 1.0)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the arm, what it earned, and what was added."""
-        arms, now = _arms_of(links, site), self._now(site)
-        rows = zip(arms, self.arms.figures_of(arms), strict=True)
-        return [self._explanation(arm, figures, now) for arm, figures in rows]
+        arms, context = _arms_of(links, site), self._context(site)
+        rows = zip(arms, self.arms.arm_stats(arms), strict=True)
+        return [self._explanation(arm, stats, context) for arm, stats in rows]
 
     def _take_bounds(self, site: SiteModel) -> None:
         bounds = self.tunables.bounds
@@ -268,23 +271,28 @@ class Harvest(Stateful, Policy):
         self.rewards.ledger.max_pages = min(bounds.pages, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
-        now = self._now(site)
-        rows = zip(arms, self.arms.figures_of(arms), strict=True)
-        return [self._score(arm, figures, now) for arm, figures in rows]
+        context = self._context(site)
+        rows = zip(arms, self.arms.arm_stats(arms), strict=True)
+        return [self._score(arm, stats, context) for arm, stats in rows]
 
-    def _now(self, site: SiteModel) -> _Now:
-        return _Now(site, self.rewards.labelled_share, self._link_worth())
+    def _context(self, site: SiteModel) -> SiteContext:
+        link_reward = max(0.0, self.tunables.value.link_share * self.arms.own_mean)
+        return SiteContext(site, self.rewards.labelled_share, link_reward)
 
-    def _score(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> float:
-        _, _, reward, bulk, hub, exploration, curiosity = self._parts(arm, figures, now, begun)
+    def _score(
+        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] | None = None
+    ) -> float:
+        _, _, reward, bulk, hub, exploration, curiosity = self._parts(arm, stats, context, in_flight)
         value = reward * bulk + hub + exploration + curiosity
         return value / (1.0 + value)
 
-    def _parts(self, arm: Arm, figures: Figures, now: _Now, begun: Mapping[Node, int] | None = None) -> Parts:
+    def _parts(
+        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] | None = None
+    ) -> Parts:
         """Return the numbers that the score of an arm is made of, as far as labels or text decide.
 
-        What a list pays counts, by what a link of it brings, while nothing of the site is under way (`begun`
-        is None): else what that shows is waited for, and lists opened beside it cost more than they bring.
+        What a list pays counts, by what a link of it brings, while nothing of the site is in flight (None):
+        else what that shows is waited for, and lists opened beside it cost more than they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
         text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
@@ -293,8 +301,8 @@ class Harvest(Stateful, Policy):
         links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
         reward the one that holds the bulk of the site comes first.
         """
-        p, (site, share, a_link) = self.params, now
-        mean, hub, pulls, bonus = figures
+        p, (site, share, a_link) = self.params, context
+        mean, hub, pulls, bonus = stats
         if mean < 0.0:  # not `max`: each arm of a page is valued anew
             mean = 0.0
         t, waiting, unlabelled = self.tunables.value, self.arms.waiting(arm), 1.0 - share
@@ -306,10 +314,10 @@ class Harvest(Stateful, Policy):
         parent_pulls = self.tunables.arms.parent_pulls
         untried = parent_pulls / (parent_pulls + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self.hubs.worth(arm, site.patterns, begun or NOTHING) - reward if share else 0.0
+        beyond = self.hubs.worth(arm, site.patterns, in_flight or NOTHING) - reward if share else 0.0
         by_links = p.hub_weight * hub
-        if begun is None and reward < a_link and (paid := self._paid_by_list(reward, hub, a_link)) > by_links:
-            by_links = paid
+        if in_flight is None and reward < a_link:
+            by_links = max(by_links, self._paid_by_list(reward, hub, a_link))
         return (
             mean,
             menu,
@@ -319,10 +327,6 @@ class Harvest(Stateful, Policy):
             unlabelled * (p.exploration * bonus * worth_trying + trust),
             unlabelled * p.curiosity * self._curiosity(arm[1]),
         )
-
-    def _link_worth(self) -> float:
-        """Return what a link of a list is expected to bring, 0 before anything was fetched."""
-        return max(0.0, self.tunables.value.link_share * self.arms.own_mean)
 
     def _paid_by_list(self, reward: float, hub: float, a_link: float) -> float:
         """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
@@ -335,10 +339,11 @@ class Harvest(Stateful, Policy):
         return (reward + links) / (1.0 + links / a_link) - reward
 
     def _curiosity(self, apath: int) -> float:
-        ledger, t = self.rewards.ledger, self.tunables.value
+        tested, pages = self.rewards.ledger.looked_at(apath)
         started = self._warm_start.counts((ANY, apath)) if self._warm_start is not None else None
-        untried = ledger.tested(apath) + (started[0] if started is not None else 0.0) < t.curious_tries
-        return min(1.0, ledger.pages_showing(apath) / t.curious_pages) if untried else 0.0
+        t = self.tunables.value
+        untried = tested + (started[0] if started is not None else 0.0) < t.curious_tries
+        return min(1.0, pages / t.curious_pages) if untried else 0.0
 
     def _set_starts(self) -> None:
         """Let arms start with what other sites brought, and what the URLs of examples say."""
@@ -350,30 +355,20 @@ class Harvest(Stateful, Policy):
         if self._warm_start is not None:
             self._warm_start.judge(self.arms)
 
-    def _nodes(self, pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Node]:
-        """Return every node of the arms a URL was seen through, each once."""
-        folded = dict.fromkeys(site.apaths.get(apath).folded for _, apath in contexts)
-        nodes = dict.fromkeys(node for apath in folded for node in nodes_of(pattern, apath))
-        return list(nodes) or [SITE]
-
-    def _count_fetched(self, page: PageObservation, site: SiteModel) -> None:
-        """Take a page off the links that wait in its arms."""
-        for folded in dict.fromkeys(site.apaths.get(apath).folded for _, apath in page.contexts):
-            self.arms.fetched((page.pattern, folded))
-
-    def _count_hub(self, page: PageObservation, site: SiteModel) -> None:
+    def _count_hub(
+        self, page: PageObservation, arms: Sequence[Arm], followed: list[Arm], site: SiteModel
+    ) -> None:
         """Count a page by its fresh links, each under the best arm it was seen through."""
         worth: dict[Arm, float] = {}
         best: dict[int, Arm] = {}
-        for key, arm, fresh in zip(page.links.keys, _arms_of(page.links, site), page.fresh, strict=True):
+        for key, arm, fresh in zip(page.links.keys, arms, page.fresh, strict=True):
             if not fresh and key not in best:
                 continue
             if arm not in worth:
                 worth[arm] = self.hubs.index(arm, site.patterns)
             if key not in best or worth[arm] > worth[best[key]]:
                 best[key] = arm
-        arms = dict.fromkeys((page.pattern, site.apaths.get(apath).folded) for _, apath in page.contexts)
-        record = self.hubs.page(list(arms), dict(Counter(best.values())), site.patterns)
+        record = self.hubs.page(followed, dict(Counter(best.values())), site.patterns)
         self.hubs.add(page.key, record, site.patterns)
 
     def _hub_yield(self, page: PageObservation, arms: Sequence[Arm]) -> float:
@@ -386,17 +381,17 @@ class Harvest(Stateful, Policy):
             return 0.0
         shown = [row for row in zip(page.links.keys, arms, strict=True) if row[0] in fresh]
         distinct = dict.fromkeys(arm for _, arm in shown)
-        means = {arm: mean for arm, (mean, *_) in zip(distinct, self.arms.figures_of(distinct), strict=True)}
+        means = {arm: mean for arm, (mean, *_) in zip(distinct, self.arms.arm_stats(distinct), strict=True)}
         best: dict[int, float] = {}
         for key, arm in shown:
             if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
         return min(1.0, left_sum(best.values()) / self.tunables.value.hub_links)
 
-    def _explanation(self, arm: Arm, figures: Figures, now: _Now) -> Explanation:
+    def _explanation(self, arm: Arm, stats: ArmStats, context: SiteContext) -> Explanation:
         """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""
-        mean, menu, reward, bulk, hub, bonus, curiosity = self._parts(arm, figures, now)
-        pulls, site = self.arms.pulls(arm), now.site
+        mean, menu, reward, bulk, hub, bonus, curiosity = self._parts(arm, stats, context)
+        pulls, site = self.arms.pulls(arm), context.site
         pattern = site.patterns.text(arm[0]) or "any URL"
         summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {mean:.2f}"
         return Explanation(
@@ -405,7 +400,11 @@ class Harvest(Stateful, Policy):
                 Term("fetched", pulls, "pages fetched through this arm"),
                 Term("mean_reward", mean, "mean reward, shrunk to tag path, URL pattern and site"),
                 Term("menu", menu, "share of the pages that link to it: lowers high rewards"),
-                Term("link_reward", now.a_link, "reward of a link of a list, which a menu lowers towards"),
+                Term(
+                    "link_reward",
+                    context.link_reward,
+                    "reward of a link of a list, which a menu lowers towards",
+                ),
                 Term("bulk", bulk, "factor for how many links wait, while no label decides"),
                 Term("reward", reward * bulk, "mean reward, lowered if a menu, times bulk"),
                 Term("hub", hub, "credit for the links found behind it"),
@@ -420,7 +419,7 @@ class Harvest(Stateful, Policy):
                     "bonus for what was tried, or tried little and has links waiting",
                 ),
                 Term("curiosity", curiosity, "bonus for untried links between texts"),
-                Term("labelled", now.share, "how far labels, not text, decide"),
+                Term("labelled", context.labelled_share, "how far labels, not text, decide"),
             ],
         )
 
@@ -428,6 +427,17 @@ class Harvest(Stateful, Policy):
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
     """Return the arm of each link."""
     return list(zip(links.patterns, site.apaths.folded(links.apaths), strict=True))
+
+
+def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Arm]:
+    """Return the arms a URL was seen through, each once."""
+    folded = site.apaths.folded([apath for _, apath in contexts])
+    return [(pattern, apath) for apath in dict.fromkeys(folded)]
+
+
+def _nodes_of_all(arms: Sequence[Arm]) -> list[Node]:
+    """Return every node of some arms, each once; that of the site of none."""
+    return list(dict.fromkeys(node for arm in arms for node in nodes_of(*arm))) or [SITE]
 
 
 def _by_apath(arms: Mapping[Arm, int]) -> dict[int, int]:

@@ -74,7 +74,7 @@ class ValueTunables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlightTunables:
-    """Of `in_flight`: how much may be under way together.
+    """Of `arms`: how much may be under way together.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class InFlightTunables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTunables:
-    """Of `text_scale` and `excerpts`: what a page's own text is worth.
+    """Of `own_text`: what a page's own text is worth.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class LikenessTunables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTunables:
-    """Of `examples`: which pages a user is asked about.
+    """Of `rewards`: which pages a user is asked about.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class QuestionTunables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartTunables:
-    """Of `warm_start` and `example_urls`: what arms start with. Those of warm starts were chosen on 20 sites
+    """Of `starts`: what arms start with. Those of warm starts were chosen on 20 sites
     of the choosing half of the zoo.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgpack
 import pytest
 
-from linkscore_scoring.policies.harvest.examples import ExampleCandidate, ExampleCandidates
+from linkscore_scoring.policies.harvest.rewards import ExampleCandidate, ExampleCandidates
 from linkscore_scoring.policies.harvest.tunables import QuestionTunables
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 

@@ -9,7 +9,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import ANY, SITE
-from linkscore_scoring.policies.harvest.example_urls import ExampleUrls
+from linkscore_scoring.policies.harvest.starts import ExampleUrls
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns

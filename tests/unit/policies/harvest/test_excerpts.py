@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.excerpts import ExcerptLedger, PageWorth
+from linkscore_scoring.policies.harvest.own_text import ExcerptLedger, PageWorth
 
 
 def test_a_page_without_links_keeps_its_text() -> None:
@@ -75,7 +75,7 @@ def test_pages_with_text_and_links_between_are_counted_by_apath() -> None:
     ledger = ExcerptLedger()
     ledger.add(1, PageWorth(400, [], {}, [5]))
     ledger.add(2, PageWorth(399, [], {}, [5]))
-    assert ledger.pages_showing(5) == 1
+    assert ledger.looked_at(5)[1] == 1
 
 
 def test_pages_and_apaths_are_bounded() -> None:

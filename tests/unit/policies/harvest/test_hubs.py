@@ -25,7 +25,7 @@ def known(rewards: dict[tuple[int, int], float], pulls: int = 50) -> Hierarchica
 def test_without_fresh_links_the_index_is_the_reward() -> None:
     arms = known({GOOD: 1.0})
     ledger = HubLedger(arms)
-    assert ledger.index(GOOD, NO_PATTERNS) == arms.reward(*GOOD)
+    assert ledger.index(GOOD, NO_PATTERNS) == arms.reward(GOOD)
 
 
 def test_a_hub_is_worth_its_links_and_itself_per_fetch() -> None:
@@ -33,9 +33,9 @@ def test_a_hub_is_worth_its_links_and_itself_per_fetch() -> None:
     arms = known({GOOD: 1.0, LIST: 0.0})
     ledger = HubLedger(arms)
     ledger.add(1, ledger.page([LIST], {GOOD: 10}, NO_PATTERNS), NO_PATTERNS)
-    believed = arms.reward(*GOOD) * 50 / 52
+    believed = arms.reward(GOOD) * 50 / 52
     shrunk = 10 * 65 / 81
-    expected = (arms.reward(*LIST) + shrunk * believed) / (1 + shrunk)
+    expected = (arms.reward(LIST) + shrunk * believed) / (1 + shrunk)
     assert ledger.index(LIST, NO_PATTERNS) == pytest.approx(expected)
     assert ledger.fresh_links(LIST, NO_PATTERNS) == pytest.approx(shrunk)
 
@@ -82,8 +82,8 @@ def test_a_hub_that_has_run_dry_fades_by_a_tenth_a_pull() -> None:
     assert ledger.fresh_links(elsewhere, NO_PATTERNS) == pytest.approx(10 / 3)
     ledger.add(2, HubPage([SITE], [LIST]), NO_PATTERNS)
     assert ledger.fresh_links(elsewhere, NO_PATTERNS) == pytest.approx(0.9 * 10 / 3.9)
-    gain = 0.9 * 10 * arms.reward(*GOOD) * 50 / 52 / 3.9
-    expected = (arms.reward(*elsewhere) + gain) / (1 + 0.9 * 10 / 3.9)
+    gain = 0.9 * 10 * arms.reward(GOOD) * 50 / 52 / 3.9
+    expected = (arms.reward(elsewhere) + gain) / (1 + 0.9 * 10 / 3.9)
     assert ledger.index(elsewhere, NO_PATTERNS) == pytest.approx(expected)
 
 

@@ -8,7 +8,7 @@ from boards_with_examples import POST, Board, example
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms
-from linkscore_scoring.policies.harvest.excerpts import PageWorth, RewardSource
+from linkscore_scoring.policies.harvest.own_text import PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.types import ExamplePage
 
@@ -54,7 +54,7 @@ def test_feedback_makes_it_a_whole_pull_of_the_reward_told() -> None:
     for path in ("/a", "/b", "/c"):
         board.feedback(path, 1.0)
     assert policy.arms.pulls(SITE) == pytest.approx(3.0)
-    assert policy.arms.reward(8, 9) == pytest.approx((3.0 + 2 * 0.3) / (3 + 2)), "of an arm nobody knows"
+    assert policy.arms.reward((8, 9)) == pytest.approx((3.0 + 2 * 0.3) / (3 + 2)), "of an arm nobody knows"
 
 
 def test_with_examples_likeness_decides_and_feedback_overrules_it() -> None:

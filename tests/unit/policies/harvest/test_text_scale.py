@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.text_scale import TextScale
+from linkscore_scoring.policies.harvest.own_text import TextScale
 from linkscore_scoring.policies.harvest.tunables import TextTunables
 
 

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.arms import ANY, HierarchicalArms, nodes_of
-from linkscore_scoring.policies.harvest.warm_start import WarmStart, experience_of, shapes_of
+from linkscore_scoring.policies.harvest.starts import WarmStart, experience_of, shapes_of
 from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -86,7 +86,7 @@ def test_what_is_known_counts_as_eight_pulls_at_most() -> None:
     assert warm.counts((pattern, ANY)) is None
     arms.elsewhere = warm.counts
     # 8 pulls of .75 and 2 pseudo-pulls of the parents' .3
-    assert arms.reward(pattern, APATH) == pytest.approx((6.0 + 0.6) / 10.0)
+    assert arms.reward((pattern, APATH)) == pytest.approx((6.0 + 0.6) / 10.0)
 
 
 def test_several_experiences_share_the_eight_pulls() -> None:
