@@ -1,9 +1,18 @@
-"""Which buckets the next fetches should come from while the answers of others are out."""
+"""Which buckets the next fetches come from while the answers of others are out.
+
+Fetches are chosen one by one: each from the bucket that is worth most once those before it are in flight.
+Sites do not know of each other there, but for two things: how many places are free in all, and who is worth
+more. So each group of sites says beforehand in which order it would begin fetches and what each would be
+worth then (`offers`), and the places are handed out by these lists (`allocate`). The sites of one process are
+one group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush, merge
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +22,9 @@ from linkscore_scoring.policies.answers import best_first
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import FetchesInFlight
 from linkscore_scoring.site.model import SiteModel
+
+_MAX_VALUED = 50_000
+"""A bound, chosen: buckets valued anew in one question. Beyond it the last known values decide."""
 
 # Share of the places that are filled with whatever waits, in [0, 1]: a crawl whose best links are all fetched
 # slows down to that, not to one at a time. Chosen: on the stored sites 1/8 and 1/4 are the same.
@@ -40,7 +52,9 @@ class FetchPlan:
 
 
 class SiteInFlight:
-    """The buckets of one site in a question, with what is under way there.
+    """The buckets of one site in a question, with what is in flight there.
+
+    Policy and model are held only once something is: a question may name more sites than fit in memory.
 
     Parameters
     ----------
@@ -50,6 +64,11 @@ class SiteInFlight:
         Fetches begun and not answered, by bucket.
     fill
         Whether all places are to be filled, however little is known.
+
+    Attributes
+    ----------
+    in_flight
+        How many fetches there are, those that this question began included.
     """
 
     def __init__(
@@ -59,54 +78,58 @@ class SiteInFlight:
         *,
         fill: bool = False,
     ) -> None:
-        self._look, self._fill = look, fill
-        self._seen: tuple[Policy, SiteModel] | None = look()
-        self._counted: FetchesInFlight | None = capabilities.in_flight(*self._seen)
-        self.begun = sum(under_way.values())
-        self.places = self._counted.places if self._counted is not None and not fill else None
-        if self._counted is not None:
-            for bucket, n in under_way.items():
-                self._counted.begin(bucket, n)
+        self._look, self._under_way, self._fill = look, under_way, fill
+        self._is_counting = False
+        self._counted: FetchesInFlight | None = None
+        self._places: int | None = None
+        self.in_flight = sum(under_way.values())
 
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return the value of each bucket."""
-        if self._counted is None or not self.begun:
-            policy, model = self._seen or self._look()
-            return policy.value(buckets, model)
-        return np.array([self._counted.value(bucket) for bucket in buckets], dtype=np.float64)
-
-    def let_go(self) -> None:
-        """Hold policy and model no longer, until a fetch begins; a question may name more sites than fit."""
-        self._seen = None
-        if not self.begun:
-            self._counted = None
+        if self.in_flight and (counted := self._count()) is not None:
+            return np.array([counted.value(bucket) for bucket in buckets], dtype=np.float64)
+        policy, model = self._look()
+        return policy.value(buckets, model)
 
     @property
     def floor(self) -> float:
         """Value below which a link may wait for the answers that are out; 0 if none ever does."""
-        return 0.0 if self._counted is None or self._fill else self._counted.floor
+        counted = None if self._fill else self._count()
+        return 0.0 if counted is None else counted.floor
 
     @property
     def has_place(self) -> bool:
         """Whether one more fetch may begin."""
-        return self.places is None or self.begun < self.places
+        if not self._fill:
+            self._count()
+        return self._fill or self._places is None or self.in_flight < self._places
 
     def begin(self, bucket: str) -> None:
-        """Count a fetch as begun."""
-        if not self.begun and self._seen is None:
-            self._counted = capabilities.in_flight(*self._look())
-        self.begun += 1
-        if self._counted is not None:
-            self._counted.begin(bucket)
+        """Count one more fetch."""
+        counted = self._count()
+        self.in_flight += 1
+        if counted is not None:
+            counted.begin(bucket)
 
     def value(self, bucket: str, last: float) -> float:
         """Return the value of a bucket by now, that was worth `last` before."""
-        return self._counted.value(bucket) if self._counted is not None else last
+        counted = self._count()
+        return counted.value(bucket) if counted is not None else last
+
+    def _count(self) -> FetchesInFlight | None:
+        """Return what the policy counts fetches in, None if they make no difference to it."""
+        if not self._is_counting:
+            self._is_counting, self._counted = True, capabilities.in_flight(*self._look())
+            if self._counted is not None:
+                self._places = self._counted.places
+                for bucket, n in self._under_way.items():
+                    self._counted.begin(bucket, n)
+        return self._counted
 
 
-def keeps_filling(begun: int, free: int) -> bool:
-    """Say whether a site with so many fetches under way takes places however little its links are worth."""
-    return begun < 1 + _ALWAYS_FILLED * (begun + free)
+def keeps_filling(in_flight: int, free: int) -> bool:
+    """Say whether a site with so many fetches in flight takes places however little its links are worth."""
+    return in_flight < 1 + _ALWAYS_FILLED * (in_flight + free)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +142,104 @@ class BucketEntry:
     waiting: int
 
 
-def counts_by_site(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the counts of each site's buckets, by their names within the site."""
-    found: dict[str, dict[str, int]] = {}
-    for name, n in counts.items():
-        site, _, local = name.partition("/")
-        found.setdefault(site, {})[local] = n
+class Offer(NamedTuple):
+    """A fetch that a group would begin.
+
+    Attributes
+    ----------
+    cost
+        Minus its value then: the least offer counts first, and among equal ones the first row.
+    row
+        Of its bucket in the question.
+    site
+        Number of its site among those of the group.
+    in_flight
+        Fetches of the site under way before it.
+    floor
+        Value below which it rather waits for them.
+    """
+
+    cost: float
+    row: int
+    site: int
+    in_flight: int
+    floor: float
+
+    def waits(self, free: int) -> bool:
+        """Whether the link is left for the answers that are out, with so many places free."""
+        return -self.cost < self.floor and not keeps_filling(self.in_flight, free)
+
+
+def offers(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -> list[Offer]:
+    """Return the fetches that a group would begin with n places, best first.
+
+    More than n if some of them may rather wait: whether they do depends on the places left to all. Fewer if
+    nothing more waits or no site has a place left. Changes what the sites count as in flight. Values only
+    fall while fetches begin, so a bucket is valued anew only when its turn comes. Cost: O(n_rows) and O((n +
+    valuations) log n_rows), of which there are 50,000 at most.
+
+    Parameters
+    ----------
+    entries
+        One for each bucket.
+    values
+        Value of each row at the beginning, (n_rows,).
+    """
+    numbers = {id(site): number for number, site in enumerate({id(e.site): e.site for e in entries}.values())}
+    of_row = {entry.row: entry for entry in entries}
+    heap = [
+        (-float(values[e.row]), e.row, e.site.in_flight if e.site is not None else 0)
+        for e in entries
+        if e.waiting
+    ]
+    heapify(heap)
+    taken, found = dict.fromkeys(of_row, 0), list[Offer]()
+    sure = valued = 0
+    while heap and sure < n:
+        cost, row, in_flight = heappop(heap)
+        entry = of_row[row]
+        site = entry.site
+        if taken[row] >= entry.waiting or (site is not None and not site.has_place):
+            continue
+        if site is not None and site.in_flight != in_flight and valued < _MAX_VALUED:
+            valued += 1
+            heappush(heap, (-site.value(entry.name, -cost), row, site.in_flight))
+            continue
+        in_flight, floor = (site.in_flight, site.floor) if site is not None else (0, 0.0)
+        offer = Offer(cost, row, numbers[id(site)], in_flight, floor)
+        if offer.waits(n):  # and still does with less places free: nothing of the site comes any more
+            continue
+        found.append(offer)
+        sure += not offer.waits(0)
+        taken[row] += 1
+        if site is not None:
+            site.begin(entry.name)
+        heappush(heap, (cost, row, in_flight))
     return found
+
+
+def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: int) -> FetchPlan:
+    """Hand out n fetches by the offers of groups, whose rows are those of the whole question.
+
+    Parameters
+    ----------
+    groups
+        Offers of each, as `offers` returned them.
+    values
+        Value of each row at the beginning, (n_rows,).
+    """
+    takes = np.zeros(len(values), dtype=np.int64)
+    closed: set[tuple[int, int]] = set()
+    named = ([(offer, group) for offer in of_group] for group, of_group in enumerate(groups))
+    left = n
+    for offer, group in merge(*named, key=lambda pair: pair[0][:2]):
+        if not left:
+            break
+        if (group, offer.site) in closed:
+            continue
+        if offer.waits(left):
+            closed.add((group, offer.site))
+            continue
+        takes[offer.row] += 1
+        left -= 1
+    return FetchPlan(values, takes)

@@ -13,11 +13,17 @@ from linkscore_scoring.columns import Repeated
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.asked_links import AskedLinks
-from linkscore_scoring.engine.bids import Bid, award, bids
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.fetch_plan import BucketEntry, FetchPlan, SiteInFlight, counts_by_site
+from linkscore_scoring.engine.fetch_plan import (
+    BucketEntry,
+    FetchPlan,
+    Offer,
+    SiteInFlight,
+    allocate,
+    offers,
+)
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.results import (
@@ -194,7 +200,7 @@ class CrawlQueries:
         """Return what buckets are worth while fetches are under way, and how many links of each come next.
 
         With nothing under way and n = 1 that is one link of the first bucket of `rank_buckets`. The same
-        question at the same event has the same answer. Cost: that of `rank_buckets` and of `bids`.
+        question at the same event has the same answer. Cost: that of `rank_buckets` and of `offers`.
 
         Parameters
         ----------
@@ -209,12 +215,12 @@ class CrawlQueries:
         fill
             Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
         """
-        values, own = self.bid_for_fetches(
+        values, own = self.offer_fetches(
             buckets, n, waiting=waiting, in_flight=in_flight, fill=fill, choice=choice
         )
-        return award([own], values, n)
+        return allocate([own], values, n)
 
-    def bid_for_fetches(
+    def offer_fetches(
         self,
         buckets: Sequence[str],
         n: int,
@@ -223,46 +229,32 @@ class CrawlQueries:
         in_flight: Mapping[str, int] | None = None,
         choice: PolicyChoice | None = None,
         fill: bool = False,
-    ) -> tuple[NDArray[np.float64], list[Bid]]:
+    ) -> tuple[NDArray[np.float64], list[Offer]]:
         """Return what buckets are worth, and the fetches that would begin if all n places were for them.
 
-        `bids.award` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
+        `fetch_plan.allocate` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
         """
         given = Repeated.of(buckets)
-        entries, worth = self._bucket_entries(given, n, waiting, in_flight or {}, choice, fill=fill)
-        values = worth[given.places]
-        return values, bids(entries, values, n)
-
-    def _bucket_entries(
-        self,
-        given: Repeated[str],
-        n: int,
-        waiting: Sequence[int],
-        in_flight: Mapping[str, int],
-        choice: PolicyChoice | None,
-        *,
-        fill: bool,
-    ) -> tuple[list[BucketEntry], NDArray[np.float64]]:
-        """Return an entry for each distinct bucket if links are to be handed out, and the value of each."""
-        under_way = counts_by_site(in_flight)
-        first_rows = given.first_rows() if n else []
         by_site: dict[str, dict[int, str]] = {}
         for place, name in enumerate(given.distinct):
             site, _, own = name.partition("/")
             by_site.setdefault(site, {})[place] = own
+        under_way: dict[str, dict[str, int]] = {}
+        for name, count in (in_flight or {}).items():
+            site, _, own = name.partition("/")
+            under_way.setdefault(site, {})[own] = count
+        first_rows = given.first_rows() if n else []
         worth, entries = np.zeros(len(given.distinct)), list[BucketEntry]()
         for site, names in by_site.items():
             known = None
             if site in self.crawl.sites:
-                look = partial(self._look, site, choice)
-                known = SiteInFlight(look, under_way.get(site, {}), fill=fill)
+                known = SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
                 worth[list(names)] = known.values(list(names.values()))
-                if not self.crawl.sites.is_in_memory(site):
-                    known.let_go()
             for place, own in names.items() if n else ():
                 row = first_rows[place]
                 entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
-        return entries, worth
+        values = worth[given.places]
+        return values, offers(entries, values, n) if n else []
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)

@@ -15,7 +15,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as inspection_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_scoring.engine.bids import Bid, award
+from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES
@@ -204,7 +204,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
 
 
 async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
-    """Let each group bid for the fetches, and hand them out by the bids."""
+    """Let each group offer fetches, and hand places out by the offers."""
     crawl, most = groups.crawl, groups.settings.max_buckets_per_call
     if not request.buckets or len(request.buckets) > most:
         return await ask_group(crawl, 0, request, groups.send)
@@ -216,12 +216,12 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
             for group, rows in by_group.items()
         ]
     )
-    values, bids = np.zeros(len(request.buckets)), []
+    values, offers = np.zeros(len(request.buckets)), []
     for rows, got in zip(by_group.values(), asked, strict=True):
         values[rows] = got["values"]
-        bids.append([Bid(*bid)._replace(row=rows[bid[1]]) for bid in got["bids"]])
+        offers.append([Offer(*offer)._replace(row=rows[offer[1]]) for offer in got["bids"]])
     return results.planned_fetches(
-        award(bids, values, request.n),
+        allocate(offers, values, request.n),
         request,
         policy=asked[0]["policy"],
         event_seq=events_in(got["event_seq"] for got in asked),

@@ -49,7 +49,7 @@ class PeerQueries:
             "configure": self._configure,
             "drop": self._drop,
             "take": self._take,
-            "bids": self._bids,
+            "bids": self._offers,
             "examples": self._examples,
             "shards": self._shards,
             "standing": self._standing,
@@ -134,12 +134,12 @@ class PeerQueries:
         self._registry.take(shard)
         return {}
 
-    async def _bids(self, request: bytes) -> dict[str, Any]:
-        """Return the values of buckets and the fetches that the group would begin, see `engine.bids`."""
+    async def _offers(self, request: bytes) -> dict[str, Any]:
+        """Return the values of buckets, and the fetches that the group offers, see `fetch_plan`."""
         asked = pb.RankBucketsRequest.FromString(request)
         actor, choice, _ = await self._scoring.resolve(asked)
-        values, bids = await actor.ask(
-            lambda: actor.queries.bid_for_fetches(
+        values, offered = await actor.ask(
+            lambda: actor.queries.offer_fetches(
                 asked.buckets,
                 asked.n,
                 waiting=asked.waiting,
@@ -150,7 +150,7 @@ class PeerQueries:
         )
         return {
             "values": values.tolist(),
-            "bids": [list(bid) for bid in bids],
+            "bids": [list(offer) for offer in offered],
             "policy": (choice or actor.model.config.policy).name,
             "event_seq": actor.model.seq,
         }

@@ -1,4 +1,4 @@
-"""Handing out fetches by the bids of groups gives what choosing one by one over all sites gives."""
+"""Handing out fetches by the offers of groups gives what choosing one by one over all sites gives."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkscore_scoring.engine import fetch_plan
-from linkscore_scoring.engine.bids import award, bids
-from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, keeps_filling
+from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, allocate, keeps_filling, offers
 
 N_GROUPS = 3
 
@@ -21,17 +20,17 @@ class Falling:
 
     def __init__(self, values: dict[str, float], places: int, floor: float, fall: float) -> None:
         self.values, self.places, self._floor, self.fall = values, places, floor, fall
-        self.begun = 0
+        self.in_flight = 0
 
     @property
     def floor(self) -> float:
         return self._floor
 
     def begin(self, bucket: str, n: int = 1) -> None:
-        self.begun += n
+        self.in_flight += n
 
     def value(self, bucket: str) -> float:
-        return self.values[bucket] * self.fall**self.begun
+        return self.values[bucket] * self.fall**self.in_flight
 
 
 class Site:
@@ -43,7 +42,7 @@ class Site:
         def look() -> Any:
             return self, None
 
-        return SiteInFlight(look, {"b0": self.drawn["begun"]} if self.drawn["begun"] else {})
+        return SiteInFlight(look, {"b0": self.drawn["in_flight"]} if self.drawn["in_flight"] else {})
 
     def counted(self) -> Falling | None:
         d = self.drawn
@@ -57,7 +56,7 @@ sites = st.fixed_dictionaries(
         "places": st.integers(1, 6),
         "floor": st.sampled_from([0.0, 0.3, 0.6]),
         "fall": st.sampled_from([1.0, 0.9, 0.5]),
-        "begun": st.integers(0, 4),
+        "in_flight": st.integers(0, 4),
         "counts": st.booleans(),
         "known": st.booleans(),
     }
@@ -78,7 +77,7 @@ def values_of(found: list[Site], rows: list[tuple[int, str]]) -> np.ndarray:
         if not site.drawn["known"]:
             return 0.0
         return site.values[name] * (
-            site.drawn["fall"] ** site.drawn["begun"] if site.drawn["counts"] else 1.0
+            site.drawn["fall"] ** site.drawn["in_flight"] if site.drawn["counts"] else 1.0
         )
 
     return np.array([value(found[site], name) for site, name in rows])
@@ -91,10 +90,10 @@ def chosen_one_by_one(entries: list[BucketEntry], values: np.ndarray, n: int) ->
         best: tuple[float, int] | None = None
         for entry in entries:
             site, row = entry.site, entry.row
-            value = values[row] if site is None or not site.begun else site.value(entry.name, values[row])
+            value = values[row] if site is None or not site.in_flight else site.value(entry.name, values[row])
             if takes[row] >= entry.waiting or (site is not None and not site.has_place):
                 continue
-            if site is not None and value < site.floor and not keeps_filling(site.begun, left):
+            if site is not None and value < site.floor and not keeps_filling(site.in_flight, left):
                 continue
             best = min(best, (-value, row)) if best else (-value, row)
         if best is None:
@@ -108,7 +107,7 @@ def chosen_one_by_one(entries: list[BucketEntry], values: np.ndarray, n: int) ->
 
 @given(drawn=st.lists(sites, min_size=1, max_size=7), n=st.integers(1, 20), seed=st.randoms())
 @settings(max_examples=400, deadline=None)
-def test_bids_are_awarded_as_fetches_are_chosen_one_by_one_whatever_the_groups(
+def test_places_are_allocated_as_fetches_are_chosen_one_by_one_whatever_the_groups(
     drawn: list[dict[str, Any]], n: int, seed: Any
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -118,12 +117,12 @@ def test_bids_are_awarded_as_fetches_are_chosen_one_by_one_whatever_the_groups(
         seed.shuffle(rows)
         values = values_of(found, rows)
         one_by_one = chosen_one_by_one(entries_of(found, rows), values, n)
-        together = award([bids(entries_of(found, rows), values, n)], values, n)
+        together = allocate([offers(entries_of(found, rows), values, n)], values, n)
         groups = []
         for group in range(N_GROUPS):
             at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
             own = [rows[row] for row in at]
             if own:
-                offered = bids(entries_of(found, own), values_of(found, own), n)
-                groups.append([bid._replace(row=at[bid.row]) for bid in offered])
-        assert award(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one
+                offered = offers(entries_of(found, own), values_of(found, own), n)
+                groups.append([offer._replace(row=at[offer.row]) for offer in offered])
+        assert allocate(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one
