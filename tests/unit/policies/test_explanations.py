@@ -8,10 +8,12 @@ from math import exp, log, log2
 import pytest
 from boards import Board
 
+from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.registry import builtin
+from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_scoring.testing.subject import Subject
+from linkscore_scoring.testing.subject import Asked, Subject
 
 ROUNDED = {"source_target": 0.0101}
 """Half a step, for a policy whose scores come in steps."""
@@ -102,6 +104,18 @@ def test_the_terms_of_an_explanation_recombine_to_the_score(name: str, pages: in
         terms = {term.name: float(term.value) for term in why.terms}
         assert len(terms) == len(why.terms), "no name stands for two numbers"
         assert FORMULAS[name](terms) == pytest.approx(score, abs=ROUNDED.get(name, 1e-9)), why
+
+
+@pytest.mark.parametrize("name", ["harvest", "auto", "topic"])
+def test_they_do_so_where_labels_decide(name: str) -> None:
+    crawl = SimulatedCrawl(crawl_model(PolicyChoice(name)), GeneratedSite(0), reports=True)
+    asked = Asked(crawl.fetch(60))
+    links = asked.links(100)
+    scores = asked.policy.score(links, asked.site).scores.tolist()
+    for score, why in zip(scores, asked.policy.explain(links, asked.site), strict=True):
+        terms = {term.name: float(term.value) for term in why.terms}
+        assert terms.get("labelled", 1.0) > 0.5
+        assert FORMULAS[name](terms) == pytest.approx(score, abs=1e-9), why
 
 
 @pytest.mark.whole

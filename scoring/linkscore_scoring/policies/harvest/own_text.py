@@ -231,7 +231,7 @@ class ExcerptLedger(Stateful):
             page.pending[apath] -= 1
 
     def reward(self, page: PageWorth) -> float:
-        """Return x / (x + half), x = own text less what pending links are expected to take."""
+        """Return x / (x + half_chars), x = own text less what pending links are expected to take."""
         tested, k, expected = self._tested, self.tunables.excerpt_links, 0.0
         for apath, n in page.pending.items():
             if (counts := tested.get(apath)) is not None:

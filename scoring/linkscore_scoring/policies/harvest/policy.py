@@ -102,9 +102,9 @@ class SiteContext(NamedTuple):
 class Harvest(Stateful, Policy):
     """A sleeping bandit over (URL pattern, Apath) arms whose reward is text of a page's own.
 
-    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + half), x = characters
+    Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + h), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
-    once they are fetched, half = what is much on this site (both in `own_text`). It is revised as that is
+    once they are fetched, h = what is much on this site (both in `own_text`). It is revised as that is
     known, so that lists of excerpts, copies and sort orders fade. If the crawl has example pages, the reward
     is likeness to them (`likeness`); feedback replaces both. Choose it first; what it is worth where is in
     docs/policies.md.

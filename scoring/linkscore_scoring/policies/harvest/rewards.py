@@ -66,9 +66,9 @@ class PageRewards(Stateful):
         n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
         pages in two hundred that they are not wanted has not said what is; who says so of every page has.
         """
-        n, half = self.labels + len(self.likeness), self.tunables.wanted_half_saturation
-        silent = 1.0 - self.reported / (self.arms.pulls_total + half)
-        return 1.0 - min(silent, half / (half + n))
+        n, half_saturation = self.labels + len(self.likeness), self.tunables.wanted_half_saturation
+        silent = 1.0 - self.reported / (self.arms.pulls_total + half_saturation)
+        return 1.0 - min(silent, half_saturation / (half_saturation + n))
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those of the sample right now."""
@@ -159,8 +159,8 @@ class PageRewards(Stateful):
         text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
             return text
-        n, half = len(self.likeness), self.tunables.examples_half_saturation
-        text *= (1.0 - self.ledger.doubt(page)) * half / (half + n)
+        n, half_saturation = len(self.likeness), self.tunables.examples_half_saturation
+        text *= (1.0 - self.ledger.doubt(page)) * half_saturation / (half_saturation + n)
         return max(0.0, page.label) + (1.0 - abs(page.label)) * text
 
     def _judge(self, page: PageWorth, source: RewardSource, reward: float) -> None:

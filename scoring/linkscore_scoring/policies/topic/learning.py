@@ -1,4 +1,4 @@
-"""What `topic` learns: of the crawl, words and what signs of a link are worth; of a site, its arms."""
+"""What `topic` learns: of the crawl, words and what signals of a link are worth; of a site, its arms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EACH, _EVERY = 16, 32  # pages; chosen, not measured
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class LinkSignals:
     """What is seen of a link before it is fetched, each in quarters 0..4: anchor, URL, page it stands on."""
 
     anchor: int = 0
@@ -38,25 +38,25 @@ class Signs:
     parent: int = 0
 
     def vector(self, arm_mean: float, list_mean: float) -> NDArray[np.float64]:
-        """Return the features of a link: 1, the signs in [0, 1], and what its arm and its list earned."""
+        """Return the features of a link: 1, the signals in [0, 1], and what its arm and its list earned."""
         return np.array([1.0, self.anchor / 4, self.url / 4, self.parent / 4, arm_mean, list_mean])
 
     @property
     def total(self) -> float:
-        """All signs together, in [0, 3]."""
+        """All signals together, in [0, 3]."""
         return (self.anchor + self.url + self.parent) / 4
 
 
-class SignWeights(Stateful):
-    """What each sign of a link says of the page behind it: Bayesian linear regression, conjugate prior.
+class SignalWeights(Stateful):
+    """What each signal of a link says of the page behind it: Bayesian linear regression, conjugate prior.
 
     Source: Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.50 and 3.51, noise precision 1.
-    The prior mean is what signs are worth on most sites, so that the first page is ordered well already.
+    The prior mean is what signals are worth on most sites, so that the first page is ordered well already.
 
     Examples
     --------
-    >>> weights = SignWeights()
-    >>> likes_anchor = Signs(anchor=4).vector(0.0, 0.0)
+    >>> weights = SignalWeights()
+    >>> likes_anchor = LinkSignals(anchor=4).vector(0.0, 0.0)
     >>> before = weights.predict(likes_anchor)
     >>> for _ in range(50):
     ...     weights.learn(likes_anchor, 0.0)
@@ -108,7 +108,7 @@ class TopicCrawl(Stateful):
     counts
         How common words are.
     weights
-        What signs of links are worth.
+        What signals of links are worth.
     pulls, reward
         Pages judged, and what they were worth together.
     samples
@@ -123,7 +123,7 @@ class TopicCrawl(Stateful):
     state_name = "topic of the crawl"
     sharing = Sharing.MODEL
     counts: Stored[WordCounts]
-    weights: Stored[SignWeights]
+    weights: Stored[SignalWeights]
     pulls: Stored[int]
     reward: Stored[float]
     samples: Stored[dict[str, PageWords]]
@@ -219,7 +219,7 @@ class TopicCrawl(Stateful):
         return given + (self._tunables.found_weight if self._found_words() else 0.0)
 
     def _forget(self) -> None:
-        self.weights = SignWeights(self._tunables)
+        self.weights = SignalWeights(self._tunables)
         self.pulls, self.reward = 0, 0.0
         self.samples, self.expansion = {}, {}
         self._topic = None

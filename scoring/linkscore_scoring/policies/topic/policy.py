@@ -19,8 +19,8 @@ from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.topic.learning import (
     SITE,
     Arm,
+    LinkSignals,
     Lists,
-    Signs,
     SiteArms,
     TopicCrawl,
     gain_behind,
@@ -44,7 +44,7 @@ class Key(NamedTuple):
     """What the score of a link goes by, and what its bucket says; `page` is the list it stands on, or 0."""
 
     arm: Arm
-    signs: Signs
+    signals: LinkSignals
     page: int = 0
 
 
@@ -94,10 +94,10 @@ class Topical(Stateful, Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
-    the signs; arm-acquiring bandits, Whittle 1981; optimism about sites
-    of few pulls, Auer 2002. Differences: signs are weighed by what the crawl itself learns; what lies behind
-    links is learned by URL pattern and tag path; optimism has a bound where UCB1 has a logarithm, or a link
-    to yet another host would come before all known ones.
+    the signals; arm-acquiring bandits, Whittle 1981; optimism about sites of few pulls, Auer 2002.
+    Differences: signals are weighed by what the crawl itself learns; what lies behind links is learned by URL
+    pattern and tag path; optimism has a bound where UCB1 has a logarithm, or a link to yet another host would
+    come before all known ones.
 
     Examples
     --------
@@ -149,8 +149,8 @@ class Topical(Stateful, Policy):
         self._take_bounds(site)
         arms, lists = self._found_through(page, site)
         link = self._links.pop(page.requested, None) or self._links.pop(page.key, None) or LinkWords()
-        signs = self._signs((), page.requested_url, link)
-        features = self._features(arms, lists, signs)
+        signals = self._signals((), page.requested_url, link)
+        features = self._features(arms, lists, signals)
         if page.words is not None:
             self.crawl.add(page, page.words)
         found = self._relevance(page)
@@ -158,7 +158,7 @@ class Topical(Stateful, Policy):
             self._take_links(page, site, float(features[_ARM]))
             return
         reward, self._latest = found.value, (page.seq, found)
-        self._open_lists(page, site, signs, reward)
+        self._open_lists(page, site, signals, reward)
         self._credit_lists_of_samples(page, site)
         behind = self._take_links(page, site, reward)
         if arms:
@@ -199,7 +199,7 @@ class Topical(Stateful, Policy):
         return None if known is None else PageRelevance(known.reward)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
-        """Score by arm and signs; links that are alike in both are equal."""
+        """Score by arm and signals; links that are alike in both are equal."""
         keys = self._keys(links, site)
         distinct = {key: row for row, key in enumerate(dict.fromkeys(keys))}
         rows = [distinct[key] for key in keys]
@@ -207,7 +207,7 @@ class Topical(Stateful, Policy):
         return Scored(self._scores(list(distinct))[rows], [names[row] for row in rows])
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
-        """Return the score of buckets; one of another policy is worth a link of the site without any sign."""
+        """Return the score of buckets; one of another policy is worth a link without any signal."""
         return self._scores(list(map(_key, buckets)))
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
@@ -249,9 +249,11 @@ class Topical(Stateful, Policy):
             best[target] = max(best.get(target, values[found]), values[found])
         return list(best.values())
 
-    def _open_lists(self, page: PageObservation, site: SiteModel, signs: Signs, reward: float) -> None:
+    def _open_lists(
+        self, page: PageObservation, site: SiteModel, signals: LinkSignals, reward: float
+    ) -> None:
         """Tell the links of a page apart that may be a list of what is wanted."""
-        if signs.total + reward < self.tunables.list_signs:
+        if signals.total + reward < self.tunables.list_signals:
             return
         fetched = site.memory.fetched_among(page.links.keys)
         waiting = {
@@ -280,35 +282,37 @@ class Topical(Stateful, Policy):
         for pattern, raw, apath, target, url, anchor in zip(
             links.patterns, links.apaths, folded, links.keys, links.urls, links.anchors, strict=True
         ):
-            signs = self._signs(text_hashes(anchor), url, self._links.get(target, nothing))
+            signals = self._signals(text_hashes(anchor), url, self._links.get(target, nothing))
             sources = [page for page, at in site.memory.contexts(target) if at == raw]
-            keys.append(Key((pattern, apath), signs, self.lists.best(sources, apath)))
+            keys.append(Key((pattern, apath), signals, self.lists.best(sources, apath)))
         return keys
 
-    def _signs(self, anchor: Iterable[int], url: str, link: LinkWords) -> Signs:
+    def _signals(self, anchor: Iterable[int], url: str, link: LinkWords) -> LinkSignals:
         topic = self.crawl.topic
         if topic is None:
-            return Signs(parent=round(4 * link.parent))
+            return LinkSignals(parent=round(4 * link.parent))
         named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
         power = self.tunables.sign_power
         in_url = topic.coverage_of_url(url)
-        return Signs(round(4 * named**power), round(4 * in_url**power), round(4 * link.parent))
+        return LinkSignals(round(4 * named**power), round(4 * in_url**power), round(4 * link.parent))
 
-    def _features(self, arms: Sequence[Arm], lists: Sequence[Arm], signs: Signs) -> NDArray[np.float64]:
+    def _features(
+        self, arms: Sequence[Arm], lists: Sequence[Arm], signals: LinkSignals
+    ) -> NDArray[np.float64]:
         """Return the features of a link by the best of the ways it was found."""
         arm_mean = max((self.arms.mean(arm, self.crawl.mean) for arm in arms), default=self.crawl.mean)
         list_mean = max((self.lists.mean(*found, arm_mean) for found in lists), default=arm_mean)
-        return signs.vector(arm_mean, list_mean)
+        return signals.vector(arm_mean, list_mean)
 
     def _vector(self, key: Key) -> NDArray[np.float64]:
-        return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signs)
+        return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signals)
 
     def _expected(self, keys: Sequence[Key]) -> Scores:
-        """Return what the pages behind links are worth, (n,): by signs, or by their list if more."""
+        """Return what the pages behind links are worth, (n,): by signals, or by their list if more."""
         if not keys:
             return np.zeros(0)
-        by_signs = np.stack([self._vector(key) for key in keys]) @ self.crawl.weights.mean
-        return np.maximum(by_signs, np.fromiter(map(self._list_worth, keys), np.float64, len(keys)))
+        by_signals = np.stack([self._vector(key) for key in keys]) @ self.crawl.weights.mean
+        return np.maximum(by_signals, np.fromiter(map(self._list_worth, keys), np.float64, len(keys)))
 
     def _list_worth(self, key: Key) -> float:
         """Return what the list of a link says alone, which a weight learned from all lists would drown.
@@ -321,7 +325,7 @@ class Topical(Stateful, Policy):
         return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
 
     def _gain(self, key: Key) -> float:
-        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signs.total)
+        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signals.total)
 
     def _unknown(self) -> float:
         """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
@@ -346,7 +350,7 @@ class Topical(Stateful, Policy):
             )
             if words
         ]
-        if key.signs.anchor and not matching_words(anchor, terms):
+        if key.signals.anchor and not matching_words(anchor, terms):
             said.insert(0, "an anchor seen before says words of the topic")
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
@@ -387,15 +391,15 @@ class Topical(Stateful, Policy):
 
 
 def _bucket(key: Key) -> str:
-    (pattern, apath), signs, page = key
+    (pattern, apath), signals, page = key
     of_list = f".{page:x}" if page else ""
-    return f"w{pattern}.{apath:x}.{signs.anchor}{signs.url}{signs.parent}{of_list}"
+    return f"w{pattern}.{apath:x}.{signals.anchor}{signals.url}{signals.parent}{of_list}"
 
 
 def _key(bucket: str) -> Key:
     found = _BUCKET.fullmatch(bucket)
     if found is None:
-        return Key(SITE, Signs())
+        return Key(SITE, LinkSignals())
     pattern, apath, anchor, url, parent, page = found.groups()
-    signs = Signs(int(anchor), int(url), int(parent))
-    return Key((int(pattern), int(apath, 16)), signs, int(page or "0", 16))
+    signals = LinkSignals(int(anchor), int(url), int(parent))
+    return Key((int(pattern), int(apath, 16)), signals, int(page or "0", 16))

@@ -15,7 +15,7 @@ class Tunables:
     Attributes
     ----------
     prior_weights
-        What a link is expected to be worth by each feature of `Signs.vector`, before any page.
+        What a link is expected to be worth by each feature of `LinkSignals.vector`, before any page.
     prior_precisions
         Pages by which half of that is believed, if they have nothing but this feature, > 0.
     prior_mean
@@ -27,7 +27,7 @@ class Tunables:
     gain_links
         Best links of a page that its gain is computed from, >= 1.
     gain_floor
-        How much of its arm's gain a link without any sign gets, in [0, 1]; signs add to it.
+        How much of its arm's gain a link without any signal gets, in [0, 1]; signals add to it.
     site_optimism, site_pulls
         What it is worth at most that a site is hardly known while others are, >= 0, and the pages of it,
         or of others, at which it is half of that, > 0.
@@ -38,8 +38,8 @@ class Tunables:
     found_pages, found_relevance, found_weight
         Pages found first whose words expand the query, >= 0; what they must be worth by their words, in
         [0, 1]; and the weight of their words, all together, against those of the query.
-    list_signs
-        Signs of its own link, and relevance, together, from which on a page may be a list.
+    list_signals
+        Signals of its own link, and relevance, together, from which on a page may be a list.
     list_links
         Links at one Apath of a page, not fetched yet, that make a list, >= 1.
     max_lists
@@ -60,6 +60,6 @@ class Tunables:
     found_pages: int = 10
     found_relevance: float = 0.7
     found_weight: float = 0.1
-    list_signs: float = 0.5
+    list_signals: float = 0.5
     list_links: int = 3
     max_lists: int = 200
