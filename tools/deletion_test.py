@@ -1,8 +1,9 @@
 """Delete an annex from a clean clone, with its tests and registrations, and run the tests of the core.
 
 ``tools/deletion_test.py NAME ...`` tries annexes, ``--all`` every one, ``--turn`` the one whose day it is,
-``--list`` says what there are. ``--fast`` imports every module and runs the unit tests of the core's rooms;
-without it all tests of the core run, and ``make run`` unless ``--no-run`` is given. What is tried is HEAD.
+``--together`` several deleted at once, ``--list`` says what there are. ``--fast`` imports every module and
+runs some tests of the core's rooms; without it all tests of the core run, and ``make run`` unless
+``--no-run`` is given. What is tried is HEAD.
 """
 
 from __future__ import annotations
@@ -36,12 +37,15 @@ FAST = (
     "tests/unit/engine/test_crawl.py",
     "tests/unit/engine/test_replay.py",
     "tests/unit/engine/test_bucket_ranking.py",
-    "tests/unit/cli",
-    "tests/unit/policies",
-    "tests/unit/server/crawls",
-    "tests/unit/server/storage",
+    "tests/unit/cli/test_output.py",
+    "tests/unit/policies/test_auto.py",
+    "tests/unit/policies/test_policy_names.py",
+    "tests/unit/server/crawls/test_crawl_registry.py",
+    "tests/unit/server/storage/test_stores.py",
     "tests/unit/server/test_plugins.py",
     "tests/unit/server/test_settings.py",
+    "tests/contract/test_contract_pages.py",
+    "tests/contract/test_contract_rank_buckets.py",
 )
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -146,7 +150,11 @@ ANNEXES = {
             ("anthelion", ("anthelion",)),
             ("tag_path_bandit", ("tag_path_bandit",)),
             ("focus", ("focus",)),
-            ("link_graph", ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank")),
+            (
+                "link_graph",
+                ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
+                f"{SCORING}/graph",
+            ),
             (
                 "browse_log",
                 ("news_prefix", "behavior_fetch", "behavior_discovery"),
@@ -167,6 +175,7 @@ def main() -> int:
     parser.add_argument("annexes", nargs="*", metavar="ANNEX", help=f"one of {', '.join(ANNEXES)}")
     parser.add_argument("--all", action="store_true", help="every annex, one after the other")
     parser.add_argument("--turn", action="store_true", help="one, another one with each commit")
+    parser.add_argument("--together", action="store_true", help="all of them gone from one clone")
     parser.add_argument("--list", action="store_true", help="say what annexes there are")
     parser.add_argument("--fast", action="store_true", help="imports and unit tests only")
     parser.add_argument("--no-run", action="store_true", help="without `make run`")
@@ -179,7 +188,8 @@ def main() -> int:
     names = list(ANNEXES) if given.all else [whose_turn()] if given.turn else given.annexes
     if not names or not set(names) <= set(ANNEXES):
         parser.error(f"name annexes of {', '.join(ANNEXES)}, or --all, --turn, --list")
-    failed = [name for name in names if not stands_without(name, given)]
+    tries = {"+".join(names): names} if given.together else {name: [name] for name in names}
+    failed = [name for name, gone in tries.items() if not stands_without(name, merged(gone), given)]
     if failed:
         print(f"the core does not stand without: {', '.join(failed)}")
     return 1 if failed else 0
@@ -191,12 +201,22 @@ def whose_turn() -> str:
     return STANDS_WITHOUT[commits % len(STANDS_WITHOUT)]
 
 
-def stands_without(name: str, given: argparse.Namespace) -> bool:
+def merged(names: Iterable[str]) -> Annex:
+    """Return several annexes as one."""
+    found = [ANNEXES[name] for name in names]
+    lists = ("parts", "tests", "words", "extras", "packages")
+    return Annex(
+        "; ".join(annex.says for annex in found),
+        *(tuple(item for annex in found for item in getattr(annex, part)) for part in lists),
+    )
+
+
+def stands_without(name: str, annex: Annex, given: argparse.Namespace) -> bool:
     """Say whether the core's tests pass in a clone without an annex."""
-    folder = Path(tempfile.mkdtemp(prefix=f"linkscore-without-{name}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"linkscore-without-{name[:40]}-"))
     started = time.monotonic()
     try:
-        why = tried(name, folder, given)
+        why = tried(name, annex, folder, given)
     finally:
         if given.keep:
             print(f"{name}: kept in {folder}")
@@ -206,9 +226,8 @@ def stands_without(name: str, given: argparse.Namespace) -> bool:
     return not why
 
 
-def tried(name: str, folder: Path, given: argparse.Namespace) -> str:
+def tried(name: str, annex: Annex, folder: Path, given: argparse.Namespace) -> str:
     """Return what fails in a clone without an annex, empty if nothing does."""
-    annex = ANNEXES[name]
     output("git", "clone", "--quiet", "--shared", str(ROOT), str(folder))
     gone = sorted(remove(folder, annex))
     print(f"{name}: removed {', '.join(annex.parts)}; of its users {len(gone)}", flush=True)

@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median, quantiles
 
+from deletion_test import ANNEXES
+
 ROOT = Path(__file__).parents[1]
 SCORING = "scoring/linkscore_scoring"
 SOURCES = (
@@ -28,7 +30,7 @@ SOURCES = (
     "clients/python/linkscore",
     "lab/linkscore_lab",
 )
-# What a contributor must know, and what is taken out of it: annexes, each of which can be deleted.
+# What a contributor must know, without GONE: what is left of it where every annex was deleted.
 CORE = (
     SCORING,
     "native",
@@ -37,13 +39,7 @@ CORE = (
     "clients/python/linkscore",
     "lab/linkscore_lab/replay",
 )
-_POLICIES = ("anthelion", "browse_log", "focus", "irobot", "link_graph", "source", "tag_path_bandit", "tpm")
-_SERVICES = ("browse_logs", "cluster", "routing", "storage/kafka", "workers")
-ANNEXES = (
-    *(f"{SCORING}/{name}" for name in ("browse_logs", "exporters", "graph", "testing")),
-    *(f"{SCORING}/policies/{name}" for name in _POLICIES),
-    *(f"server/linkscore_server/{name}" for name in _SERVICES),
-)
+GONE = tuple(part for annex in ANNEXES.values() for part in annex.parts)
 PRODUCT = ("scoring", "native", "server", "cli", "console", "clients", "frontier", "lab")
 LANGUAGES = (".py", ".rs", ".go", ".ts", ".js", ".mjs", ".java")
 # Tests, and what a generator writes.
@@ -233,7 +229,7 @@ class House:
 
     def core_lines(self) -> str:
         """Lines of the core in every language, annexes left out."""
-        return f"{self.lines_of(CORE, ANNEXES):,}"
+        return f"{self.lines_of(CORE, GONE):,}"
 
     # -- what figures are made of ------------------------------------------------------------------------
 
@@ -249,7 +245,7 @@ class House:
 
     def lines_of(self, folders: Sequence[str], without: Sequence[str] = ()) -> int:
         """Return the lines of the source files below some folders."""
-        left_out = tuple(f"{folder}/" for folder in without)
+        left_out = tuple(part if part.endswith(".py") else f"{part}/" for part in without)
         command = ["git", "ls-files", "--", *(folder for folder in folders if (self.root / folder).exists())]
         listed = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True)
         names = [

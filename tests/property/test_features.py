@@ -15,10 +15,10 @@ from w3lib.url import canonicalize_url, safe_url_string
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.features.markup import SKIPPED_TAGS, unescaped
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.walk import cut_tags
+from linkscore_scoring.policies.focus.layout.signals import SIGNALS
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 

@@ -24,8 +24,8 @@ MAY_READ = {
     "graph": BASE | {"features", "urls"},
     "browse_logs": BASE | {"features", "urls"},
     "wanted": {"errors", "features", "state"},
-    "site": BASE | {"features", "kernels", "urls", "pagination", "clustering", "graph", "browse_logs"},
-    "learners": BASE | {"features", "urls", "pagination", "clustering", "graph", "browse_logs", "site"},
+    "site": BASE | {"features", "kernels", "urls", "pagination", "clustering", "browse_logs"},
+    "learners": BASE | {"features", "urls", "pagination", "clustering", "browse_logs", "site"},
     "policies": BASE
     | {
         "features",
@@ -46,7 +46,6 @@ MAY_READ = {
         "urls",
         "pagination",
         "clustering",
-        "graph",
         "browse_logs",
         "wanted",
         "site",

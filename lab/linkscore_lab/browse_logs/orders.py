@@ -19,7 +19,6 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite, mined_of
 from linkscore_scoring.features.bags import plain_bag
-from linkscore_scoring.graph.pagerank import pagerank
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
@@ -151,6 +150,8 @@ def breadth_first(mirror: Mirror) -> Iterator[int]:
 
 def by_pagerank(mirror: Mirror) -> Iterator[int]:
     """Yield the pages by PageRank in the whole link graph, which no crawler knows beforehand."""
+    from linkscore_scoring.graph.pagerank import pagerank  # an annex
+
     sources = np.repeat(np.arange(len(mirror.keys)), [len(np.unique(to)) for to in mirror.links])
     targets = np.concatenate([np.unique(to) for to in mirror.links])
     yield from by_worth(pagerank(sources, targets, len(mirror.keys)).total)

@@ -27,6 +27,7 @@ from linkscore_lab.browse_logs.read_counts import read_counts
 from linkscore_scoring.browse_logs.behavior.mining import BehaviorSettings
 from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
+from linkscore_scoring.policies.registry import all_policies
 
 ORACLE = "oracle"
 _QUALITIES = {
@@ -145,7 +146,8 @@ def _fetch_orders(
     order = PolicyOrder("behavior_fetch", paper, ranking="graph")
     yield "behavior_fetch graph, paper", fetch_share(order.fetches(mirror), visits)
     yield "breadth_first", fetch_share(breadth_first(mirror), visits)
-    yield "pagerank of all links", fetch_share(by_pagerank(mirror), visits)
+    if "pagerank" in all_policies():
+        yield "pagerank of all links", fetch_share(by_pagerank(mirror), visits)
     yield ORACLE, fetch_share(by_worth(visits), visits)
 
 
@@ -163,7 +165,8 @@ def _discovery_orders(
     known = PolicyOrder("behavior_fetch", ours).expected(mirror)
     yield "same demand, all links known", share(greedy_order(mirror.links, known))
     yield "breadth_first", share(breadth_first(mirror))
-    yield "pagerank of all links", share(by_pagerank(mirror))
+    if "pagerank" in all_policies():
+        yield "pagerank of all links", share(by_pagerank(mirror))
     yield ORACLE, share(greedy_order(mirror.links, visits))
 
 

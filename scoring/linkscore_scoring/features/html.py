@@ -13,8 +13,7 @@ from lxml import etree
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
 from linkscore_scoring.features.kernel_reader import KernelReader
-from linkscore_scoring.features.layout.signals import page_layout
-from linkscore_scoring.features.layout.tree import read_tree
+from linkscore_scoring.features.layouts import layout_reader
 from linkscore_scoring.features.markup import (
     MAX_ALT_CHARS,
     MAX_APATH_CHARS,
@@ -185,9 +184,9 @@ class Extractor:
         features.links, numbers, links_cuts = outlinks(walk, resolver, self.limits)
         features.paths, paths_cuts = walk.paths.trie(self.limits)
         features.notes += links_cuts + paths_cuts
-        if layout:
-            tree = read_tree(cut_tags(markup, self.limits)[0], self._tags)
-            features.layout = page_layout(tree, features, numbers)
+        if layout and (reader := layout_reader()) is not None:
+            cut = cut_tags(markup, self.limits)[0]
+            features.layout = reader.of_tags(cut, self._tags, features, numbers)
 
     def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
         """Note what the head of a page says, and return what resolves its links."""
@@ -238,7 +237,8 @@ def extract(
     limits
         Bounds of the extraction; `Limits` defaults.
     layout
-        Whether to find records and link groups too, which costs two to three times as much again.
+        Whether to find records and link groups too, where something measures them (`features.layouts`);
+        it costs two to three times as much again.
     words
         What to read of its words; see `features.words`.
     title

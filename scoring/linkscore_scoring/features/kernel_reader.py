@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from linkscore_scoring.features.layout.signals import page_layout
-from linkscore_scoring.features.layout.tree import PageTree
+from linkscore_scoring.features.layouts import layout_reader
 from linkscore_scoring.features.types import Head, Links, PageFeatures, PathTrie
 from linkscore_scoring.kernels import Kernels
 from linkscore_scoring.urls.resolve import MAX_CACHED_URLS, UrlResolver
@@ -57,7 +56,8 @@ class KernelReader:
         layout
             Whether a layout is asked for, of which what is where is read here, and its signals by Python.
         """
-        page = self._reader.read(markup, layout)
+        measured = layout_reader() if layout else None
+        page = self._reader.read(markup, measured is not None)
         if isinstance(page, str):
             if page:
                 self._on_left(page)
@@ -80,6 +80,6 @@ class KernelReader:
             "paths_cut": page.paths_cut,
         }
         features.notes += [note for note, cut in cuts.items() if cut]
-        if (outline := page.outline()) is not None:
-            features.layout = page_layout(PageTree.of(**outline), features, rows["numbers"])
+        if measured is not None and (outline := page.outline()) is not None:
+            features.layout = measured.of_outline(outline, features, rows["numbers"])
         return True

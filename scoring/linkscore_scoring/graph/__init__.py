@@ -1,8 +1,7 @@
-"""Link graphs: hubs and authorities of clusters, PageRank, and the URLs of a site as numbered nodes."""
+"""Link graphs: PageRank, and the URLs of a site as numbered nodes."""
 
-from linkscore_scoring.graph.hits import hits, multi_hop_hubs, target_hits
 from linkscore_scoring.graph.link_graph import LinkGraph
 from linkscore_scoring.graph.pagerank import Ranks, pagerank
 from linkscore_scoring.graph.url_nodes import Arrival, UrlNodes
 
-__all__ = ["Arrival", "LinkGraph", "Ranks", "UrlNodes", "hits", "multi_hop_hubs", "pagerank", "target_hits"]
+__all__ = ["Arrival", "LinkGraph", "Ranks", "UrlNodes", "pagerank"]

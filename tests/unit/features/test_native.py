@@ -26,10 +26,10 @@ from hostile import PAGES
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, kernel_bounds
 from linkscore_scoring.features.kernel_reader import KernelReader
-from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.kernels import PURE
 from linkscore_scoring.kernels.native import NATIVE
+from linkscore_scoring.policies.focus.layout.tree import PageTree
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 URL = "http://site.example/forum/list.php?page=2"

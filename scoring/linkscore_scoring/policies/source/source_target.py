@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.hits import multi_hop_hubs, target_hits
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.policies.source.structure import StructuralPolicy, info
+from linkscore_scoring.site.hits import multi_hop_hubs, target_hits
 from linkscore_scoring.site.model import SiteModel
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.graph.hits import hits
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.source.structure import StructuralPolicy, balance, cluster_value, info
+from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
 
 

@@ -12,8 +12,8 @@ from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.advice import GroupHistory, NamedTrap, SiteAdvice
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.graph.hits import hits
 from linkscore_scoring.policies import capabilities
+from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url

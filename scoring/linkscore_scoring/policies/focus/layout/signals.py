@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log1p
+from typing import Any
 
-from linkscore_scoring.features.layout.link_signals import link_signals
-from linkscore_scoring.features.layout.moments import time_order
-from linkscore_scoring.features.layout.record_signals import record_signals
-from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
-from linkscore_scoring.features.layout.title_signals import find_titles, time_signals, title_signals
-from linkscore_scoring.features.layout.tree import PageTree
-from linkscore_scoring.features.layout.view import PageView, ratio
+from linkscore_scoring.features.markup import TagTable
 from linkscore_scoring.features.types import Links, PageFeatures, PageLayout
+from linkscore_scoring.policies.focus.layout.link_signals import link_signals
+from linkscore_scoring.policies.focus.layout.moments import time_order
+from linkscore_scoring.policies.focus.layout.record_signals import record_signals
+from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.policies.focus.layout.title_signals import find_titles, time_signals, title_signals
+from linkscore_scoring.policies.focus.layout.tree import PageTree, read_tree
+from linkscore_scoring.policies.focus.layout.view import PageView, ratio
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
 # excerpt; chosen with the stored sites in view (docs/forums.md), not searched for.
@@ -44,6 +46,18 @@ def page_layout(tree: PageTree, page: PageFeatures, anchors: Sequence[int]) -> P
     view = PageView.of(tree, page.links, anchors, page.key)
     records = [view.regions.record_of[view.element(row)] for row in range(len(anchors))]
     return PageLayout(list(measure(view).values()), view.groups.rows, view.groups.table, records)
+
+
+def of_tags(
+    pieces: Iterable[tuple[str, str]], tags: TagTable, page: PageFeatures, anchors: Sequence[int]
+) -> PageLayout:
+    """See `features.layouts.LayoutReader`, which this module is."""
+    return page_layout(read_tree(pieces, tags), page, anchors)
+
+
+def of_outline(outline: Mapping[str, Any], page: PageFeatures, anchors: Sequence[int]) -> PageLayout:
+    """See `features.layouts.LayoutReader`."""
+    return page_layout(PageTree.of(**outline), page, anchors)
 
 
 def measure(view: PageView) -> dict[str, float]:
