@@ -136,6 +136,15 @@ ANNEXES = {
         ("tests/unit/exporters", "tests/contract/test_contract_rules.py"),
         words=("sites.ExportRules", "client.export_rules", "export-rules"),
     ),
+    "clusterers": Annex(
+        "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
+        (f"{SCORING}/clustering/others",),
+        words=tuple(
+            word
+            for name in ("dbscan", "crescenzi_mdl", "uxclust", "irobot_regions")
+            for word in (name, f"CLUSTERER_{name.upper()}")
+        ),
+    ),
     **{
         name: Annex(
             f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",

@@ -18,7 +18,6 @@ from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.markup import SKIPPED_TAGS, unescaped
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.walk import cut_tags
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
@@ -165,6 +164,8 @@ def test_no_page_url_makes_extraction_fail(url: str) -> None:
 
 @given(markups)
 def test_layout_keeps_step_with_links_on_any_page(markup: str) -> None:
+    from linkscore_scoring.policies.focus.layout.signals import SIGNALS  # an annex
+
     page = extract(markup.encode(), url=URL, content_type="text/html; charset=utf-8", layout=True)
     if page.layout is not None:
         assert len(page.layout.groups) == len(page.layout.records) == len(page.links)

@@ -22,7 +22,7 @@ INTEGERS = {"len", "bool", "int", "any", "all"}
 # What else is counted in whole numbers: the last name of it, by file. mypy knows (`reveal_type`).
 COUNTS = {
     "clustering/class_tokens.py": {"df"},
-    "clustering/irobot_regions.py": {"leaves"},
+    "clustering/others/irobot_regions.py": {"leaves"},
     "engine/advice.py": {"found"},
     "engine/fetch_plan.py": {"under_way"},
     "engine/fetches.py": {"block_chars"},

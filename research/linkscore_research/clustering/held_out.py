@@ -21,7 +21,7 @@ from linkscore_lab.datasets.labels import read_templates
 from linkscore_research.clustering.report import Figures, measure, print_figures
 from linkscore_research.clustering.sample import LabelledSample, draw_sample
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
-from linkscore_scoring.clustering.dbscan import Dbscan
+from linkscore_scoring.clustering.others.dbscan import Dbscan
 from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer
 
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")

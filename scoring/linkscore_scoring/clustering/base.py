@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ class Clusterer(ABC):
     """Family of clusterers; constructors only store parameters, `fit` imports heavy libraries.
 
     A subclass names itself and the dataclass of its `model`, and says whether `fit` reads
-    `SamplePage.in_links`.
+    `SamplePage.in_links`, and with which parameters it does what its paper says to the letter.
 
     At most `MAX_PAGES` pages are accepted: cost and memory are quadratic in the pages of a sample.
     """
@@ -87,6 +88,7 @@ class Clusterer(ABC):
     name: ClassVar[str]
     model: ClassVar[type[ClusterModel]]
     reads_in_links: ClassVar[bool] = False
+    paper_params: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @abstractmethod
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:

@@ -1,19 +1,33 @@
-"""Page clusterers, one a file, found by name."""
+"""Page clusterers, one a file, found by name: the default one, and every module of a folder beside it."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+from collections.abc import Iterator
+from importlib.resources import files
+
+from linkscore_scoring import clustering
 from linkscore_scoring.clustering.base import OUTLIER, Clusterer, Clustering, ClusterModel
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
-from linkscore_scoring.clustering.crescenzi_mdl import CrescenziMdl
-from linkscore_scoring.clustering.dbscan import Dbscan
-from linkscore_scoring.clustering.irobot_regions import IRobotRegions
-from linkscore_scoring.clustering.uxclust import UxClust
 from linkscore_scoring.errors import InvalidParams
 
-CLUSTERERS: dict[str, type[Clusterer]] = {
-    kind.name: kind for kind in (CosineLinkage, CrescenziMdl, Dbscan, IRobotRegions, UxClust)
-}
 DEFAULT = CosineLinkage.name
+
+
+def _beside() -> Iterator[type[Clusterer]]:
+    """Yield the clusterers of the folders of this package."""
+    for folder in files(clustering).iterdir():
+        if folder.joinpath("__init__.py").is_file():
+            for name in sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".py")):
+                module = importlib.import_module(f"{clustering.__name__}.{folder.name}.{name[:-3]}")
+                for _, item in inspect.getmembers(module, inspect.isclass):
+                    if item.__module__ == module.__name__ and issubclass(item, Clusterer):
+                        yield item
+
+
+_kinds: list[type[Clusterer]] = [CosineLinkage, *_beside()]
+CLUSTERERS = {kind.name: kind for kind in _kinds}
 
 
 def clusterer_named(name: str) -> type[Clusterer]:

@@ -149,7 +149,7 @@ def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
     >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
     ...          for n in range(5, 10)]
     >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
-    >>> model = learn(posts + lists, CLUSTERERS["dbscan"]())
+    >>> model = learn(posts + lists, CLUSTERERS["cosine_linkage"]())
     >>> [(stats.size, stats.top_paths[0]) for stats in model.clusters]
     [(5, 'html/body/p/text()'), (5, 'html/body/ul/li/a')]
     """

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.registry import Clusterer, clusterer_named
@@ -150,8 +149,8 @@ def navigation_params(config: LearningConfig) -> NavigationParams:
 
 
 def _clusterer(config: LearningConfig) -> Clusterer:
-    params: dict[str, Any] = {"eps_mode": "literal"} if config.paper and config.clusterer == "dbscan" else {}
-    return clusterer_named(config.clusterer)(**params)
+    kind = clusterer_named(config.clusterer)
+    return kind(**kind.paper_params) if config.paper else kind()
 
 
 def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:

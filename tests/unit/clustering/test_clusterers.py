@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.clustering.base import MAX_PAGES, renumbered
-from linkscore_scoring.clustering.dbscan import Dbscan
+from linkscore_scoring.clustering.others.dbscan import Dbscan
 from linkscore_scoring.clustering.registry import CLUSTERERS, DEFAULT, OUTLIER, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded

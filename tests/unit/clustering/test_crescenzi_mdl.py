@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.base import OUTLIER
-from linkscore_scoring.clustering.crescenzi_mdl import (
+from linkscore_scoring.clustering.others.crescenzi_mdl import (
     CrescenziMdl,
     Partition,
     link_paths,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.eps import (
+from linkscore_scoring.clustering.others.eps import (
     MIN_EPS,
     choose_eps,
     k_distances,

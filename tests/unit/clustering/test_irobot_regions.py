@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.clustering.base import OUTLIER
-from linkscore_scoring.clustering.irobot_regions import NO_REGION, IRobotRegions, regions_of
+from linkscore_scoring.clustering.others.irobot_regions import NO_REGION, IRobotRegions, regions_of
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.features.types import PathTrie
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.clustering.knn import NearestNeighbours, nearest, vote
+from linkscore_scoring.clustering.others.knn import NearestNeighbours, nearest, vote
 
 
 def _line(positions: list[float], labels: list[int], k: int = 3) -> NearestNeighbours:

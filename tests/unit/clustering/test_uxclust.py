@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.clustering.base import OUTLIER
+from linkscore_scoring.clustering.others.uxclust import UxClust
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
-from linkscore_scoring.clustering.uxclust import UxClust
 from linkscore_scoring.features.bags import apath_id
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64

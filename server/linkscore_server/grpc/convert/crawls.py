@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
@@ -34,11 +34,9 @@ _SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
     "any": crawl_service_pb2.CRAWL_SCOPE_ANY,
 }
 _CLUSTERER_ENUMS = {
-    "cosine_linkage": crawl_service_pb2.CLUSTERER_COSINE_LINKAGE,
-    "dbscan": crawl_service_pb2.CLUSTERER_DBSCAN,
-    "crescenzi_mdl": crawl_service_pb2.CLUSTERER_CRESCENZI_MDL,
-    "uxclust": crawl_service_pb2.CLUSTERER_UXCLUST,
-    "irobot_regions": crawl_service_pb2.CLUSTERER_IROBOT_REGIONS,
+    name.removeprefix("CLUSTERER_").lower(): cast("crawl_service_pb2.Clusterer", number)
+    for name, number in crawl_service_pb2.Clusterer.items()
+    if number
 }
 _SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
 _LEARNS_ON_DEMAND: dict[int, bool] = {

@@ -18,7 +18,7 @@ from linkscore_scoring.clustering.base import (
     or_one_cluster,
     renumbered,
 )
-from linkscore_scoring.clustering.eps import pairwise_distances
+from linkscore_scoring.clustering.others.eps import pairwise_distances
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
 from linkscore_scoring.features.bags import normal_tokens

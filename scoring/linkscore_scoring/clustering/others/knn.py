@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.eps import pairwise_distances
+from linkscore_scoring.clustering.others.eps import pairwise_distances
 from linkscore_scoring.state import Sparse
 
 # Distances computed at a time, 32 MB of float64: a bound of memory.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from linkscore_scoring.clustering.base import (
     or_one_cluster,
     renumbered,
 )
-from linkscore_scoring.clustering.eps import EpsMode, choose_eps, k_distances, pairwise_distances
-from linkscore_scoring.clustering.knn import NearestNeighbours
+from linkscore_scoring.clustering.others.eps import EpsMode, choose_eps, k_distances, pairwise_distances
+from linkscore_scoring.clustering.others.knn import NearestNeighbours
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.bags import plain_bag
@@ -86,6 +86,7 @@ class Dbscan(Clusterer):
     """
 
     name: ClassVar[str] = "dbscan"
+    paper_params: ClassVar[Mapping[str, Any]] = {"eps_mode": "literal"}
     model: ClassVar[type[ClusterModel]] = DbscanModel
 
     def __init__(self, *, min_pts: int = 4, eps_mode: EpsMode = "windowed", guard: bool = True) -> None:

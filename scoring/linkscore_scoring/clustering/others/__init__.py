@@ -1,0 +1,1 @@
+"""Clusterers beside the default one: DBSCAN, the models of Crescenzi, UXClust, regions of iRobot."""
