@@ -23,11 +23,11 @@ INTEGERS = {"len", "bool", "int", "any", "all"}
 COUNTS = {
     "clustering/class_tokens.py": {"df"},
     "clustering/others/irobot_regions.py": {"leaves"},
-    "engine/advice.py": {"found"},
+    "engine/reports/advice.py": {"found"},
     "engine/fetch_plan.py": {"under_way"},
     "engine/fetches.py": {"block_chars"},
     "engine/sites.py": {"bytes"},
-    "engine/trap_report.py": {"count"},
+    "engine/reports/traps.py": {"count"},
     "policies/focus/layout/link_signals.py": {"plain", "anchor"},
     "policies/focus/layout/record_signals.py": {
         "plain",

@@ -25,7 +25,7 @@ from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.sites import wanted_on
-from linkscore_scoring.engine.advice import UNSURE_FETCHES
+from linkscore_scoring.engine.reports.advice import UNSURE_FETCHES
 from linkscore_scoring.policies.harvest import Harvest
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.encodings import encoding
-from linkscore_scoring.engine.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -26,6 +25,7 @@ from linkscore_scoring.engine.fetch_plan import (
 )
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
+from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
     LinkExplained,
     PageClassified,

@@ -6,7 +6,7 @@ from typing import Any
 
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import inspection_service_pb2_grpc as pb_grpc
-from linkscore_scoring.engine import inspection
+from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.actor import CrawlActor

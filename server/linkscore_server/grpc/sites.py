@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.advice import DEFAULT_HORIZON
+from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON
 from linkscore_scoring.errors import InvalidInput, NotLearned
 from linkscore_scoring.site.model import SiteModel
 from linkscore_server.crawls.actor import CrawlActor

@@ -13,7 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.trap_report import TrapKind
+from linkscore_scoring.engine.reports.traps import TrapKind
 from linkscore_scoring.features.bags import apath_id, normalise_apath
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores

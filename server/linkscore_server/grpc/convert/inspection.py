@@ -7,7 +7,7 @@ from typing import cast
 
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2, site_model_service_pb2
-from linkscore_scoring.engine.inspection import (
+from linkscore_scoring.engine.reports.inspection import (
     Activity,
     BucketRecord,
     HarvestPoint,

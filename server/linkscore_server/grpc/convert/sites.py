@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.advice import GroupHistory, NamedTrap, SiteAdvice
+from linkscore_scoring.engine.reports.advice import GroupHistory, NamedTrap, SiteAdvice
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies import capabilities

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from linkscore_scoring.engine.reports.traps import TrapReport, trap_reports
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.trap_report import TrapReport, trap_reports
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.crawl_history import Group, late_worth
 from linkscore_scoring.site.model import SiteModel

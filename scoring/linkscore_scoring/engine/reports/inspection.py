@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linkscore_scoring.engine.advice import waiting_links
+from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.sites import SiteFacts
 from linkscore_scoring.kernels.protocol import NOT_FETCHED
