@@ -187,14 +187,13 @@ func (f *Frontier) someUnscored(most int) []string {
 	return urls
 }
 
-// settle notes that the server was asked about links: those that wait on without a score will have none.
+// settle notes that the server was asked about links: those that wait on without a score will have none, and wait where
+// they were guessed to.
 func (f *Frontier) settle(urls []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, url := range urls {
-		if item := f.unscored[url]; item != nil {
-			f.settled(item)
-		}
+		delete(f.unscored, url)
 	}
 }
 

@@ -207,6 +207,25 @@ func TestLinksFoundMeanwhileGetTheirScoresFromTheirPageOrFromScoreLinks(t *testi
 	}
 }
 
+func TestALinkThatTheServerDoesNotScoreAfterAnOutageWaitsOnAmongLinksOfItsShape(t *testing.T) {
+	f := &fake{values: map[string]float64{"a": .9, "b": .5}}
+	s, timer, _ := session(t, f)
+	for _, found := range []linkscore.Link{link("http://a.test/a/1", "a", .9), link("http://a.test/b/1", "b", .5)} {
+		s.Frontier.Add(found, nil)
+	}
+	f.refuses(away, everything...)
+	s.Reward(t.Context(), "http://a.test/", nil, 1)
+	s.Frontier.AddUnscored("http://a.test/a/2", nil)
+	s.Frontier.AddUnscored("http://a.test/c", nil)
+	f.refuses(nil)
+	f.refuses(status.Error(codes.PermissionDenied, "not for this token"), "ScoreLinks")
+	timer.probe(s.Allows)
+	s.CaughtUp()
+	if got := order(t, s.Frontier, 9); got != "1 2 1 c" || s.Frontier.Len() != 0 {
+		t.Fatal(got, s.Frontier.Len())
+	}
+}
+
 func TestWhatWaitsIsBoundedInBytesAndTheOldestFallsOut(t *testing.T) {
 	f := &fake{}
 	s, timer, _ := session(t, f)

@@ -136,12 +136,9 @@ export class Frontier<T> {
     return true;
   }
 
-  /** Notes that the server was asked about links: those that wait on without a score will have none. */
+  /** Notes that the server was asked about links: those that wait on without a score will have none, and wait where they were guessed to. */
   settle(urls: readonly string[]): void {
-    for (const url of urls) {
-      const item = this.withoutScore.get(url);
-      if (item) this.settled(item);
-    }
+    for (const url of urls) this.withoutScore.delete(url);
   }
 
   /** The bucket that is worth most of those that are not empty, and its value. */

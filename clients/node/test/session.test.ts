@@ -140,6 +140,22 @@ test("links found meanwhile get their scores from their page or from ScoreLinks"
   assert.equal(await order(session), "good/1 good/2 bad/1");
 });
 
+test("a link that the server does not score after an outage waits on among links of its shape", async () => {
+  const { session, probe } = await started();
+  const link = (path: string, bucket: string) => session.frontier.add(path, { bucket, bucketValue: bucket === "good" ? 0.9 : 0.1, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
+  link("a/1", "good");
+  link("b/1", "bad");
+  refuse(AWAY, ...EVERYTHING);
+  await session.reward({ url: `${ROOT}/` }, 1);
+  for (const path of ["a/2", "c"]) session.found(path, `${ROOT}/${path}`, [], false, path);
+  fake.refuses.clear();
+  refuse({ code: Code.PERMISSION_DENIED }, "ScoreLinks");
+  await probe();
+  await session.finish();
+  assert.equal(await order(session), "a/1 a/2 b/1 c");
+  assert.equal(session.frontier.size, 0);
+});
+
 test("what waits is bounded in bytes, and the oldest falls out", async () => {
   const { session, probe } = await started();
   refuse(AWAY, ...EVERYTHING);
