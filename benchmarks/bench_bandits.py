@@ -56,12 +56,14 @@ def _features() -> Iterator[Row]:
         f"http://h.example/forum/{n % 23}/a-title-of-{n}/page-{n % 7}.html?x={n % 5}" for n in range(LINKS)
     ]
     neighbours = np.random.default_rng(2).integers(0, 4, size=(LINKS, 4)).astype(np.float64)
-    anchors, apaths = [f"title {n}" for n in range(LINKS)], [(n % 30, n % 20) for n in range(LINKS)]
+    anchors, link_paths = [f"title {n}" for n in range(LINKS)], [(n % 30, n % 20) for n in range(LINKS)]
     for groups in (_FEW, GROUPS):
         features = LinkFeatures(groups)
 
         def extract(features: LinkFeatures = features, suffix: str = "") -> None:
-            features.of([url + suffix for url in urls], anchors=anchors, apaths=apaths, neighbours=neighbours)
+            features.of(
+                [url + suffix for url in urls], anchors=anchors, link_paths=link_paths, neighbours=neighbours
+            )
 
         fresh = (f"&y={n}" for n in count())
         first = _seconds(lambda fresh=fresh, extract=extract: extract(suffix=next(fresh)), 5)

@@ -67,7 +67,7 @@ def fill(site: SiteModel) -> None:
     site.crawled.clear()
     site.crawled.update(dict.fromkeys(range(TEMPLATES), PAGES // TEMPLATES))
     site.pages = PAGES
-    paths = [site.apaths.intern(f"html/body/div[c{at}]/ul/li/a[l{at}]") for at in range(PATHS)]
+    paths = [site.link_paths.intern(f"html/body/div[c{at}]/ul/li/a[l{at}]") for at in range(PATHS)]
     patterns = [site.patterns.levels(f"http://{HOST}/t{at}/{at}")[-1] for at in range(300)]
     links = site.memory._links
     for key in range(LINKS):
@@ -97,7 +97,7 @@ def fill(site: SiteModel) -> None:
 class _Fetched:
     """A fetch as the history remembers it."""
 
-    is_page, reward, pattern, apath = True, -1.0, 1, 1
+    is_page, reward, pattern, link_path = True, -1.0, 1, 1
 
     def __init__(self, at: int) -> None:
         self.at, self.text = at, (at % 10) / 10

@@ -17,8 +17,8 @@ from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
 UNKNOWN_CLUSTER = -2
 """Source cluster of a link whose page was never classified (-1 is an outlier page)."""
 
-UNKNOWN_APATH = 0
-"""Apath id of a link whose place on the page is not known."""
+UNKNOWN_LINK_PATH = 0
+"""Link path id of a link whose place on the page is not known."""
 
 
 @dataclass(slots=True)
@@ -38,8 +38,8 @@ class LinkBatch:
         Absolute URLs.
     keys
         64-bit hash of each URL's identity.
-    apaths
-        64-bit id of each raw Apath, `UNKNOWN_APATH` if not known.
+    link_paths
+        64-bit id of each raw link path, `UNKNOWN_LINK_PATH` if not known.
     sources
         Persistent cluster of the page each link stands on; -1 outlier, `UNKNOWN_CLUSTER` if never classified.
     depths
@@ -49,12 +49,12 @@ class LinkBatch:
     anchors
         Anchor texts; empty if unknown.
     groups
-        Pattern and Apath of each link, None if nobody put them together so far: see `grouped`.
+        Pattern and link path of each link, None if nobody put them together so far: see `grouped`.
     """
 
     urls: Sequence[str]
     keys: Sequence[int]
-    apaths: Sequence[int]
+    link_paths: Sequence[int]
     sources: Sequence[int]
     depths: Sequence[int]
     patterns: Sequence[int]
@@ -65,14 +65,22 @@ class LinkBatch:
         return len(self.urls)
 
     def grouped(self) -> Repeated[tuple[int, int]]:
-        """Return pattern and Apath of each link, of which there are few distinct ones."""
-        return self.groups or Repeated.of(zip(self.patterns, self.apaths, strict=True))
+        """Return pattern and link path of each link, of which there are few distinct ones."""
+        return self.groups or Repeated.of(zip(self.patterns, self.link_paths, strict=True))
 
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""
-        columns = (self.urls, self.keys, self.apaths, self.sources, self.depths, self.patterns, self.anchors)
-        urls, keys, apaths, sources, depths, patterns, anchors = map(picking(rows), columns)
-        return LinkBatch(urls, keys, apaths, sources, depths, patterns, anchors)
+        columns = (
+            self.urls,
+            self.keys,
+            self.link_paths,
+            self.sources,
+            self.depths,
+            self.patterns,
+            self.anchors,
+        )
+        urls, keys, link_paths, sources, depths, patterns, anchors = map(picking(rows), columns)
+        return LinkBatch(urls, keys, link_paths, sources, depths, patterns, anchors)
 
 
 def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
@@ -93,7 +101,7 @@ def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
 def links_of_page(
     urls: Sequence[str],
     keys: Sequence[int],
-    apaths: Sequence[int],
+    link_paths: Sequence[int],
     patterns: Sequence[int],
     anchors: Sequence[str],
     *,
@@ -102,7 +110,9 @@ def links_of_page(
 ) -> LinkBatch:
     """Return the batch of one page's links: one source cluster, one depth."""
     n = len(urls)
-    return LinkBatch(urls, keys, apaths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors)
+    return LinkBatch(
+        urls, keys, link_paths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors
+    )
 
 
 def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
@@ -128,7 +138,7 @@ class PageObservation:
     pattern
         URL pattern of the URL asked for, as it was when that was first seen.
     contexts
-        Its in-links: (identity hash of the linking page, Apath id), distinct by Apath.
+        Its in-links: (identity hash of the linking page, link path id), distinct by link path.
     failed
         No usable page came back (fetch error or status >= 400).
     refetch

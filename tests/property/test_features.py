@@ -144,8 +144,10 @@ def test_columns_of_any_page_fit_together(markup: str) -> None:
     assert len(paths.parents) == len(paths.tags) == len(paths.classes) == len(paths.leaves)
     assert all(-1 <= parent < node for node, parent in enumerate(paths.parents))
     assert len(set(zip(paths.parents, paths.tags, paths.classes, strict=True))) == len(paths.tags)
-    assert len(links.urls) == len(links.keys) == len(links.anchors) == len(links.apaths) == len(links.rels)
-    assert all(0 <= apath < len(links.apath_table) for apath in links.apaths)
+    assert (
+        len(links.urls) == len(links.keys) == len(links.anchors) == len(links.link_paths) == len(links.rels)
+    )
+    assert all(0 <= link_path < len(links.link_path_table) for link_path in links.link_paths)
     assert len(found.block_hashes) == len(found.block_chars)
 
 
@@ -171,8 +173,8 @@ def test_layout_keeps_step_with_links_on_any_page(markup: str) -> None:
         assert len(page.layout.groups) == len(page.layout.records) == len(page.links)
         assert len(page.layout.signals) == len(SIGNALS)
         assert all(map(isfinite, page.layout.signals))
-        for group, apath in zip(page.layout.groups, page.links.apaths, strict=True):
+        for group, link_path in zip(page.layout.groups, page.links.link_paths, strict=True):
             place = page.layout.group_table[group].replace("||", "/a|").partition("|")[2]
             names = [step.partition(".")[0] for step in place.partition("|")[0].split("/")]
-            path = page.links.apath_table[apath].partition("[")[0].split("/")
+            path = page.links.link_path_table[link_path].partition("[")[0].split("/")
             assert path[-len(names) :] == names or place[:1].isdigit()

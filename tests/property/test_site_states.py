@@ -77,14 +77,14 @@ def test_neighbours_classify_alike(n: int, seed: int) -> None:
 def test_navigation_table_has_the_same_future(past: list[Any], future: list[Any]) -> None:
     params = NavigationParams(max_rows=30)
     table = NavigationTable(params)
-    for source, apath, bare, destination in past:
-        table.observe_links(source, [apath], [2])
-        table.observe_destination(source, apath, bare, destination)
+    for source, link_path, bare, destination in past:
+        table.observe_links(source, [link_path], [2])
+        table.observe_destination(source, link_path, bare, destination)
     again = NavigationTable(params)
     again.load_state(through_bytes(table.to_state()))
-    for source, apath, bare, destination in future:
-        table.observe_destination(source, apath, bare, destination)
-        again.observe_destination(source, apath, bare, destination)
+    for source, link_path, bare, destination in future:
+        table.observe_destination(source, link_path, bare, destination)
+        again.observe_destination(source, link_path, bare, destination)
     assert digest(again.to_state()) == digest(table.to_state())
     rows = past + future
     asked = [[row[i] for row in rows] for i in range(3)]

@@ -24,7 +24,7 @@ from linkscore_research.clustering.sample import LabelledSample, draw_sample, si
 from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, Clustering
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.bags import link_path_id
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 
@@ -136,7 +136,7 @@ def test_a_sample_has_its_classes_and_the_links_of_its_own_host(blog: tuple[Path
     sample = draw_sample(*blog[:2])
     assert (sample.site, len(sample.pages)) == ("blog", LISTS + POSTS)
     assert sample.classes == ["list"] * LISTS + ["post"] * POSTS
-    title = apath_id("html/body/ul/li/a[title]"), apath_id("html/body/ul/li/a")
+    title = link_path_id("html/body/ul/li/a[title]"), link_path_id("html/body/ul/li/a")
     assert list(sample.pages[0].links) == [(*title, hash64(f"https://b.test/post/{i}")) for i in range(4)]
     assert (sample.pages[0].hash, title[0]) in sample.pages[LISTS].in_links
 

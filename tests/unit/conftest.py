@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
-from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.bags import link_path_id
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 
@@ -39,8 +39,8 @@ def page() -> Build:
 
 
 def link(raw: str, target: str) -> tuple[int, int, int]:
-    """Return a link under a raw Apath to the page of a key."""
-    return apath_id(raw), apath_id(raw.partition("[")[0]), hash64(target)
+    """Return a link under a raw link path to the page of a key."""
+    return link_path_id(raw), link_path_id(raw.partition("[")[0]), hash64(target)
 
 
 TO_POST, TO_LIST, TO_OTHER = "html/body/ul/li/a[]", "html/body/div/a[]", "html/body/p/a[]"
@@ -58,9 +58,9 @@ def two_templates() -> list[SamplePage]:
         post = ["html/body/div.post/a", *["html/body/div.post/text()"] * (i + 4), "html/body/h1/text()"]
         index = [*["html/body/ul.list/li/a"] * (i + 4), "html/body/ul.list/li/img", "html/body/h2/text()"]
         following = (i + 1) % 10
-        for kind, leaves, apath in (("post", post, TO_LIST), ("list", index, TO_POST)):
+        for kind, leaves, link_path in (("post", post, TO_LIST), ("list", index, TO_POST)):
             other = "list" if kind == "post" else "post"
-            links = [link(apath, f"/{other}-{n}") for n in (i, following)]
+            links = [link(link_path, f"/{other}-{n}") for n in (i, following)]
             links += [link(TO_OTHER, f"/gone-{kind}-{i}-{n}") for n in range(3)]
             pages.append(SamplePage(f"/{kind}-{i}", build(*leaves), links))
     return with_in_links(pages, pages)

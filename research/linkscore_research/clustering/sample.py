@@ -12,7 +12,7 @@ from linkscore_lab.datasets.site import Reply
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_scoring.clustering.sample import Link, SamplePage, with_in_links
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.features.bags import apath_id, apath_without_class
+from linkscore_scoring.features.bags import link_path_id, link_path_without_class
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
@@ -104,8 +104,11 @@ def _page(extractor: Extractor, url: str, reply: Reply) -> SamplePage | None:
 def _links(features: PageFeatures) -> list[Link]:
     """Return the distinct links of a page to its own host."""
     host = host_of(features.url)
-    ids = [(apath_id(raw), apath_id(apath_without_class(raw))) for raw in features.links.apath_table]
-    rows = zip(features.links.apaths, features.links.keys, features.links.urls, strict=True)
+    ids = [
+        (link_path_id(raw), link_path_id(link_path_without_class(raw)))
+        for raw in features.links.link_path_table
+    ]
+    rows = zip(features.links.link_paths, features.links.keys, features.links.urls, strict=True)
     return list(dict.fromkeys((*ids[at], hash64(key)) for at, key, url in rows if host_of(url) == host))
 
 

@@ -18,7 +18,7 @@ from linkscore_lab.archives import open_archive
 from linkscore_lab.datasets.labels import read_labels, read_table
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.bags import apath_without_class
+from linkscore_scoring.features.bags import link_path_without_class
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Links, PageFeatures
 from linkscore_scoring.hashing import hash64
@@ -224,7 +224,7 @@ def _count_stored(figures: PageLinkFigures, found: list[tuple[LabelledPage, list
 def _observe(page: LabelledPage, kinds: list[int]) -> tuple[PageObservation, list[int]]:
     """Return a page as policies see it, and the place of each link."""
     links, key = page.features.links, hash64(page.features.key)
-    places = [hash64(apath_without_class(links.apath_table[at])) for at in links.apaths]
+    places = [hash64(link_path_without_class(links.link_path_table[at])) for at in links.link_paths]
     targets, n = list(map(hash64, links.keys)), len(links)
     batch = links_of_page(links.urls, targets, places, [0] * n, links.anchors, source=-1, depth=1)
     observation = PageObservation(

@@ -174,9 +174,9 @@ class LinkClassifier(PageRelevance):
     def scores(self, key: str, links: Links) -> list[float]:
         """Return the probability of each link, squeezed into [0, 1]."""
         topic = self.topic()
-        for target, anchor, apath in zip(links.keys, links.anchors, links.apaths, strict=True):
+        for target, anchor, link_path in zip(links.keys, links.anchors, links.link_paths, strict=True):
             if len(known := self._anchors[target]) < _LINK_SOURCES:
-                known.append((anchor, links.apath_table[apath]))
+                known.append((anchor, links.link_path_table[link_path]))
         return [
             1.0 / (1.0 + exp(-self._logit(self._features(target)) - 2.0 * self._named(topic, target)))
             for target in links.keys
@@ -188,8 +188,8 @@ class LinkClassifier(PageRelevance):
 
     def _features(self, key: str) -> set[object]:
         found: set[object] = {("url", word) for word in url_hashes(key)}
-        for anchor, apath in self._anchors.get(key, ()):
-            found |= {("anchor", word) for word in text_hashes(anchor)} | {("apath", apath)}
+        for anchor, link_path in self._anchors.get(key, ()):
+            found |= {("anchor", word) for word in text_hashes(anchor)} | {("apath", link_path)}
         return found
 
     def _logit(self, features: set[object]) -> float:

@@ -10,10 +10,10 @@ from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 
 Link = tuple[int, int, int]
-"""Apath id, class-free Apath id, identity hash of the target."""
+"""Link path id, class-free link path id, identity hash of the target."""
 
 InLink = tuple[int, int]
-"""Identity hash of the linking page, Apath id."""
+"""Identity hash of the linking page, link path id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ def with_in_links(pages: Sequence[SamplePage], sources: Sequence[SamplePage]) ->
     wanted = frozenset(hashes)
     for source in sources:
         origin = source.hash
-        for apath, _, target in source.links:
+        for link_path, _, target in source.links:
             if target in wanted and target != origin:
-                found[target][origin, apath] = None
+                found[target][origin, link_path] = None
     return [
         replace(page, in_links=list(dict.fromkeys([*page.in_links, *found[hash_]])))
         for page, hash_ in zip(pages, hashes, strict=True)

@@ -48,14 +48,14 @@ class AskedLinks:
         tickets = Repeated.of(pick(list(self.tickets)))
         return AskedLinks(pick(self.urls), pick(self.keys), tickets, pick(self.anchors))
 
-    def groups(self, model: SiteModel, apaths: Sequence[int]) -> Repeated[tuple[int, int]] | None:
-        """Return URL pattern and Apath of each link, None if it takes a look at every URL.
+    def groups(self, model: SiteModel, link_paths: Sequence[int]) -> Repeated[tuple[int, int]] | None:
+        """Return URL pattern and link path of each link, None if it takes a look at every URL.
 
         Parameters
         ----------
         model
             The site that scores them.
-        apaths
+        link_paths
             Of each distinct ticket.
         """
         if self.packed is None or model.sessions.names():
@@ -64,7 +64,7 @@ class AskedLinks:
         if model.sessions.strip_all(doubtful) != doubtful:
             return None
         return _repeated(
-            *self.packed.groups(model.memory.table, apaths, lambda key: model.patterns.levels(key)[-1])
+            *self.packed.groups(model.memory.table, link_paths, lambda key: model.patterns.levels(key)[-1])
         )
 
 

@@ -34,7 +34,7 @@ from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Opaque, Stateful, Stored
 from linkscore_scoring.types import (
-    UNKNOWN_APATH,
+    UNKNOWN_LINK_PATH,
     ExamplePage,
     FeedbackObservation,
     PageObservation,
@@ -360,8 +360,11 @@ class CrawlModel:
         key = hash_of(identity) if identity else 0
         contexts = shard.model.memory.contexts(key)
         ticket = self.book.read(event.ticket)
-        if ticket is not None and ticket.apath not in (UNKNOWN_APATH, *(apath for _, apath in contexts)):
-            contexts.append((ticket.source, ticket.apath))
+        if ticket is not None and ticket.link_path not in (
+            UNKNOWN_LINK_PATH,
+            *(link_path for _, link_path in contexts),
+        ):
+            contexts.append((ticket.source, ticket.link_path))
         pattern, page = shard.model.pattern_of(key, identity), shard.model.aliases.get(key, key)
         shard.feedback(FeedbackObservation(seq, page, identity, pattern, contexts, event.reward))
         return True

@@ -8,8 +8,8 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS, class_tokens
-from linkscore_scoring.features.types import Links, PageFeatures, PageLayout, PageWords, PathTrie
+from linkscore_scoring.features.markup import MAX_CLASS_CHARS, MAX_LINK_PATH_CHARS, class_tokens
+from linkscore_scoring.features.types import LOG_NAMES, Links, PageFeatures, PageLayout, PageWords, PathTrie
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,8 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     differing = {
         i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url
     }
-    plain["links"] = {name: getattr(links, name) for name in Links.__slots__ if name != "keys"}
+    columns = (name for name in Links.__slots__ if name != "keys")
+    plain["links"] = {LOG_NAMES.get(name, name): getattr(links, name) for name in columns}
     plain["links"]["keys"] = differing
     words = plain.pop("words")
     if words is not None:  # left out else, so that versions before words read what they can
@@ -189,14 +190,14 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
         keys[i] = key
     layout = PageLayout(*plain["layout"]) if plain["layout"] else None
     # Logs of before there were bounds may hold megabytes in one text, to be kept again at every start.
-    links["apath_table"] = [apath[:MAX_APATH_CHARS] for apath in links["apath_table"]]
+    links["apath_table"] = [link_path[:MAX_LINK_PATH_CHARS] for link_path in links["apath_table"]]
     plain["paths"][_CLASSES] = [
         text if len(text) <= MAX_CLASS_CHARS else class_tokens(text) for text in plain["paths"][_CLASSES]
     ]
     words = PageWords(*plain["words"]) if "words" in plain else None
     read = {
         "paths": PathTrie(*plain["paths"]),
-        "links": Links(**{**links, "keys": keys}),
+        "links": Links.of_columns({**links, "keys": keys}),
         "layout": layout,
         "words": words,
     }

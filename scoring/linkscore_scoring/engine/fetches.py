@@ -12,7 +12,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UNKNOWN_APATH, PageObservation, layout_of_rows, links_of_page, picking
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, PageObservation, layout_of_rows, links_of_page, picking
 from linkscore_scoring.urls.session_ids import SessionIds
 
 
@@ -77,7 +77,7 @@ def fetch_of(
         in_scope=_in_scope(features.links.urls, event.site, site_of) if features else [],
         page_links=page_links_of(features.url, features.links) if features else [],
         source=ticket.source if is_own_ticket else 0,
-        apath=ticket.apath if is_own_ticket else UNKNOWN_APATH,
+        link_path=ticket.link_path if is_own_ticket else UNKNOWN_LINK_PATH,
         depth=None if ticket is NO_TICKET else ticket.depth,
         seed=seed,
     )
@@ -134,11 +134,11 @@ def _add_content(page: PageObservation, fetch: Fetch, features: PageFeatures, mo
     links, rows = features.links, fetch.in_scope
     pick = picking(rows)
     keys = pick(fetch.link_keys)
-    ids = [model.apaths.find(raw).id for raw in links.apath_table]
+    ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
     page.links = links_of_page(
         pick(links.urls),
         keys,
-        [ids[at] for at in pick(links.apaths)],
+        [ids[at] for at in pick(links.link_paths)],
         model.patterns_of(keys, pick(links.keys)),
         pick(links.anchors),
         source=page.cluster,

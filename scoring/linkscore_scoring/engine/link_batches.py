@@ -20,10 +20,10 @@ from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UNKNOWN_APATH, LinkBatch, links_of_page
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, links_of_page
 
 _Context = tuple[int, int, int]
-"""Apath, source cluster and depth of a link."""
+"""Link path, source cluster and depth of a link."""
 
 _ONE_ROW = np.zeros(1, dtype=np.int64)
 """Of one link: it has the first of the distinct values."""
@@ -54,16 +54,16 @@ def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> 
     contexts = [None if ticket is NO_TICKET else _context(model, 0, ticket) for ticket in tickets]
     if None not in contexts:
         told = [context for context in contexts if context is not None]
-        if (groups := links.groups(model, [apath for apath, _, _ in told])) is not None:
+        if (groups := links.groups(model, [link_path for link_path, _, _ in told])) is not None:
             return _batch_of_groups(links, groups, told)
     own = model.sessions.strip_all(list(links.keys))
     hashes = hashes_of(own)
     rows = zip(links.tickets.places.tolist(), hashes, strict=True)
     known = [contexts[place] or _context(model, key, NO_TICKET) for place, key in rows]
-    apaths, sources, depths = map(list, zip(*known, strict=True)) if known else ([], [], [])
+    link_paths, sources, depths = map(list, zip(*known, strict=True)) if known else ([], [], [])
     patterns = model.patterns_of(hashes, own)
     urls = model.sessions.strip_all(list(links.urls))
-    return LinkBatch(urls, hashes, apaths, sources, depths, patterns, links.anchors)
+    return LinkBatch(urls, hashes, link_paths, sources, depths, patterns, links.anchors)
 
 
 def _batch_of_groups(
@@ -98,7 +98,7 @@ def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
     return LinkBatch(
         urls,
         hashes,
-        [apath for apath, _, _ in known],
+        [link_path for link_path, _, _ in known],
         [source for _, source, _ in known],
         [depth for _, _, depth in known],
         model.patterns_of(hashes, urls),
@@ -109,22 +109,22 @@ def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
 def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
     """Return the link that a fetch followed, one row, as known before; None for a seed or a repetition."""
     memory = model.memory
-    own = [(fetch.source, fetch.apath)] if fetch.apath != UNKNOWN_APATH else []
+    own = [(fetch.source, fetch.link_path)] if fetch.link_path != UNKNOWN_LINK_PATH else []
     in_links = own or memory.contexts(fetch.requested)
     if not in_links or memory.is_fetched(fetch.requested):
         return None
     depth = memory.depth(fetch.requested)
-    source, apath = in_links[0]
+    source, link_path = in_links[0]
     pattern = model.pattern_of(fetch.requested, fetch.requested_key)
     return LinkBatch(
         [fetch.requested_key],
         [fetch.requested],
-        [apath],
+        [link_path],
         [model.cluster_of(source)],
         [(fetch.depth or 0) if depth is None else depth],
         [pattern],
         [""],
-        Repeated([(pattern, apath)], _ONE_ROW),
+        Repeated([(pattern, link_path)], _ONE_ROW),
     )
 
 
@@ -149,11 +149,11 @@ def score_page(
     """
     if links is None or not links.urls:
         return ScoredLinks(np.zeros(0))
-    ids = [model.apaths.find(raw).id for raw in links.apath_table]
+    ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
     batch = links_of_page(
         links.urls,
         fetch.link_keys,
-        [ids[i] for i in links.apaths],
+        [ids[i] for i in links.link_paths],
         model.patterns_of(fetch.link_keys, links.keys),
         links.anchors,
         source=cluster,
@@ -161,11 +161,11 @@ def score_page(
     )
     scored = policy.score(batch, model)
     page_links = model.pagination.without_denied(
-        fetch.page_links, links.urls, model.apaths.classless(batch.apaths)
+        fetch.page_links, links.urls, model.link_paths.classless(batch.link_paths)
     )
     buckets = Repeated.of(scored.buckets)
     site, revision = hash_of(model.name), model.revision
-    ticket = Ticket(site, fetch.key, UNKNOWN_APATH, cluster, depth + 1, revision)
+    ticket = Ticket(site, fetch.key, UNKNOWN_LINK_PATH, cluster, depth + 1, revision)
     values = book.write_all(ticket, ids)
     inside = set(fetch.in_scope) if len(fetch.in_scope) < len(links) else None
     return ScoredLinks(
@@ -174,7 +174,7 @@ def score_page(
         buckets.places.tolist(),
         bucket_values(policy, model, buckets, scored.scores),
         values,
-        links.apaths,
+        links.link_paths,
         scored.verdicts,
         None if inside is None else [row in inside for row in range(len(links))],
         stage=model.stage,
@@ -209,9 +209,9 @@ def bucket_values(
 
 
 def _context(model: SiteModel, key: int, ticket: Ticket) -> _Context:
-    """Return Apath, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
+    """Return link path, source cluster and depth of a link: by its ticket, else remembered, else unknown."""
     if ticket is not NO_TICKET:
-        return ticket.apath, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
-    for source, apath in model.memory.contexts(key):
-        return apath, model.cluster_of(source), model.memory.depth(key) or 0
-    return UNKNOWN_APATH, model.cluster_of(0), model.memory.depth(key) or 0
+        return ticket.link_path, model.cluster_of(ticket.source, default=ticket.cluster), ticket.depth
+    for source, link_path in model.memory.contexts(key):
+        return link_path, model.cluster_of(source), model.memory.depth(key) or 0
+    return UNKNOWN_LINK_PATH, model.cluster_of(0), model.memory.depth(key) or 0

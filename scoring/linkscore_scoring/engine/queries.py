@@ -326,7 +326,7 @@ class CrawlQueries:
                     f"{shard.model.name}/{scored.buckets[i]}",
                     why,
                     batch.sources[i],
-                    shard.model.apaths.get(batch.apaths[i]).raw,
+                    shard.model.link_paths.get(batch.link_paths[i]).raw,
                     shard.model.stage,
                 )
         return [entry for entry in explained if entry is not None]

@@ -119,7 +119,7 @@ class SiteShard:
         self.validation.configure(list(self._policies))
 
     @property
-    def is_told_nothing(self) -> bool:
+    def is_unsupervised(self) -> bool:
         """Whether neither examples, nor words, nor feedback say what is wanted of this site."""
         return not (self._examples or self._wanted or self.model.history.reported)
 

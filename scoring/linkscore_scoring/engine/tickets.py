@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER
+from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH
 
 VERSION = 1
 """First byte of a ticket."""
 _BODY = struct.Struct(">BQQQiHI")
 """Version, then the fields of a `Ticket`."""
-_APATH = struct.Struct(">Q")
-_APATH_AT = struct.calcsize(">BQQ")
-"""Where the Apath stands in the body."""
+_LINK_PATH = struct.Struct(">Q")
+_LINK_PATH_AT = struct.calcsize(">BQQ")
+"""Where the link path stands in the body."""
 _MAC_BYTES = 8
 """Bytes of the MAC: guessing one takes 2^63 tries, and gains a wrong context only."""
 _REMEMBERED = 16_384
@@ -34,8 +34,8 @@ class Ticket(NamedTuple):
     source
         Identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given
         out before learning profit from it.
-    apath
-        64-bit id of the raw Apath.
+    link_path
+        64-bit id of the raw link path.
     cluster
         Persistent cluster of the source page when the ticket was written, for sources that were forgotten.
     depth
@@ -46,7 +46,7 @@ class Ticket(NamedTuple):
 
     site: int = 0
     source: int = 0
-    apath: int = UNKNOWN_APATH
+    link_path: int = UNKNOWN_LINK_PATH
     cluster: int = UNKNOWN_CLUSTER
     depth: int = 0
     revision: int = 0
@@ -82,17 +82,17 @@ class TicketBook:
             VERSION,
             ticket.site,
             ticket.source,
-            ticket.apath,
+            ticket.link_path,
             ticket.cluster,
             min(ticket.depth, 65_535),
             ticket.revision & 0xFFFFFFFF,
         )
 
-    def write_all(self, ticket: Ticket, apaths: list[int]) -> list[bytes]:
-        """Return `write` of a ticket with each of these Apaths: those of the links of one page."""
+    def write_all(self, ticket: Ticket, link_paths: list[int]) -> list[bytes]:
+        """Return `write` of a ticket with each of these link paths: those of the links of one page."""
         body = self._body(ticket)
-        before, behind = body[:_APATH_AT], body[_APATH_AT + _APATH.size :]
-        bodies = [before + _APATH.pack(apath) + behind for apath in apaths]
+        before, behind = body[:_LINK_PATH_AT], body[_LINK_PATH_AT + _LINK_PATH.size :]
+        bodies = [before + _LINK_PATH.pack(link_path) + behind for link_path in link_paths]
         return [own + self._mac(own) for own in bodies]
 
     def read(self, raw: bytes) -> Ticket | None:

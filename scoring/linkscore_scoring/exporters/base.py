@@ -15,7 +15,7 @@ class TagPathRule:
     Attributes
     ----------
     tag_path
-        Raw Apath of the links: elements from the root, class tokens of the anchor in brackets.
+        Raw link path of the links: elements from the root, class tokens of the anchor in brackets.
     source, destination
         Name of the template cluster they stand on, and of the one most of them lead to.
     destination_prob

@@ -107,7 +107,7 @@ def _literal(value: object) -> str:
 
 
 def xpath_of(tag_path: str) -> str:
-    """Return the XPath 1.0 expression for the anchors of a raw Apath; empty if it names no element.
+    """Return the XPath 1.0 expression for the anchors of a raw link path; empty if it names no element.
 
     A path from the root element is exact: the same elements, the same class tokens on the anchor. One that
     begins elsewhere, as crawlers may send them, fits anywhere. An element whose name is no plain one is any

@@ -78,7 +78,11 @@ def _home(site: SiteModel) -> str:
 
 def _tag_paths(site: SiteModel, policy: Policy) -> Iterator[TagPathRule]:
     """Yield the tag paths that the policy values at least as much as the links of the site on average."""
-    rows = [row for row in site.navigation.entries() if row.followed > 0.0 and site.apaths.get(row.apath).raw]
+    rows = [
+        row
+        for row in site.navigation.entries()
+        if row.followed > 0.0 and site.link_paths.get(row.link_path).raw
+    ]
     if not rows:
         return
     values = policy.score(_links(site, rows), site).scores
@@ -96,7 +100,7 @@ def _links(site: SiteModel, rows: list[NavigationEntry]) -> LinkBatch:
     return LinkBatch(
         urls=[_home(site)] * n,
         keys=[0] * n,
-        apaths=[row.apath for row in rows],
+        link_paths=[row.link_path for row in rows],
         sources=[row.source for row in rows],
         depths=[1] * n,
         patterns=[0] * n,
@@ -107,7 +111,7 @@ def _links(site: SiteModel, rows: list[NavigationEntry]) -> LinkBatch:
 def _tag_path(site: SiteModel, row: NavigationEntry, value: float) -> TagPathRule:
     destination, share = max(row.destinations.items(), key=lambda pair: pair[1])
     return TagPathRule(
-        tag_path=site.apaths.get(row.apath).raw,
+        tag_path=site.link_paths.get(row.link_path).raw,
         source=cluster_name(row.source),
         destination=cluster_name(destination),
         destination_prob=share,

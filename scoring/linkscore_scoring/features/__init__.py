@@ -4,7 +4,12 @@
 `PageFeatures`: plain columns, no HTML, no lxml. Everything later reads these and nothing else.
 """
 
-from linkscore_scoring.features.bags import apath_id, apath_without_class, normalise_apath, plain_bag
+from linkscore_scoring.features.bags import (
+    link_path_id,
+    link_path_without_class,
+    normalise_link_path,
+    plain_bag,
+)
 from linkscore_scoring.features.body import decompress, detect_charset, is_html
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor, extract
@@ -18,13 +23,13 @@ __all__ = [
     "PageFeatures",
     "PageLayout",
     "PathTrie",
-    "apath_id",
-    "apath_without_class",
     "decompress",
     "detect_charset",
     "extract",
     "is_html",
-    "normalise_apath",
+    "link_path_id",
+    "link_path_without_class",
+    "normalise_link_path",
     "page_from_extracted",
     "plain_bag",
     "with_links",

@@ -1,4 +1,4 @@
-"""Bags of tag paths, and the normal forms of an Apath."""
+"""Bags of tag paths, and the normal forms of a link path."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def normal_tokens(classes: str) -> tuple[str, ...]:
     return tuple(sorted(set(fold_digits(classes).split())))
 
 
-def normalise_apath(raw: str) -> str:
-    """Return an Apath with normal class tokens: ``html/a[post-12 b b]`` is ``html/a[b post-#]``.
+def normalise_link_path(raw: str) -> str:
+    """Return a link path with normal class tokens: ``html/a[post-12 b b]`` is ``html/a[b post-#]``.
 
     Source: Xu, Gao, Callan 2018, section 3.2. Difference: runs of digits become ``#``, which the paper does
     not do.
@@ -46,11 +46,11 @@ def normalise_apath(raw: str) -> str:
     return f"{path}[{' '.join(normal_tokens(classes))}]" if found else f"{path}[]"
 
 
-def apath_without_class(raw: str) -> str:
-    """Return the element path of an Apath: ``html/a[b]`` is ``html/a``."""
+def link_path_without_class(raw: str) -> str:
+    """Return the element path of a link path: ``html/a[b]`` is ``html/a``."""
     return raw.partition("[")[0]
 
 
-def apath_id(raw: str) -> int:
-    """Return the stable 64-bit id of a raw Apath; it outlives filters, which apply at look-up."""
+def link_path_id(raw: str) -> int:
+    """Return the stable 64-bit id of a raw link path; it outlives filters, which apply at look-up."""
     return hash64(raw)

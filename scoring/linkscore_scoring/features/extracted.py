@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageApaths
-from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
+from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageLinkPaths
+from linkscore_scoring.features.markup import MAX_LINK_PATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
 from linkscore_scoring.features.words import words_of_texts
@@ -99,18 +99,18 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
     as often as it stands on the page takes them in turn.
 
     Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL,
-    so that rows and input keep step. Tag paths are cut at `MAX_APATH_CHARS`, and links from where their URLs
-    have more than `MAX_LINKS_CHARS` together.
+    so that rows and input keep step. Tag paths are cut at `MAX_LINK_PATH_CHARS`, and links from where their
+    URLs have more than `MAX_LINKS_CHARS` together.
 
     Examples
     --------
     >>> from linkscore_scoring.features.html import extract
     >>> page = extract(b"<ul><li><a href='/p?b=1&a=2'>More</a></ul>", url="http://a.example/")
     >>> links = with_links(page, [ExtractedLink("http://a.example:80/p?a=2&b=1#x")], limits=Limits()).links
-    >>> links.apath_table, links.anchors
+    >>> links.link_path_table, links.anchors
     (['html/body/ul/li/a[]'], ['More'])
     """
-    links, table, chars = Links(), PageApaths(), 0
+    links, table, chars = Links(), PageLinkPaths(), 0
     resolver = UrlResolver(page.url, max_chars=limits.url_chars)
     anchors, places = _Anchors(page.links), list[int]()
     for link in given[: limits.links]:
@@ -128,11 +128,15 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
         known = place >= 0
         links.anchors.append(text or (page.links.anchors[place] if known else ""))
         links.rels.append(rel_tokens(link.rel) or (page.links.rels[place] if known else ""))
-        apath = page.links.apath_table[page.links.apaths[place]] if known else link.tag_path[:MAX_APATH_CHARS]
-        links.apaths.append(table.row(apath))
+        link_path = (
+            page.links.link_path_table[page.links.link_paths[place]]
+            if known
+            else link.tag_path[:MAX_LINK_PATH_CHARS]
+        )
+        links.link_paths.append(table.row(link_path))
         links.blocks_before.append(page.links.blocks_before[place] if known else 0)
         places.append(place)
-    links.apath_table = table.texts
+    links.link_path_table = table.texts
     cuts = {"links_cut": len(links) < len(given), "apaths_cut": table.is_cut}
     notes = [*page.notes, *(note for note, cut in cuts.items() if cut)]
     layout = _layout_of(page.layout, places, links) if page.layout and max(places, default=-1) >= 0 else None
@@ -178,8 +182,8 @@ def _layout_of(layout: PageLayout, places: Sequence[int], links: Links) -> PageL
     """Return the layout of a page with the links at `places`; a place not known is in no record."""
     table: dict[str, int] = {}
     groups = []
-    for place, apath in zip(places, links.apaths, strict=True):
-        name = layout.group_table[layout.groups[place]] if place >= 0 else links.apath_table[apath]
+    for place, link_path in zip(places, links.link_paths, strict=True):
+        name = layout.group_table[layout.groups[place]] if place >= 0 else links.link_path_table[link_path]
         groups.append(table.setdefault(name, len(table)))
     records = [layout.records[place] if place >= 0 else -1 for place in places]
     return PageLayout(layout.signals, groups, list(table), records)

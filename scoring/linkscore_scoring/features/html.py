@@ -16,8 +16,8 @@ from linkscore_scoring.features.kernel_reader import KernelReader
 from linkscore_scoring.features.layouts import layout_reader
 from linkscore_scoring.features.markup import (
     MAX_ALT_CHARS,
-    MAX_APATH_CHARS,
     MAX_CLASS_CHARS,
+    MAX_LINK_PATH_CHARS,
     MAX_NAME_CHARS,
     MAX_REL_CHARS,
     SKIPPED_TAGS,
@@ -252,13 +252,13 @@ def extract(
     Notes
     -----
     Cost: about three times the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan
-    2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the Apath is kept for
+    2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the link path is kept for
     links out of the site too.
 
     Examples
     --------
     >>> page = extract(b"<h1>Hi</h1><p>See <a class=next href='/p?2'>more</a>", url="http://a.example/p")
-    >>> page.links.urls, page.links.anchors, page.links.apath_table
+    >>> page.links.urls, page.links.anchors, page.links.link_path_table
     (['http://a.example/p?2'], ['more'], ['html/body/p/a[next]'])
     """
     limits = limits or Limits()
@@ -281,22 +281,22 @@ def extract(
 _thread = local()
 
 
-MAX_APATHS = 2_000
-"""Distinct Apaths told apart on one page; a bound for hostile pages, the others are one Apath."""
+MAX_LINK_PATHS = 2_000
+"""Distinct link paths told apart on one page; a bound for hostile pages, the others are one link path."""
 
-MAX_APATHS_CHARS = 500_000
-"""Characters of all Apaths of one page; the largest of 400 stored pages has 6,400."""
+MAX_LINK_PATHS_CHARS = 500_000
+"""Characters of all link paths of one page; the largest of 400 stored pages has 6,400."""
 
 MAX_LINKS_CHARS = 1_000_000
 """Characters of all URLs of a page, from where links are cut: a long ``<base href>`` would make 20 MB of
 10,000 short links. The largest of 400 stored pages has 135,000."""
 
-OTHER_APATH = "a[]"
-"""What stands for the Apaths that are not told apart."""
+OTHER_LINK_PATH = "a[]"
+"""What stands for the link paths that are not told apart."""
 
 
-class PageApaths:
-    """The distinct Apaths of a page, within bounds.
+class PageLinkPaths:
+    """The distinct link paths of a page, within bounds.
 
     Attributes
     ----------
@@ -311,24 +311,24 @@ class PageApaths:
 
     @property
     def texts(self) -> list[str]:
-        """The Apaths, by row."""
+        """The link paths, by row."""
         return list(self._rows)
 
     @property
     def is_full(self) -> bool:
-        """Whether Apaths not known yet are one."""
-        return len(self._rows) >= MAX_APATHS or self._chars > MAX_APATHS_CHARS
+        """Whether link paths not known yet are one."""
+        return len(self._rows) >= MAX_LINK_PATHS or self._chars > MAX_LINK_PATHS_CHARS
 
-    def row(self, apath: str) -> int:
-        """Return the row of an Apath, which may be that of all others."""
-        found = self._rows.get(apath)
+    def row(self, link_path: str) -> int:
+        """Return the row of a link path, which may be that of all others."""
+        found = self._rows.get(link_path)
         if found is not None:
             return found
-        if self.is_full or len(apath) > MAX_APATH_CHARS:
+        if self.is_full or len(link_path) > MAX_LINK_PATH_CHARS:
             self.is_cut = True
-            apath = OTHER_APATH
-        self._chars += len(apath)
-        return self._rows.setdefault(apath, len(self._rows))
+            link_path = OTHER_LINK_PATH
+        self._chars += len(link_path)
+        return self._rows.setdefault(link_path, len(self._rows))
 
 
 def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Links, list[int], list[str]]:
@@ -336,7 +336,7 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
     ``links_cut`` and ``apaths_cut`` applied.
     """
     links = Links()
-    table = PageApaths()
+    table = PageLinkPaths()
     rows: dict[tuple[int, Step], int] = {}
     row_of: dict[int, int] = {}
     chars = 0
@@ -353,19 +353,19 @@ def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Lin
         if chars > MAX_LINKS_CHARS:
             break
         row = row_of.get(node)
-        if row is None:  # many anchors share a node of the tree, and several nodes one Apath
+        if row is None:  # many anchors share a node of the tree, and several nodes one link path
             place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
             if place not in rows:
-                rows[place] = table.row("" if table.is_full else walk.paths.apath(node, limits.depth))
+                rows[place] = table.row("" if table.is_full else walk.paths.link_path(node, limits.depth))
             row = row_of[node] = rows[place]
         numbers.append(number)
         links.urls.append(answer[0])
         links.keys.append(answer[1])
         links.anchors.append(text)
         links.rels.append(tag.rel)
-        links.apaths.append(row)
+        links.link_paths.append(row)
         links.blocks_before.append(blocks)
-    links.apath_table = table.texts
+    links.link_path_table = table.texts
     is_cut = len(walk.anchors) > limits.links or chars > MAX_LINKS_CHARS
     cuts = {"links_cut": is_cut, "apaths_cut": table.is_cut}
     return links, numbers, [note for note, cut in cuts.items() if cut]
@@ -381,11 +381,11 @@ def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[
         "rel_chars": MAX_REL_CHARS,
         "alt_chars": MAX_ALT_CHARS,
         "block_chars": BLOCK_CHARS,
-        "apaths": MAX_APATHS,
-        "apaths_chars": MAX_APATHS_CHARS,
-        "apath_chars": MAX_APATH_CHARS,
+        "apaths": MAX_LINK_PATHS,
+        "apaths_chars": MAX_LINK_PATHS_CHARS,
+        "apath_chars": MAX_LINK_PATH_CHARS,
         "links_chars": MAX_LINKS_CHARS,
-        "other_apath": OTHER_APATH,
+        "other_apath": OTHER_LINK_PATH,
         "attributes": MAX_ATTRIBUTES,
         "crowded_bytes": _CROWDED_BYTES,
         "remembered": max_remembered,

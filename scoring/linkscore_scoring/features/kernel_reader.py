@@ -67,15 +67,15 @@ class KernelReader:
             return True
         resolver = resolver_of(Head(page.base, page.canonical, page.nofollow))
         rows = page.links(self._reader.urls, resolver)
-        features.links = Links(**rows["columns"])
+        features.links = Links.of_columns(rows["columns"])
         features.paths = PathTrie(*page.paths())
         features.text_chars, features.anchor_chars = page.text_chars, page.anchor_chars
         features.block_hashes, features.block_chars = page.block_hashes, page.block_chars
-        links_cut, apaths_cut = rows["cuts"]
+        links_cut, link_paths_cut = rows["cuts"]
         cuts = {
             "elements_cut": page.elements_cut,
             "links_cut": links_cut,
-            "apaths_cut": apaths_cut,
+            "apaths_cut": link_paths_cut,
             "depth_cut": page.depth_cut,
             "paths_cut": page.paths_cut,
         }

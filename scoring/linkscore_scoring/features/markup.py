@@ -22,8 +22,8 @@ MAX_CLASS_CHARS = 1_000
 """Characters read of a class attribute, up to the last whole token; the longest of 400 stored pages has 399.
 All that is kept of a site names classes, so this bounds its memory in bytes."""
 
-MAX_APATH_CHARS = 2_000
-"""Characters of an Apath; a longer one is one of the others. The longest of 400 stored pages has 194."""
+MAX_LINK_PATH_CHARS = 2_000
+"""Characters of a link path; a longer one is one of the others. The longest of 400 stored pages has 194."""
 
 # Characters kept of ``rel`` and ``alt``: all tokens of HTML that links may have are 150 characters together,
 # and of an anchor's text 200 are kept unless told otherwise. Bounds, chosen and not measured.

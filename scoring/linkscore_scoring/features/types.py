@@ -6,6 +6,7 @@ crawler that has its own parser can send them ready-made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any
@@ -55,13 +56,13 @@ class Links:
         Identity of the URL: ``w3lib.url.canonicalize_url`` without fragment.
     anchors
         Anchor text, white space collapsed, cut at `Limits.anchor_chars`.
-    apaths
-        Index into `apath_table`.
+    link_paths
+        Index into `link_path_table`.
     rels
         ``rel`` attribute, lower case tokens joined by a space; empty if none.
-    apath_table
-        Distinct raw Apaths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element path
-        plus the class of the ``a``; digits are kept, filters apply at look-up).
+    link_path_table
+        Distinct raw link paths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element
+        path plus the class of the ``a``; digits are kept, filters apply at look-up).
     blocks_before
         Long text blocks of the page before each anchor, for telling links that stand between texts.
     skipped
@@ -72,14 +73,24 @@ class Links:
     urls: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
-    apaths: list[int] = field(default_factory=list)
+    link_paths: list[int] = field(default_factory=list)
     rels: list[str] = field(default_factory=list)
     blocks_before: list[int] = field(default_factory=list)
-    apath_table: list[str] = field(default_factory=list)
+    link_path_table: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.urls)
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any]) -> Links:
+        """Return links from columns that are named as in the log; see `LOG_NAMES`."""
+        return cls(**{_OF_LOG.get(name, name): column for name, column in columns.items()})
+
+
+LOG_NAMES = {"link_paths": "apaths", "link_path_table": "apath_table"}
+"""Columns of `Links` that have another name in the log, and in what the compiled reader gives."""
+_OF_LOG = {name: attribute for attribute, name in LOG_NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)

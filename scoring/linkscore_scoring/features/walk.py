@@ -78,8 +78,8 @@ class PathTree:
             self._outer[at] = found
         return found
 
-    def apath(self, node: int, max_depth: int) -> str:
-        """Return the raw Apath of an anchor: element names from the root, and the classes of the last.
+    def link_path(self, node: int, max_depth: int) -> str:
+        """Return the raw link path of an anchor: element names from the root, and the classes of the last.
 
         Of nesting deeper than `max_depth` the outermost elements and the anchor are named.
         """

@@ -15,7 +15,7 @@ _ANCHOR_CHARS = 80  # of an anchor; a bound
 
 
 class LatestLinks:
-    """The latest link of each URL pattern: identity hash, URL, Apath, anchor.
+    """The latest link of each URL pattern: identity hash, URL, link path, anchor.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class LatestLinks:
 
     def note(self, links: LinkBatch) -> None:
         """Take in the links of a page."""
-        columns = zip(links.patterns, links.keys, links.urls, links.apaths, links.anchors, strict=True)
-        for pattern, key, url, apath, anchor in columns:
-            self._examples[pattern] = (key, url, apath, anchor[:_ANCHOR_CHARS])
+        columns = zip(links.patterns, links.keys, links.urls, links.link_paths, links.anchors, strict=True)
+        for pattern, key, url, link_path, anchor in columns:
+            self._examples[pattern] = (key, url, link_path, anchor[:_ANCHOR_CHARS])
         for pattern in list(islice(self._examples, max(0, len(self._examples) - self.max_patterns))):
             del self._examples[pattern]
 
@@ -55,7 +55,7 @@ class LatestLinks:
         return LinkBatch(
             [url for _, url, _, _ in found],
             [key for key, _, _, _ in found],
-            [apath for _, _, apath, _ in found],
+            [link_path for _, _, link_path, _ in found],
             [UNKNOWN_CLUSTER] * n,
             [0] * n,
             list(patterns),
@@ -80,8 +80,8 @@ class LatestLinks:
         """
         try:
             self._examples = {
-                int(pattern): (int(key), str(url), int(apath), str(anchor))
-                for pattern, key, url, apath, anchor in state
+                int(pattern): (int(key), str(url), int(link_path), str(anchor))
+                for pattern, key, url, link_path, anchor in state
             }
         except (TypeError, ValueError) as exc:
             raise CorruptState(f"link examples: malformed entry {exc}") from exc

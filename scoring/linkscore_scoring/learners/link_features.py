@@ -50,7 +50,7 @@ class LinkFeatures:
     url         tokens of `url_words`
     ngrams      character 2-, 3- and 4-grams of the URL after the host, digits as ``#``; of 200 characters
     anchor      words of the anchor text, digits as ``#``, and whether there is any
-    apath       Apath with class digits folded, and element path alone
+    link_path       link path with class digits folded, and element path alone
     parents     at least one good or bad parent, and ln(1 + how many)
     siblings    the same of siblings
     ==========  ============================================================================================
@@ -87,7 +87,7 @@ class LinkFeatures:
         urls: Sequence[str],
         *,
         anchors: Sequence[str] = (),
-        apaths: Sequence[tuple[int, int]] = (),
+        link_paths: Sequence[tuple[int, int]] = (),
         neighbours: Floats | None = None,
     ) -> Features:
         """Return the features of links; columns that are left out add nothing.
@@ -96,8 +96,8 @@ class LinkFeatures:
         ----------
         anchors
             Anchor texts.
-        apaths
-            Ids of the folded Apath and of the element path.
+        link_paths
+            Ids of the folded link path and of the element path.
         neighbours
             (n, 4), columns as `neighbour_labels.KINDS`.
         """
@@ -111,8 +111,8 @@ class LinkFeatures:
             columns.append(_remembered(_ngram_hashes, urls))
         if "anchor" in self.groups and anchors:
             columns.append(_remembered(_anchor_hashes, anchors))
-        if "apath" in self.groups and apaths:
-            columns.append(_of_ids(apaths))
+        if "apath" in self.groups and link_paths:
+            columns.append(_of_ids(link_paths))
         if neighbours is not None:
             columns += [_of_neighbours(neighbours, kind) for kind in range(len(KINDS)) if self._wants(kind)]
         rows, hashes, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))

@@ -50,7 +50,7 @@ def find_page_links(
     urls, anchors, rels
         Of each link, in document order; `rels` may be empty if unknown.
     places
-        Text of the place of each link, an Apath or a link group that ends in the classes of the ``a`` in
+        Text of the place of each link, a link path or a link group that ends in the classes of the ``a`` in
         brackets; may be empty if unknown.
 
     Returns
@@ -91,7 +91,7 @@ def find_page_links(
 
 def page_links_of(page_url: str, links: Links) -> list[int]:
     """Return `find_page_links` of extracted links."""
-    places = list(map(links.apath_table.__getitem__, links.apaths))
+    places = list(map(links.link_path_table.__getitem__, links.link_paths))
     return find_page_links(page_url, links.urls, links.anchors, links.rels, places)
 
 

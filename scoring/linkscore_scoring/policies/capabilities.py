@@ -120,8 +120,8 @@ class EstimatesRewards(Protocol):
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
         """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
 
-        A group is a URL pattern, as links had it when they were first seen, and a folded Apath. None: nothing
-        is known yet.
+        A group is a URL pattern, as links had it when they were first seen, and a folded link path. None:
+        nothing is known yet.
         """
 
 

@@ -36,7 +36,7 @@ class LinkGroup:
     ----------
     shape
         Hash of the shape of their URLs, or `ANYTHING`.
-    apath
+    link_path
         Hash of their tag path with classes, digits folded, or `ANYTHING`.
     fetches
         Pages fetched through them, in pulls, in (0, `MAX_FETCHES`].
@@ -45,7 +45,7 @@ class LinkGroup:
     """
 
     shape: int
-    apath: int
+    link_path: int
     fetches: float
     reward: float
     hub: float
@@ -70,8 +70,8 @@ class Experience:
     @classmethod
     def of(cls, groups: Iterable[LinkGroup]) -> Experience:
         """Return the experience of some groups: those most fetched, in an order that is always the same."""
-        most = sorted(groups, key=lambda group: (-group.fetches, group.shape, group.apath))[:MAX_GROUPS]
-        return cls(tuple(sorted(most, key=lambda group: (group.shape, group.apath))))
+        most = sorted(groups, key=lambda group: (-group.fetches, group.shape, group.link_path))[:MAX_GROUPS]
+        return cls(tuple(sorted(most, key=lambda group: (group.shape, group.link_path))))
 
     def to_bytes(self) -> bytes:
         """Return the document: JSON, a line a group, the same for the same experience."""
@@ -106,20 +106,22 @@ class Experience:
 
 def _row(group: LinkGroup) -> list[Any]:
     counts = (round(count, _DECIMALS) for count in (group.fetches, group.reward, group.hub))
-    return [f"{group.shape:016x}", f"{group.apath:016x}", *counts]
+    return [f"{group.shape:016x}", f"{group.link_path:016x}", *counts]
 
 
 def _group(i: int, row: Any) -> LinkGroup:
     match row:
-        case [str() as shape, str() as apath, *numbers] if (
+        case [str() as shape, str() as link_path, *numbers] if (
             len(numbers) == 3
             and _HASH.fullmatch(shape)
-            and _HASH.fullmatch(apath)
+            and _HASH.fullmatch(link_path)
             and all(type(number) in (int, float) for number in numbers)
         ):
             fetches, reward, hub = numbers  # of any size, and NaN: compared before they are made floats
             if 0 < fetches <= MAX_FETCHES and 0 <= reward <= 1 and 0 <= hub <= 1:
-                return LinkGroup(int(shape, 16), int(apath, 16), float(fetches), float(reward), float(hub))
+                return LinkGroup(
+                    int(shape, 16), int(link_path, 16), float(fetches), float(reward), float(hub)
+                )
     raise InvalidInput(
         f"groups[{i}] must be [shape, tag path, fetches, reward, hub]: two hashes of 16 hexadecimal digits, "
         f"a number above 0 and at most {MAX_FETCHES:g}, and two in [0, 1]",

@@ -18,7 +18,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum, shrunk
-from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, PageObservation
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_REPORTED = 20
@@ -37,7 +37,7 @@ _GROWN = 5
 """Place of `Tally.grown` among its fields."""
 
 Group = tuple[int, int]
-"""URL pattern and folded Apath: what links of one shape at one place of a page have in common."""
+"""URL pattern and folded link path: what links of one shape at one place of a page have in common."""
 Fold = Callable[[int], int]
 
 _K = TypeVar("_K", bound=Hashable)
@@ -240,7 +240,7 @@ class _Fetch:
 
     at: int
     pattern: int
-    apath: int
+    link_path: int
     is_page: bool
     text: float = 0.0
     reward: float = _NOT_REPORTED
@@ -292,23 +292,25 @@ class CrawlHistory(Stateful):
         """Return the history of all fetches."""
         return self.shapes.get(ROOT) or History()
 
-    def observe(self, page: PageObservation, apath: int, patterns: UrlPatterns, fold: Fold) -> float | None:
+    def observe(
+        self, page: PageObservation, link_path: int, patterns: UrlPatterns, fold: Fold
+    ) -> float | None:
         """Count a fetch; return the reward that was reported before the page came, None if none was.
 
         Parameters
         ----------
         page
             The fetch.
-        apath
-            Apath it was fetched through.
+        link_path
+            link path it was fetched through.
         patterns, fold
-            The site's URL patterns, and the id each Apath is counted under.
+            The site's URL patterns, and the id each link path is counted under.
         """
         key = page.requested if page.refetch else page.key
         early = self._known.get(page.requested) or self._known.get(key)
         if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
             return None
-        fetch = early or _Fetch(self._next(), page.pattern, fold(apath), is_page=True)
+        fetch = early or _Fetch(self._next(), page.pattern, fold(link_path), is_page=True)
         fetch.is_page, fetch.text = True, text_reward(page.novel_chars)
         self._known.pop(page.requested, None)
         self._remember(key, fetch)
@@ -327,8 +329,8 @@ class CrawlHistory(Stateful):
             return
         is_new = fetch is None
         if fetch is None:
-            apath = event.contexts[0][1] if event.contexts else UNKNOWN_APATH
-            fetch = _Fetch(self._next(), event.pattern, fold(apath), is_page=False)
+            link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
+            fetch = _Fetch(self._next(), event.pattern, fold(link_path), is_page=False)
             self._remember(event.key, fetch)
         first = fetch.reward == _NOT_REPORTED
         change = event.reward - (0.0 if first else fetch.reward)
@@ -420,7 +422,9 @@ class CrawlHistory(Stateful):
             silent=float(not page.long_chars) - (not is_new),
         ).values()
         grown = _grown(found, lineage, patterns)
-        here = sum(fold(found_at) == fetch.apath for found_at in compress(page.links.apaths, page.fresh))
+        here = sum(
+            fold(found_at) == fetch.link_path for found_at in compress(page.links.link_paths, page.fresh)
+        )
         for history, n in zip(self._histories(fetch, lineage), [*grown, here, grown[0]], strict=True):
             values[_GROWN] = float(n)
             history.add(fetch.at, values) if is_new else history.amend(fetch.at, values)
@@ -445,8 +449,8 @@ class CrawlHistory(Stateful):
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
         return [
             *(_history_of(self.shapes, node) for node in lineage),
-            _history_of(self.tag_paths, fetch.apath),
-            _history_of(self.groups, (lineage[0], fetch.apath)),
+            _history_of(self.tag_paths, fetch.link_path),
+            _history_of(self.groups, (lineage[0], fetch.link_path)),
         ]
 
     def _bound(self, patterns: UrlPatterns) -> None:

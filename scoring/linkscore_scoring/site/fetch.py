@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.types import UNKNOWN_APATH
+from linkscore_scoring.types import UNKNOWN_LINK_PATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Fetch:
         Rows of the links that belong to the crawl.
     page_links
         Kind of page link of every link of `features`, see `pagination.anchors`.
-    source, apath, depth
-        Context from the ticket: hash of the linking page (0 if unknown), Apath id, clicks (None if unknown).
+    source, link_path, depth
+        Context from the ticket: hash of the linking page (0 if unknown), link path id, clicks (None if
+        unknown).
     seed
         Seed of the crawl, for the draws of the sampling plan.
     """
@@ -47,6 +48,6 @@ class Fetch:
     in_scope: Sequence[int]
     page_links: Sequence[int] = ()
     source: int = 0
-    apath: int = UNKNOWN_APATH
+    link_path: int = UNKNOWN_LINK_PATH
     depth: int | None = None
     seed: int = 0

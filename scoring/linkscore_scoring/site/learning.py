@@ -164,18 +164,18 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
         source = clusters[page.hash]
         observe_page_links(table, source, page.links)
         led = Counter(
-            (apath, classless, clusters[target])
-            for apath, classless, target in page.links
+            (link_path, classless, clusters[target])
+            for link_path, classless, target in page.links
             if target in clusters and target != page.hash
         )
-        for (apath, classless, destination), times in led.items():
-            table.observe_destination(source, apath, classless, destination, weight=times)
+        for (link_path, classless, destination), times in led.items():
+            table.observe_destination(source, link_path, classless, destination, weight=times)
     if job.config.paper:
         table.freeze()
     return table
 
 
 def observe_page_links(table: NavigationTable, source: int, links: SampledLinks) -> None:
-    """Count the links of one page by Apath (eq. 4)."""
+    """Count the links of one page by link path (eq. 4)."""
     counts = links.counts()
     table.observe_links(source, list(counts), list(counts.values()))

@@ -25,8 +25,8 @@ class Sighting:
     first_here
         The row is the first by which this page is a remembered source of an unfetched target.
 
-    And for the page: `displaced`, the (source, Apath) in-links of unfetched targets that were given up for
-    its own.
+    And for the page: `displaced`, the (source, link path) in-links of unfetched targets that were given up
+    for its own.
     """
 
     patterns: list[int] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Sighting:
 
 
 class LinkMemory(Stateful):
-    """URLs of one site by identity hash, each with its in-links: (source page, Apath), latest of each Apath.
+    """URLs of one site by identity hash, each with its in-links: source page and link path, the latest.
 
     Parameters
     ----------
@@ -66,7 +66,12 @@ class LinkMemory(Stateful):
         return self.table.unknown(keys)
 
     def see(
-        self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int], patterns: Mapping[int, int]
+        self,
+        source: int,
+        depth: int,
+        keys: Sequence[int],
+        link_paths: Sequence[int],
+        patterns: Mapping[int, int],
     ) -> Sighting:
         """Take in the links of a page; cost O(n_links).
 
@@ -74,12 +79,12 @@ class LinkMemory(Stateful):
         ----------
         source, depth
             The page's identity hash, and the depth of its links.
-        keys, apaths
-            Targets and Apath ids, same length.
+        keys, link_paths
+            Targets and link path ids, same length.
         patterns
             URL pattern of every target that is `unknown`.
         """
-        seen = Sighting(*self.table.see(source, depth, keys, apaths, patterns))
+        seen = Sighting(*self.table.see(source, depth, keys, link_paths, patterns))
         self._evict()
         return seen
 
@@ -119,7 +124,7 @@ class LinkMemory(Stateful):
         return self.table.depth(key)
 
     def contexts(self, key: int) -> list[tuple[int, int]]:
-        """Return the in-links of a URL, [(source page, Apath id)]; empty if it is not known."""
+        """Return the in-links of a URL, [(source page, link path id)]; empty if it is not known."""
         return self.table.contexts(key)
 
     def sources(self, keys: Iterable[int]) -> list[list[int]]:
@@ -127,11 +132,11 @@ class LinkMemory(Stateful):
         return self.table.sources(list(keys))
 
     def waiting(self) -> Counter[tuple[int, int]]:
-        """Count the URLs found and not fetched by URL pattern and the earliest Apath kept; cost O(links)."""
+        """Count the URLs found and not fetched by URL pattern and earliest link path kept; cost O(links)."""
         return Counter(self.table.waiting())
 
     def waiting_group(self, key: int) -> tuple[int, int] | None:
-        """Return pattern and earliest Apath of a URL that waits, as `waiting` counts it; else None."""
+        """Return pattern and earliest link path of a URL that waits, as `waiting` counts it; else None."""
         return self.table.waiting_group(key)
 
     def to_state(self) -> State:

@@ -17,7 +17,6 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.kernels.protocol import NOT_FETCHED
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
-from linkscore_scoring.site.apaths import ApathTable
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.crawl_history import CrawlHistory
 from linkscore_scoring.site.fetch import Fetch
@@ -28,6 +27,7 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
+from linkscore_scoring.site.link_paths import LinkPathTable
 from linkscore_scoring.site.memory import LinkMemory
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
@@ -35,8 +35,8 @@ from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Flat, Opaque, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import (
-    UNKNOWN_APATH,
     UNKNOWN_CLUSTER,
+    UNKNOWN_LINK_PATH,
     FeedbackObservation,
     PageObservation,
     layout_of_rows,
@@ -75,8 +75,8 @@ class SiteModel(Stateful):
         Host with port, or registrable domain.
     stage, revision
         How far it is learned, and how many models were activated.
-    apaths, memory, texts, patterns
-        Apaths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
+    link_paths, memory, texts, patterns
+        link paths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
     history
         What fetches brought over time, by URL shape and tag path.
     sessions
@@ -102,7 +102,7 @@ class SiteModel(Stateful):
     pages: Annotated[int, stored_as("counts")]
     failed: Annotated[int, stored_as("counts")]
     duplicates: Annotated[int, stored_as("counts")]
-    apaths: Stored[ApathTable]
+    link_paths: Annotated[LinkPathTable, stored_as("apaths")]
     memory: Stored[LinkMemory]
     texts: Stored[TextOwners]
     patterns: Stored[UrlPatterns]
@@ -129,7 +129,7 @@ class SiteModel(Stateful):
         self.bounds = bounds
         self.revision = 0
         self.pages = self.failed = self.duplicates = 0
-        self.apaths = ApathTable(max_apaths=bounds.apaths)
+        self.link_paths = LinkPathTable(max_link_paths=bounds.apaths)
         self.memory = LinkMemory(max_links=bounds.links, max_contexts=bounds.contexts)
         self.texts = TextOwners(max_blocks=bounds.blocks)
         self.patterns = UrlPatterns(_PATTERNS)
@@ -186,7 +186,7 @@ class SiteModel(Stateful):
             page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
             page.words = features.words
             self._take_links(fetch, features, page)
-            classless = self.apaths.classless(page.links.apaths)
+            classless = self.link_paths.classless(page.links.link_paths)
             self._confirm_page_links(fetch, page, classless)
             self._take_texts(fetch, features, page)
         page.reported = self._record_outcome(fetch, page)
@@ -284,8 +284,10 @@ class SiteModel(Stateful):
     def _recall(self, fetch: Fetch) -> PageObservation:
         """Return what is known of a page before anybody looks at it: in-links, depth, URL pattern."""
         contexts = self.memory.contexts(fetch.requested)
-        if fetch.apath != UNKNOWN_APATH and all(fetch.apath != apath for _, apath in contexts):
-            contexts.append((fetch.source, fetch.apath))
+        if fetch.link_path != UNKNOWN_LINK_PATH and all(
+            fetch.link_path != link_path for _, link_path in contexts
+        ):
+            contexts.append((fetch.source, fetch.link_path))
         depths = [d for d in (self.memory.depth(fetch.requested), fetch.depth) if d is not None]
         return PageObservation(
             seq=fetch.seq,
@@ -323,20 +325,20 @@ class SiteModel(Stateful):
         return refetch
 
     def _take_links(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
-        """Let Apaths, URL patterns and memory take in the links of a page."""
+        """Let link paths, URL patterns and memory take in the links of a page."""
         links, rows = features.links, fetch.in_scope
-        ids = [self.apaths.intern(raw).id for raw in links.apath_table]
+        ids = [self.link_paths.intern(raw).id for raw in links.link_path_table]
         pick = picking(rows)
         keys = pick(fetch.link_keys)
-        apaths = [ids[at] for at in pick(links.apaths)]
+        link_paths = [ids[at] for at in pick(links.link_paths)]
         new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
         patterns = dict(zip(new, self.patterns.insert_all(new.values()), strict=True))
-        seen = self.memory.see(fetch.key, page.depth + 1, keys, apaths, patterns)
+        seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, patterns)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
         page.links = links_of_page(
             pick(links.urls),
             keys,
-            apaths,
+            link_paths,
             seen.patterns,
             pick(links.anchors),
             source=page.cluster,
@@ -364,19 +366,19 @@ class SiteModel(Stateful):
     def _record_outcome(self, fetch: Fetch, page: PageObservation) -> float | None:
         """Let the history count what a fetch brought; return the reward reported before it, if one was.
 
-        It counts for the Apath the page was fetched through: its ticket's, else the first it is remembered
-        by.
+        It counts for the link path the page was fetched through: its ticket's, else the first it is
+        remembered by.
         """
-        apath = fetch.apath
-        if apath == UNKNOWN_APATH and page.contexts:
-            apath = page.contexts[0][1]
-        return self.history.observe(page, apath, self.patterns, self._fold)
+        link_path = fetch.link_path
+        if link_path == UNKNOWN_LINK_PATH and page.contexts:
+            link_path = page.contexts[0][1]
+        return self.history.observe(page, link_path, self.patterns, self._fold)
 
     def _sample_page(
         self, fetch: Fetch, features: PageFeatures, page: PageObservation, classless: list[int]
     ) -> SampledPage:
-        """Keep a page for the next learning; `classless` are the class-free Apath ids of its links."""
-        links = SampledLinks.distinct(page.links.apaths, classless, page.links.keys)
+        """Keep a page for the next learning; `classless` are the class-free link path ids of its links."""
+        links = SampledLinks.distinct(page.links.link_paths, classless, page.links.keys)
         paths = SampledPaths(features.paths)
         sampled = SampledPage(fetch.seq, features.key, fetch.key, paths, links)
         self.sample.append(sampled)
@@ -391,10 +393,10 @@ class SiteModel(Stateful):
         return sampled
 
     def _plan_sample(self, fetch: Fetch, page: PageObservation) -> None:
-        """Let the sampling plan draw one link of each Apath of a page."""
+        """Let the sampling plan draw one link of each link path of a page."""
         links: dict[int, list[int]] = defaultdict(list)
-        for apath, key, url in zip(page.links.apaths, page.links.keys, page.links.urls, strict=True):
-            links[apath].append(key)
+        for link_path, key, url in zip(page.links.link_paths, page.links.keys, page.links.urls, strict=True):
+            links[link_path].append(key)
             self.plan_urls.setdefault(key, url)
         self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
         if len(self.plan_urls) > _PLAN_URLS:
@@ -405,13 +407,15 @@ class SiteModel(Stateful):
         if self.navigation.frozen:
             return
         observe_page_links(self.navigation, cluster, page.links)
-        for source, apath in contexts:
+        for source, link_path in contexts:
             origin = self.cluster_of(source)
             if origin != UNKNOWN_CLUSTER:
-                self.navigation.observe_destination(origin, apath, self.apaths.get(apath).classless, cluster)
+                self.navigation.observe_destination(
+                    origin, link_path, self.link_paths.get(link_path).classless, cluster
+                )
 
     # -- shared --------------------------------------------------------------------------------------------
 
-    def _fold(self, apath: int) -> int:
-        """Return the id an Apath is counted under."""
-        return self.apaths.get(apath).folded
+    def _fold(self, link_path: int) -> int:
+        """Return the id a link path is counted under."""
+        return self.link_paths.get(link_path).folded

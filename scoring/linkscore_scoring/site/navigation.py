@@ -1,8 +1,8 @@
 """The navigation table: where the links of an anchor path of a cluster lead (Xu 2018, equations 4 to 6).
 
-Rows are kept on four levels, from specific to general: (cluster, Apath), (cluster, Apath without class), (any
-cluster, Apath), (any cluster, Apath without class). Every observation enters all four, so a look-up always
-finds the most specific row that knows something; below them stands the site prior.
+Rows are kept on four levels, from specific to general: (cluster, link path), (cluster, link path without
+class), (any cluster, link path), (any cluster, link path without class). Every observation enters all four,
+so a look-up always finds the most specific row that knows something; below them stands the site prior.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EVICTED_SHARE = 0.1
 """Share of the rows that goes when there is no room: inserting stays O(1) amortised; chosen, not measured."""
 
 _Key = tuple[int, int, int]
-"""Level, source cluster and Apath."""
+"""Level, source cluster and link path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class NavigationParams:
     smoothing
         Pseudo-destinations a row takes from the next level (online mode).
     unseen_mass
-        Total mass of a row nothing is known about: links of unseen Apaths come late, but are not dropped.
+        Total mass of a row nothing is known about: links of unseen link paths come late, but are not dropped.
     max_rows
         Rows kept over all levels; the least used go first.
     max_clusters
@@ -61,20 +61,20 @@ class NavigationParams:
 
 @dataclass(frozen=True, slots=True)
 class NavigationEntry:
-    """One row: links of an Apath on a cluster's pages, those followed, and the share of each destination."""
+    """One row: links of a link path on a cluster's pages, those followed, the share of each destination."""
 
     source: int
-    apath: int
+    link_path: int
     links: int
     followed: float
     destinations: dict[int, float]
 
 
 class NavigationTable(Stateful):
-    """Counts of destination clusters per (source cluster, Apath), learned as pages are crawled.
+    """Counts of destination clusters per (source cluster, link path), learned as pages are crawled.
 
-    Cluster ids are persistent ids (-1 for outliers, which are counted as source and as destination); Apath
-    ids are any 64-bit integers. Each Apath comes with the id of the same path without class.
+    Cluster ids are persistent ids (-1 for outliers, which are counted as source and as destination); link
+    path ids are any 64-bit integers. Each link path comes with the id of the same path without class.
 
     Notes
     -----
@@ -101,44 +101,44 @@ class NavigationTable(Stateful):
         """End learning for good (paper mode: after the sample)."""
         self.frozen = True
 
-    def observe_links(self, source: int, apaths: Sequence[int], counts: Sequence[int]) -> None:
-        """Add the URLs a page of cluster `source` shows under each of distinct Apaths, |U| of eq. 4; cost
-        O(n_apaths).
+    def observe_links(self, source: int, link_paths: Sequence[int], counts: Sequence[int]) -> None:
+        """Add the URLs a page of cluster `source` shows under each of distinct link paths, |U| of eq. 4; cost
+        O(n_link_paths).
 
-        `counts` are links, fetched or not, as many as there are Apaths.
+        `counts` are links, fetched or not, as many as there are link paths.
         """
         if not self.frozen:
-            self._rows.add_links([_own_key(source, apath) for apath in apaths], counts)
+            self._rows.add_links([_own_key(source, link_path) for link_path in link_paths], counts)
 
     def observe_destination(
-        self, source: int, apath: int, classless: int, destination: int, *, weight: float = 1.0
+        self, source: int, link_path: int, classless: int, destination: int, *, weight: float = 1.0
     ) -> None:
-        """Add one crawled destination of a link that a page of cluster `source` shows under `apath`."""
+        """Add one crawled destination of a link that a page of cluster `source` shows under `link_path`."""
         if self.frozen:
             return
         self._rows.add_prior(destination, weight)
-        for key in _keys(source, apath, classless):
+        for key in _keys(source, link_path, classless):
             self._rows.add(key, destination, weight)
 
     def probabilities(
         self,
         sources: Sequence[int] | NDArray[np.int64],
-        apaths: Sequence[int] | NDArray[np.int64],
+        link_paths: Sequence[int] | NDArray[np.int64],
         classless: Sequence[int] | NDArray[np.int64],
         clusters: Sequence[int],
     ) -> NDArray[np.float64]:
-        """Return P(destination | source, Apath) of every link, (n_links, n_clusters) float64.
+        """Return P(destination | source, link path) of every link, (n_links, n_clusters) float64.
 
         Rows sum to 1 at most: mass of clusters not asked for is left out. Equal links are looked up once.
 
         Parameters
         ----------
-        sources, apaths, classless
-            Cluster of the page, Apath id and class-free Apath id of each link, same length.
+        sources, link_paths, classless
+            Cluster of the page, link path id and class-free link path id of each link, same length.
         clusters
             Destination clusters to report, in this order; -1 asks for outliers.
         """
-        triples = list(zip(sources, apaths, classless, strict=True))
+        triples = list(zip(sources, link_paths, classless, strict=True))
         distinct = {triple: i for i, triple in enumerate(dict.fromkeys(triples))}
         chosen = self._distinct([_keys(*triple) for triple in distinct], clusters)
         return chosen[[distinct[triple] for triple in triples]] if triples else chosen
@@ -169,7 +169,7 @@ class NavigationTable(Stateful):
         return A
 
     def entries(self) -> list[NavigationEntry]:
-        """Return every (cluster, Apath) row with its destinations, oldest first."""
+        """Return every (cluster, link path) row with its destinations, oldest first."""
         return [self._rows.entry(key) for key in self._rows.row_keys() if key[0] == 0]
 
     def strongest(self, sources: Collection[int], n: int) -> dict[int, list[NavigationEntry]]:
@@ -184,15 +184,15 @@ class NavigationTable(Stateful):
         }
 
 
-def _own_key(source: int, apath: int) -> _Key:
+def _own_key(source: int, link_path: int) -> _Key:
     """Return the row key of a link that is most specific."""
-    return 0, source, apath
+    return 0, source, link_path
 
 
-def _keys(source: int, apath: int, classless: int) -> tuple[tuple[int, int, int], ...]:
+def _keys(source: int, link_path: int, classless: int) -> tuple[tuple[int, int, int], ...]:
     """Return the row keys of a link from specific to general."""
-    source, apath, classless = int(source), int(apath), int(classless)
-    return (_own_key(source, apath), (1, source, classless), (2, _ANY, apath), (3, _ANY, classless))
+    source, link_path, classless = int(source), int(link_path), int(classless)
+    return (_own_key(source, link_path), (1, source, classless), (2, _ANY, link_path), (3, _ANY, classless))
 
 
 class _Rows:

@@ -128,8 +128,8 @@ class SampledLinks:
 
     Attributes
     ----------
-    apaths, classless
-        Distinct pairs of Apath id and class-free Apath id, as two columns; uint64.
+    link_paths, classless
+        Distinct pairs of link path id and class-free link path id, as two columns; uint64.
     rows
         For each link, the number of its pair.
     targets
@@ -142,39 +142,39 @@ class SampledLinks:
     (3, True)
     """
 
-    apaths: array[int]
+    link_paths: array[int]
     classless: array[int]
     rows: bytes | array[int]
     targets: array[int]
 
     @classmethod
-    def of(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
+    def of(cls, link_paths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
         """Return links given as columns of the same length."""
         numbers: dict[tuple[int, int], int] = {}
         rows = _smallest(
-            [numbers.setdefault(pair, len(numbers)) for pair in zip(apaths, classless, strict=True)]
+            [numbers.setdefault(pair, len(numbers)) for pair in zip(link_paths, classless, strict=True)]
         )
         distinct = zip(*numbers, strict=True) if numbers else ((), ())
         return cls(*(array("Q", column) for column in distinct), rows, array("Q", targets))  # type: ignore[call-arg]
 
     @classmethod
-    def distinct(cls, apaths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
+    def distinct(cls, link_paths: Sequence[int], classless: Sequence[int], targets: Sequence[int]) -> Self:
         """Return the distinct rows of columns of the same length, in their order."""
-        links = dict.fromkeys(zip(apaths, classless, targets, strict=True))
+        links = dict.fromkeys(zip(link_paths, classless, targets, strict=True))
         return cls.of(*(zip(*links, strict=True) if links else ((), (), ())))
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        columns = (map(column.__getitem__, self.rows) for column in (self.apaths, self.classless))
+        columns = (map(column.__getitem__, self.rows) for column in (self.link_paths, self.classless))
         return zip(*columns, self.targets, strict=True)
 
     def counts(self) -> dict[int, int]:
-        """Return how many links each Apath has."""
+        """Return how many links each link path has."""
         counts: dict[int, int] = {}
         for row, count in Counter(self.rows).items():
-            counts[self.apaths[row]] = counts.get(self.apaths[row], 0) + count
+            counts[self.link_paths[row]] = counts.get(self.link_paths[row], 0) + count
         return counts
 
     def to_state(self) -> list[tuple[int, int, int]]:
@@ -203,7 +203,7 @@ class SampledPage:
     kept_paths
         Its tag paths, as they are kept.
     links
-        One for every distinct (Apath, target) of the page.
+        One for every distinct (link path, target) of the page.
     """
 
     seq: int

@@ -23,24 +23,24 @@ class Planned:
     ----------
     url
         Identity hash of the URL.
-    apath
-        Apath it was seen under.
+    link_path
+        link path it was seen under.
     reason
-        ``one_per_apath``: drawn as the one link of an Apath of a page; ``unused_link``: those have run out,
-        so links that were not drawn are taken in turn.
+        ``one_per_apath``: drawn as the one link of a link path of a page; ``unused_link``: those have run
+        out, so links that were not drawn are taken in turn.
     """
 
     url: int
-    apath: int
+    link_path: int
     reason: Reason
 
 
 class SamplingPlan(Stateful):
     """Incremental sampling plan: report every fetched page with its in-site links, ask which URLs are next.
 
-    Of the URLs a page shows under one Apath, one that was never seen is drawn at random and queued (FIFO);
-    the others wait and are listed, one of each (page, Apath) in turn, once the queue is empty. A URL leaves
-    the plan when it is fetched (`mark_fetched`, `add_page`), whoever chose it.
+    Of the URLs a page shows under one link path, one that was never seen is drawn at random and queued
+    (FIFO); the others wait and are listed, one of each (page, link path) in turn, once the queue is empty. A
+    URL leaves the plan when it is fetched (`mark_fetched`, `add_page`), whoever chose it.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class SamplingPlan(Stateful):
     Notes
     -----
     `add_page` costs O(links), `plan(n)` O(n + fetched since). Source: Xu 2018, section 4.1. Differences from
-    the paper: URLs listed twice under one (page, Apath) count once; when every URL is seen nothing is queued;
-    after the queue is empty the unused URLs are drained round-robin, so the sample fills even on a small
-    site.
+    the paper: URLs listed twice under one (page, link path) count once; when every URL is seen nothing is
+    queued; after the queue is empty the unused URLs are drained round-robin, so the sample fills even on a
+    small site.
     """
 
     _queue: Stored[deque[tuple[int, int]]]
@@ -75,7 +75,7 @@ class SamplingPlan(Stateful):
         self._held = 0
 
     def is_drawn(self, url: int) -> bool:
-        """Say whether a URL was drawn as the one link of an Apath of a page, and is not fetched yet."""
+        """Say whether a URL was drawn as the one link of a link path of a page, and is not fetched yet."""
         return url in self._drawn and url not in self._fetched
 
     def add_page(self, url: int, links: Mapping[int, Sequence[int]], rng: np.random.Generator) -> None:
@@ -87,24 +87,24 @@ class SamplingPlan(Stateful):
             Identity hash of the page (the final URL after redirects; report the requested one by
             `mark_fetched`).
         links
-            Apath id -> identity hashes of the in-site URLs under it, in document order.
+            link path id -> identity hashes of the in-site URLs under it, in document order.
         rng
             Source of the draws; the same pages in the same order with the same generator give the same plan.
         """
         self.mark_fetched([url])
-        for apath, urls in links.items():
+        for link_path, urls in links.items():
             fresh = [key for key in dict.fromkeys(urls) if key not in self._seen]
             if fresh and len(self._queue) < self.max_urls and len(self._seen) < self.max_seen:
-                self._take(apath, fresh, int(rng.integers(len(fresh))))
+                self._take(link_path, fresh, int(rng.integers(len(fresh))))
 
-    def _take(self, apath: int, fresh: list[int], drawn: int) -> None:
+    def _take(self, link_path: int, fresh: list[int], drawn: int) -> None:
         chosen = fresh.pop(drawn)
         self._seen[chosen] = None
         self._drawn.add(chosen)
-        self._queue.append((chosen, apath))
+        self._queue.append((chosen, link_path))
         room = self.max_urls - self._held
         if fresh and room > 0:
-            self._waiting.append((apath, fresh[:room]))
+            self._waiting.append((link_path, fresh[:room]))
             self._held += len(fresh[:room])
 
     def mark_fetched(self, urls: Iterable[int]) -> None:
@@ -134,23 +134,23 @@ class SamplingPlan(Stateful):
 
     def _listing(self) -> Iterator[Planned]:
         listed: set[int] = set()
-        for url, apath in self._queue:
+        for url, link_path in self._queue:
             if url not in self._fetched:
                 listed.add(url)
-                yield Planned(url, apath, "one_per_apath")
-        for url, apath in self._drained():
+                yield Planned(url, link_path, "one_per_apath")
+        for url, link_path in self._drained():
             if url not in self._fetched and url not in listed:
                 listed.add(url)
-                yield Planned(url, apath, "unused_link")
+                yield Planned(url, link_path, "unused_link")
 
     def _drained(self) -> Iterator[tuple[int, int]]:
-        """Yield the unused URLs round-robin over the (page, Apath) lists, oldest list first."""
-        cursors = [(apath, iter(urls)) for apath, urls in self._waiting]
+        """Yield the unused URLs round-robin over the (page, link path) lists, oldest list first."""
+        cursors = [(link_path, iter(urls)) for link_path, urls in self._waiting]
         while cursors:
             alive = []
-            for apath, urls in cursors:
+            for link_path, urls in cursors:
                 url = next(urls, None)
                 if url is not None:
-                    alive.append((apath, urls))
-                    yield url, apath
+                    alive.append((link_path, urls))
+                    yield url, link_path
             cursors = alive

@@ -358,7 +358,7 @@ def _check_answers(asked: Asked, n: int) -> None:
     _check_range(asked.policy.name, scored.scores, len(links))
     assert len(scored.buckets) == len(links), f"{asked.policy.name}: want one bucket for each link"
     _check_range(asked.policy.name, asked.policy.value(scored.buckets, asked.site), len(links))
-    groups = list(zip(links.patterns, asked.site.apaths.folded(links.apaths), strict=True))
+    groups = list(zip(links.patterns, asked.site.link_paths.folded(links.link_paths), strict=True))
     rewards = capabilities.expected_rewards(asked.policy, groups, asked.site)
     if rewards is not None:
         _check_range(asked.policy.name, rewards, len(links))

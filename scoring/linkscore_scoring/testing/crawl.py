@@ -82,8 +82,8 @@ class SimulatedCrawl:
         if self.reports:
             report(self.model, url, float(self.site.is_wanted(url)))
         names, tickets = outcome.links.bucket_names, outcome.links.ticket_values
-        for row, (found, apath) in enumerate(_links(self.site.page(url))):
-            self._put(names[outcome.links.buckets[row]], found, tickets[apath])
+        for row, (found, link_path) in enumerate(_links(self.site.page(url))):
+            self._put(names[outcome.links.buckets[row]], found, tickets[link_path])
 
     def _put(self, bucket: str, url: str, ticket: bytes) -> None:
         if url not in self._known:
@@ -141,4 +141,4 @@ def report(model: CrawlModel, url: str, reward: float, *, ticket: bytes = b"") -
 
 
 def _links(features: PageFeatures | None) -> list[tuple[str, int]]:
-    return list(zip(features.links.urls, features.links.apaths, strict=True)) if features else []
+    return list(zip(features.links.urls, features.links.link_paths, strict=True)) if features else []

@@ -46,26 +46,26 @@ def page_of(
     leaves
         Paths of displayed leaves besides those of the links.
     links
-        (URL, Apath) in document order; the Apath is a leaf path too.
+        (URL, link path) in document order; the link path is a leaf path too.
     texts
         (name, characters) of long text blocks; one name is one text. All stand before the links.
     """
-    table = list(dict.fromkeys(apath for _, apath in links))
-    places = {apath: i for i, apath in enumerate(table)}
+    table = list(dict.fromkeys(link_path for _, link_path in links))
+    places = {link_path: i for i, link_path in enumerate(table)}
     urls = [target for target, _ in links]
     columns = Links(
         urls=urls,
         keys=list(urls),
         anchors=[""] * len(urls),
-        apaths=[places[apath] for _, apath in links],
+        link_paths=[places[link_path] for _, link_path in links],
         rels=[""] * len(urls),
         blocks_before=[len(texts)] * len(urls),
-        apath_table=table,
+        link_path_table=table,
     )
     return PageFeatures(
         url,
         url,
-        paths=trie_of([*leaves, *(apath for _, apath in links)]),
+        paths=trie_of([*leaves, *(link_path for _, link_path in links)]),
         block_hashes=[hash64(name) for name, _ in texts],
         block_chars=[chars for _, chars in texts],
         links=columns,

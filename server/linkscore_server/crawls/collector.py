@@ -99,7 +99,7 @@ class RegistryCollector(Collector):
         uses = {
             "site_links": (s.site_links, [len(site.memory) for site in sites]),
             "site_blocks": (s.site_blocks, [len(site.texts) for site in sites]),
-            "site_apaths": (s.site_apaths, [len(site.apaths) for site in sites]),
+            "site_apaths": (s.site_apaths, [len(site.link_paths) for site in sites]),
         }
         limit = GaugeMetricFamily("linkscore_bound", "Settings that bound memory", labels=["bound"])
         used = GaugeMetricFamily(

@@ -1,4 +1,4 @@
-"""Pages grouped by the links that lead to them; generic Apaths group nothing."""
+"""Pages grouped by the links that lead to them; generic link paths group nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from linkscore_scoring.clustering.base import OUTLIER
 from linkscore_scoring.clustering.others.uxclust import UxClust
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
-from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.bags import link_path_id
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.hashing import hash64
 
@@ -16,9 +16,11 @@ LEAF = PathTrie([-1, 0], ["html", "text()"], ["", ""], [0, 1])
 
 
 def site(pages: dict[str, list[tuple[str, str]]]) -> list[SamplePage]:
-    """Return pages with links (Apath, target) under their names."""
+    """Return pages with links (link path, target) under their names."""
     made = [
-        SamplePage(name, LEAF, [(apath_id(a), apath_id(a.partition("[")[0]), hash64(to)) for a, to in links])
+        SamplePage(
+            name, LEAF, [(link_path_id(a), link_path_id(a.partition("[")[0]), hash64(to)) for a, to in links]
+        )
         for name, links in pages.items()
     ]
     return with_in_links(made, made)
@@ -40,7 +42,7 @@ PAGES = site(
 )
 
 
-def test_targets_of_one_page_under_one_apath_belong_together() -> None:
+def test_targets_of_one_page_under_one_link_path_belong_together() -> None:
     found = groups(PAGES, UxClust(max_share=0.4))
     assert found == {
         "list": OUTLIER,
@@ -52,7 +54,7 @@ def test_targets_of_one_page_under_one_apath_belong_together() -> None:
     }
 
 
-def test_an_apath_to_more_than_the_share_of_the_site_joins_nothing() -> None:
+def test_an_link_path_to_more_than_the_share_of_the_site_joins_nothing() -> None:
     """Two of six URLs are 33 %: refused at the default of 30 %, and so nothing is left but one cluster."""
     clustering = UxClust().fit(PAGES)
     assert clustering.notes == ["no_clusters"]
@@ -60,7 +62,7 @@ def test_an_apath_to_more_than_the_share_of_the_site_joins_nothing() -> None:
     assert UxClust(max_share=2 / 6).fit(PAGES).notes == []
 
 
-def test_only_the_generic_apath_is_refused() -> None:
+def test_only_the_generic_link_path_is_refused() -> None:
     menu = [(MENU, f"post-{n}") for n in range(1, 5)]
     pages = site(
         {
@@ -86,19 +88,24 @@ def test_pages_known_only_as_targets_join_groups() -> None:
     assert found["x"] == found["y"] != OUTLIER
 
 
-def test_a_new_page_takes_the_cluster_its_apaths_lead_to_most() -> None:
+def test_a_new_page_takes_the_cluster_its_link_paths_lead_to_most() -> None:
     model = UxClust(max_share=0.4).fit(PAGES).model
-    ways = [(1, apath_id(TITLE)), (2, apath_id(TITLE)), (3, apath_id(USER)), (4, apath_id(MENU))]
+    ways = [
+        (1, link_path_id(TITLE)),
+        (2, link_path_id(TITLE)),
+        (3, link_path_id(USER)),
+        (4, link_path_id(MENU)),
+    ]
     new = SamplePage("new", LEAF, in_links=ways)
     assert model.classify([new, SamplePage("unlinked", LEAF)]).tolist() == [0, OUTLIER]
     assert model.distances([new])[0] == pytest.approx(1 - 2 / 4)
 
 
-def test_apaths_are_named_where_a_page_shows_them(page) -> None:
+def test_link_paths_are_named_where_a_page_shows_them(page) -> None:
     shown = SamplePage("list", page("html/body/ul/li/a.title"), PAGES[0].links)
     names = UxClust(max_share=0.4).fit([shown, *PAGES[1:]]).model.path_names()
     assert TITLE in names
-    assert f"{apath_id(USER):016x}" in names
+    assert f"{link_path_id(USER):016x}" in names
 
 
 def test_links_of_a_page_to_itself_say_nothing() -> None:

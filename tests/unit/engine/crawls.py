@@ -47,7 +47,7 @@ def fetched(
 
 
 def page(url: str, *links: str, **more: object) -> PageFetched:
-    """Return the event of a page with links of one Apath."""
+    """Return the event of a page with links of one link path."""
     return fetched(
         url, page_of(url, ["html/body/p/text()"], links=[(to, "html/body/a") for to in links]), **more
     )

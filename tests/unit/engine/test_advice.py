@@ -14,7 +14,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.reports.traps import TrapKind
-from linkscore_scoring.features.bags import apath_id, normalise_apath
+from linkscore_scoring.features.bags import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
@@ -99,7 +99,7 @@ class Foreteller(BreadthFirst):
     name = "foreteller"
 
     def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
-        good = apath_id(normalise_apath(GOOD))
+        good = link_path_id(normalise_link_path(GOOD))
         return np.array([float(way == good) for _, way in groups], dtype=np.float64)
 
 
@@ -117,7 +117,7 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     advice = CrawlQueries(crawl).advice("h")
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
-    arm = pattern, apath_id(normalise_apath(GOOD))
+    arm = pattern, link_path_id(normalise_link_path(GOOD))
     expected = shard.served.arms.reward(arm)  # type: ignore[attr-defined]
     assert (advice.by_policy, advice.expected_fetches) == (True, 1)
     assert advice.expected_reward == pytest.approx(expected)
@@ -130,23 +130,23 @@ class Modest(Foreteller):
         return np.full(len(groups), 0.4)
 
 
-def told_nothing(served: Foreteller, fetches: int) -> CrawlModel:
+def unsupervised(served: Foreteller, fetches: int) -> CrawlModel:
     crawl = crawled(GeneratedSite(1), "harvest", fetches)
     crawl.shard("site.example").served = served
     return crawl
 
 
-def test_a_policy_that_was_told_nothing_and_expects_little_needs_examples() -> None:
+def test_an_unsupervised_policy_that_expects_little_needs_examples() -> None:
     hopeful, modest = Foreteller(Foreteller.Params()), Modest(Modest.Params())
-    assert CrawlQueries(told_nothing(modest, 40)).advice("site.example").needs_examples
-    assert CrawlQueries(told_nothing(modest, 40)).advice("site.example", horizon=1).needs_examples
-    assert not CrawlQueries(told_nothing(modest, 20)).advice("site.example").needs_examples
+    assert CrawlQueries(unsupervised(modest, 40)).advice("site.example").needs_examples
+    assert CrawlQueries(unsupervised(modest, 40)).advice("site.example", horizon=1).needs_examples
+    assert not CrawlQueries(unsupervised(modest, 20)).advice("site.example").needs_examples
     hopeful.expected_rewards = lambda groups, site: np.full(len(groups), 0.6)  # type: ignore[method-assign]
-    assert not CrawlQueries(told_nothing(hopeful, 40)).advice("site.example").needs_examples
+    assert not CrawlQueries(unsupervised(hopeful, 40)).advice("site.example").needs_examples
 
 
 def test_who_said_what_is_wanted_needs_no_examples() -> None:
-    crawl = told_nothing(Modest(Modest.Params()), 40)
+    crawl = unsupervised(Modest(Modest.Params()), 40)
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "site.example", "http://site.example/x", b"", 0.0, 0.0))
     assert not CrawlQueries(crawl).advice("site.example").needs_examples
 

@@ -182,7 +182,7 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
         outcome = crawl.apply(n + 1, fetched(url, features))
         assert len(outcome.links.scores) == 5
     site = crawl.sites["h"].model
-    assert (len(site.memory), len(site.texts), len(site.apaths)) == (60, 60, 5)
+    assert (len(site.memory), len(site.texts), len(site.link_paths)) == (60, 60, 5)
     assert site.memory.evicted > 0
     assert len(crawl.sites["h"].served.arms) <= 3 * 20
 

@@ -19,7 +19,7 @@ SAME = (
     "rels",
     "blocks_before",
 )
-COLUMNS = ("urls", "keys", "apaths", "sources", "depths", "anchors")
+COLUMNS = ("urls", "keys", "link_paths", "sources", "depths", "anchors")
 
 
 def test_it_looks_as_if_taken_in() -> None:

@@ -55,9 +55,11 @@ def test_depth_is_cut_where_it_no_longer_fits() -> None:
 
 
 @given(TICKETS, st.lists(st.integers(0, 2**64 - 1), max_size=5))
-def test_tickets_of_one_page_are_those_written_one_by_one(ticket: Ticket, apaths: list[int]) -> None:
+def test_tickets_of_one_page_are_those_written_one_by_one(ticket: Ticket, link_paths: list[int]) -> None:
     book = TicketBook(b"key", "crawl")
-    assert book.write_all(ticket, apaths) == [book.write(ticket._replace(apath=apath)) for apath in apaths]
+    assert book.write_all(ticket, link_paths) == [
+        book.write(ticket._replace(link_path=link_path)) for link_path in link_paths
+    ]
 
 
 @given(st.lists(TICKETS, max_size=5), st.lists(st.binary(max_size=100), max_size=3), st.data())

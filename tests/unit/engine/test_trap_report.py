@@ -10,7 +10,7 @@ from linkscore_scoring.engine.reports.traps import TrapKind, TrapReport, trap_re
 from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-APATH = 5
+LINK_PATH = 5
 
 
 class Fetched:
@@ -22,7 +22,7 @@ class Fetched:
         self.waiting: dict[tuple[int, int], int] = {}
         self.at = 0
 
-    def add(self, url: str, n: int, *, apath: int = APATH, waiting: int = 0, **tally: float) -> int:
+    def add(self, url: str, n: int, *, link_path: int = LINK_PATH, waiting: int = 0, **tally: float) -> int:
         pattern = self.patterns.insert(url)
         values = Tally(fetched=1, **tally).values()
         self.history.reported += n * ("reported" in tally)
@@ -30,9 +30,9 @@ class Fetched:
             self.at += 1
             for node in self.patterns.lineage(pattern):
                 self._count(self.history.shapes, node, values)
-            self._count(self.history.tag_paths, apath, values)
-            self._count(self.history.groups, (self.patterns.resolve(pattern), apath), values)
-        self.waiting[pattern, apath] = self.waiting.get((pattern, apath), 0) + waiting
+            self._count(self.history.tag_paths, link_path, values)
+            self._count(self.history.groups, (self.patterns.resolve(pattern), link_path), values)
+        self.waiting[pattern, link_path] = self.waiting.get((pattern, link_path), 0) + waiting
         return pattern
 
     def _count(self, table: dict[Any, History], key: object, values: list[float]) -> None:
@@ -42,7 +42,7 @@ class Fetched:
         return trap_reports(self.history, self.patterns, self.waiting)
 
     def named(self) -> list[tuple[TrapKind, str]]:
-        return [(s.kind, self.patterns.text(s.shape) or f"apath {s.apath}") for s in self.found()]
+        return [(s.kind, self.patterns.text(s.shape) or f"apath {s.link_path}") for s in self.found()]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_a_trap_in_pieces_is_named_despite_a_few_good_pages() -> None:
 def test_a_tag_path_is_named_where_urls_say_nothing() -> None:
     site = Fetched()
     for n in range(4):
-        site.add(f"http://a.org/{'abcd'[n]}", 5, apath=1, copies=1.0, waiting=5)
-        site.add(f"http://a.org/{'efgh'[n]}", 5, apath=2, text=0.9, waiting=5)
+        site.add(f"http://a.org/{'abcd'[n]}", 5, link_path=1, copies=1.0, waiting=5)
+        site.add(f"http://a.org/{'efgh'[n]}", 5, link_path=2, text=0.9, waiting=5)
     assert site.named() == [(TrapKind.COPIES, "apath 1")]
 
 

@@ -1,13 +1,13 @@
-"""Bags of tag paths and normal forms of Apaths."""
+"""Bags of tag paths and normal forms of link paths."""
 
 from __future__ import annotations
 
 import pytest
 
 from linkscore_scoring.features.bags import (
-    apath_id,
-    apath_without_class,
-    normalise_apath,
+    link_path_id,
+    link_path_without_class,
+    normalise_link_path,
     plain_bag,
 )
 from linkscore_scoring.features.types import PathTrie
@@ -39,13 +39,13 @@ def test_an_empty_trie_has_an_empty_bag() -> None:
         ("html/a[w-[1/2]]", "html/a[w-[#/#]]"),
     ],
 )
-def test_apaths_are_normalised(raw: str, normal: str) -> None:
-    assert normalise_apath(raw) == normal
+def test_link_paths_are_normalised(raw: str, normal: str) -> None:
+    assert normalise_link_path(raw) == normal
 
 
-def test_an_apath_without_class_is_its_element_path() -> None:
-    assert apath_without_class("html/body/a[x y]") == "html/body/a"
+def test_an_link_path_without_class_is_its_element_path() -> None:
+    assert link_path_without_class("html/body/a[x y]") == "html/body/a"
 
 
-def test_the_apath_id_is_the_same_in_every_process() -> None:
-    assert apath_id("html/body/a[]") == 11518657910686667514
+def test_the_link_path_id_is_the_same_in_every_process() -> None:
+    assert link_path_id("html/body/a[]") == 11518657910686667514

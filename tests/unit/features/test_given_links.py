@@ -18,7 +18,7 @@ def given(*links: ExtractedLink, body: bytes = BODY) -> Links:
 
 
 def paths(links: Links) -> list[str]:
-    return [links.apath_table[row] for row in links.apaths]
+    return [links.link_path_table[row] for row in links.link_paths]
 
 
 def test_links_without_a_path_have_that_of_their_anchor_in_the_order_of_the_crawler() -> None:

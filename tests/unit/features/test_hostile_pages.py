@@ -19,7 +19,7 @@ from linkscore_scoring.features.html import (
     extract,
     without_crowds,
 )
-from linkscore_scoring.features.markup import MAX_APATH_CHARS, MAX_CLASS_CHARS
+from linkscore_scoring.features.markup import MAX_CLASS_CHARS, MAX_LINK_PATH_CHARS
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 from linkscore_scoring.kernels import KERNELS, PURE
@@ -93,13 +93,13 @@ def test_a_large_page_of_twice_the_bytes_costs_twice_the_time(name: str, size: i
 def test_a_class_is_cut_at_its_last_whole_token() -> None:
     classes = " ".join(f"c{n:04}" for n in range(10_000))
     page = extract(f'<a class="{classes}" href="/x">x</a>'.encode(), url=URL)
-    kept = page.links.apath_table[0].partition("[")[2].removesuffix("]")
+    kept = page.links.link_path_table[0].partition("[")[2].removesuffix("]")
     assert kept == classes[: MAX_CLASS_CHARS + 1].rpartition(" ")[0]
 
 
 def test_a_class_without_blanks_that_is_too_long_counts_as_none() -> None:
     page = extract(b'<a class="%s" href="/x">x</a>' % (b"c" * 5_000), url=URL)
-    assert page.links.apath_table == ["html/body/a[]"]
+    assert page.links.link_path_table == ["html/body/a[]"]
 
 
 def test_tag_paths_of_a_page_have_a_bound_in_characters() -> None:
@@ -123,7 +123,7 @@ def test_tag_paths_given_by_a_crawler_are_cut() -> None:
         [ExtractedLink("/x", tag_path="a" * 9_000_000, rel="b " * 5_000)],
         limits=Limits(),
     )
-    assert page.links.apath_table == ["a" * MAX_APATH_CHARS]
+    assert page.links.link_path_table == ["a" * MAX_LINK_PATH_CHARS]
     assert len(page.links.rels[0]) <= 200
 
 

@@ -53,14 +53,14 @@ def test_parents_come_before_children() -> None:
     assert all(parent < node for node, parent in enumerate(parents))
 
 
-def test_links_carry_url_key_anchor_apath_and_rel() -> None:
+def test_links_carry_url_key_anchor_link_path_and_rel() -> None:
     links = page(
         '<body><div class=nav><a class="btn nav" rel="NoFollow ugc" href="/x?b=2&amp;a=1#f"> A\n <b>B</b></a>'
     ).links
     assert links.urls == ["http://example.org/x?b=2&a=1"]
     assert links.keys == ["http://example.org/x?a=1&b=2"]
     assert links.anchors == ["A B"]
-    assert [links.apath_table[i] for i in links.apaths] == ["html/body/div/a[btn nav]"]
+    assert [links.link_path_table[i] for i in links.link_paths] == ["html/body/div/a[btn nav]"]
     assert links.rels == ["nofollow ugc"]
 
 
@@ -91,7 +91,7 @@ def test_an_image_speaks_for_an_anchor_without_text() -> None:
         '<a href=x><img src=y alt=" the  alt "></a><a href=z>text<img alt=no></a><map><area href=q alt=map>'
     ).links
     assert links.anchors == ["the alt", "text", "map"]
-    assert [links.apath_table[i] for i in links.apaths] == [
+    assert [links.link_path_table[i] for i in links.link_paths] == [
         "html/body/a[]",
         "html/body/a[]",
         "html/body/map/area[]",
@@ -204,7 +204,7 @@ def test_angle_brackets_in_names_do_not_derail_the_walk() -> None:
 def test_attribute_like_text_in_a_value_is_no_attribute() -> None:
     links = page("""<a title=' href="evil" class="bad" ' data-href="no" href='good"q'>x</a>""").links
     assert links.urls == ["http://example.org/dir/good%22q"]
-    assert links.apath_table == ["html/body/a[]"]
+    assert links.link_path_table == ["html/body/a[]"]
 
 
 def test_very_deep_nesting_is_counted_at_the_depth_limit() -> None:
@@ -258,16 +258,16 @@ def test_one_extractor_a_thread() -> None:
     ]
 
 
-def test_distinct_apaths_are_bounded() -> None:
+def test_distinct_link_paths_are_bounded() -> None:
     found = page("".join(f"<a class=c{i} href=x>y</a>" for i in range(3000)))
-    assert len(found.links.apath_table) == 2001
-    assert found.links.apath_table[-1] == "a[]"
+    assert len(found.links.link_path_table) == 2001
+    assert found.links.link_path_table[-1] == "a[]"
     assert found.notes == ["apaths_cut"]
 
 
-def test_apaths_of_deep_anchors_and_long_names_are_short() -> None:
+def test_link_paths_of_deep_anchors_and_long_names_are_short() -> None:
     links = page(f"<{'x' * 5000}><div><div><a href=x class=b>y</a>", limits=Limits(depth=4)).links
-    assert links.apath_table == [f"html/body/{'x' * 40}/a[b]"]
+    assert links.link_path_table == [f"html/body/{'x' * 40}/a[b]"]
 
 
 def test_what_looks_like_an_attribute_inside_a_value_is_none() -> None:

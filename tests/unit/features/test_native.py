@@ -140,13 +140,13 @@ def test_pages_are_read_alike_by_threads_that_share_a_reader() -> None:
     assert found == [Extractor(kernels=PURE).extract(page, url=URL) for page in pages]
 
 
-def test_many_apaths_and_long_names_are_cut_alike() -> None:
-    apaths = "".join(f"<a class=c{i % 3000} href=x{i}>y</a>" for i in range(3100))
+def test_many_link_paths_and_long_names_are_cut_alike() -> None:
+    link_paths = "".join(f"<a class=c{i % 3000} href=x{i}>y</a>" for i in range(3100))
     names = "".join(f"<{'x' * 45}{i % 3} class='{'k ' * 600}l{i}'>t<a href=x>y</a>" for i in range(200))
-    for markup in (apaths, names):
+    for markup in (link_paths, names):
         pure, native = both(markup.encode())
         assert native == pure
-    assert "apaths_cut" in both(apaths.encode())[1].notes
+    assert "apaths_cut" in both(link_paths.encode())[1].notes
 
 
 @pytest.mark.parametrize(

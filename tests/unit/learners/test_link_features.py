@@ -63,7 +63,7 @@ def test_hosts_are_read_without_parsing() -> None:
 def test_groups_are_switched_by_name() -> None:
     url, more = (
         "http://h/a/1",
-        {"anchors": ["Next page 2"], "apaths": [(5, 6)], "neighbours": np.ones((1, 4))},
+        {"anchors": ["Next page 2"], "link_paths": [(5, 6)], "neighbours": np.ones((1, 4))},
     )
     alone = {group: found(LinkFeatures([group]), url, **more) for group in GROUPS}
     bias = found(LinkFeatures([]), url, **more)

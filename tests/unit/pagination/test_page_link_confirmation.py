@@ -37,17 +37,19 @@ def listing(
 def seen(*pages: PageObservation, **bounds: int) -> PageLinkConfirmation:
     found = PageLinkConfirmation(**bounds)
     for one in pages:
-        found.observe(one, one.links.apaths)
+        found.observe(one, one.links.link_paths)
     return found
 
 
 def statuses(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
     links = one.links
-    return [found.status(family_of(url, place)) for url, place in zip(links.urls, links.apaths, strict=True)]
+    return [
+        found.status(family_of(url, place)) for url, place in zip(links.urls, links.link_paths, strict=True)
+    ]
 
 
 def without_denied(found: PageLinkConfirmation, one: PageObservation) -> list[int]:
-    return found.without_denied(one.page_links, one.links.urls, one.links.apaths)
+    return found.without_denied(one.page_links, one.links.urls, one.links.link_paths)
 
 
 def test_page_links_hold_if_destinations_look_alike_and_have_some_at_the_same_place():
@@ -64,7 +66,7 @@ def test_they_fail_if_destinations_look_otherwise():
     assert found.verdict_of_link(first.key, listing(2).key) == DENIED
     assert statuses(found, first) == [DENIED] * 4
     assert without_denied(found, first) == [0] * 4
-    elsewhere = [place + 1 for place in first.links.apaths]
+    elsewhere = [place + 1 for place in first.links.link_paths]
     assert found.without_denied(first.page_links, first.links.urls, elsewhere) == first.page_links == [1] * 4
 
 

@@ -39,8 +39,8 @@ class Board:
         leaves: list[str] | None = None,
         ticket: bytes = b"",
     ) -> PageOutcome:
-        """Fetch a page; links are (path, Apath)."""
-        found = [(ROOT + target, apath) for target, apath in links or []]
+        """Fetch a page; links are (path, link path)."""
+        found = [(ROOT + target, link_path) for target, link_path in links or []]
         return visit(
             self.model,
             ROOT + path,

@@ -10,7 +10,7 @@ from linkscore_scoring.engine.config import MAX_EXPERIENCES, CrawlConfig
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.experience import ANYTHING, MAX_BYTES, MAX_GROUPS, Experience, LinkGroup
 
-GROUP = LinkGroup(shape=0xAB, apath=ANYTHING, fetches=12.5, reward=0.75, hub=0.0)
+GROUP = LinkGroup(shape=0xAB, link_path=ANYTHING, fetches=12.5, reward=0.75, hub=0.0)
 
 
 def document(**changes: object) -> bytes:

@@ -140,5 +140,5 @@ def test_the_mean_reward_that_harvest_names_is_the_mean_of_its_arm() -> None:
 
 
 def _arm(bucket: str) -> tuple[int, int]:
-    pattern, _, apath = bucket.rpartition("/")[2].removeprefix("h").partition(".")
-    return int(pattern), int(apath, 16)
+    pattern, _, link_path = bucket.rpartition("/")[2].removeprefix("h").partition(".")
+    return int(pattern), int(link_path, 16)

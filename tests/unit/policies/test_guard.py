@@ -83,7 +83,7 @@ def sound() -> Iterator[None]:
 
 def scores(board: Board, path: str) -> list[float]:
     found: list[float] = board.page(
-        path, [(f"{path}{link}", apath) for link, apath in LINKS]
+        path, [(f"{path}{link}", link_path) for link, link_path in LINKS]
     ).links.scores.tolist()
     return found
 

@@ -122,7 +122,7 @@ def test_a_refetch_is_no_second_pull() -> None:
     assert harvest(board).arms.pulls_total == 1
 
 
-def test_links_of_an_apath_that_led_to_text_come_first() -> None:
+def test_links_of_an_link_path_that_led_to_text_come_first() -> None:
     board = Board("harvest")
     links = [(f"/post-{n}", LIST) for n in range(6)] + [(f"/sort-{n}", NEXT) for n in range(6)]
     tickets = board.page("/", links).links.ticket_values
@@ -208,4 +208,4 @@ def test_what_is_kept_follows_the_bounds_of_the_site() -> None:
     board.page("/")
     policy, bounds = harvest(board), board.shard.model.bounds
     assert policy.arms.max_nodes == 3 * bounds.arms
-    assert policy.rewards.ledger.max_apaths == bounds.apaths
+    assert policy.rewards.ledger.max_link_paths == bounds.apaths

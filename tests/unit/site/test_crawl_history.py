@@ -11,7 +11,7 @@ from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, l
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-APATH = 7
+LINK_PATH = 7
 
 
 class Site:
@@ -36,19 +36,21 @@ class Site:
     ) -> float | None:
         found = [self.pattern(link) for link in links]
         n = len(links)
-        batch = LinkBatch(links, [hash64(u) for u in links], [APATH] * n, [0] * n, [1] * n, found, [""] * n)
+        batch = LinkBatch(
+            links, [hash64(u) for u in links], [LINK_PATH] * n, [0] * n, [1] * n, found, [""] * n
+        )
         asked = requested or url
         page = PageObservation(
             1, hash64(url), url, hash64(asked), 0, self.pattern(asked), [], failed=False, refetch=refetch,
             long_chars=novel + known, novel_chars=novel, links=batch, fresh=[True] * n,
         )  # fmt: skip
-        return self.history.observe(page, APATH, self.patterns, lambda apath: apath)
+        return self.history.observe(page, LINK_PATH, self.patterns, lambda link_path: link_path)
 
     def report(self, url: str, reward: float, *, was_fetched: bool = False, key: int | None = None) -> None:
         event = FeedbackObservation(
-            2, hash64(url) if key is None else key, url, self.pattern(url), [(1, APATH)], reward
+            2, hash64(url) if key is None else key, url, self.pattern(url), [(1, LINK_PATH)], reward
         )
-        self.history.feedback(event, self.patterns, lambda apath: apath, was_fetched=was_fetched)
+        self.history.feedback(event, self.patterns, lambda link_path: link_path, was_fetched=was_fetched)
 
     def total(self) -> Tally:
         return self.history.site().total()
@@ -59,7 +61,7 @@ def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
     site.fetch("http://a.org/x/1", novel=400)
     texts = {site.patterns.text(node): h.total().text for node, h in site.history.shapes.items()}
     assert texts == {"": 0.5, "a.org": 0.5, "a.org/x": 0.5, "a.org/x/#": 0.5}
-    assert site.history.tag_paths[APATH].total().text == 0.5
+    assert site.history.tag_paths[LINK_PATH].total().text == 0.5
 
 
 def test_known_text_is_a_copy_and_no_text_is_silent() -> None:
@@ -171,7 +173,7 @@ def test_a_shape_that_was_folded_has_one_history() -> None:
     now = site.history.shapes_now(site.patterns)
     node = site.patterns.levels("http://a.org/tag/zz")[-1]
     assert (site.patterns.text(node), now[node].total().fetched) == ("a.org/tag/*", 12)
-    assert site.history.groups_now(site.patterns)[node, APATH].total().text == 6.0
+    assert site.history.groups_now(site.patterns)[node, LINK_PATH].total().text == 6.0
 
 
 def test_memory_is_bounded() -> None:

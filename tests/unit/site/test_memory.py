@@ -8,7 +8,7 @@ from linkscore_scoring.site.memory import LinkMemory
 PATTERNS = dict.fromkeys(range(100), 7)
 
 
-def test_a_link_is_remembered_with_source_apath_depth_and_pattern() -> None:
+def test_a_link_is_remembered_with_source_link_path_depth_and_pattern() -> None:
     memory = LinkMemory()
     seen = memory.see(1, 2, [10, 11, 10], [5, 5, 6], PATTERNS)
     assert seen.fresh == [True, True, False]
@@ -17,7 +17,7 @@ def test_a_link_is_remembered_with_source_apath_depth_and_pattern() -> None:
     assert (memory.depth(10), memory.pattern(10), memory.cluster(10)) == (2, 7, NOT_FETCHED)
 
 
-def test_the_latest_source_of_each_apath_stays_and_the_older_is_displaced() -> None:
+def test_the_latest_source_of_each_link_path_stays_and_the_older_is_displaced() -> None:
     memory = LinkMemory()
     memory.see(1, 1, [10], [5], PATTERNS)
     seen = memory.see(2, 1, [10], [5], PATTERNS)
@@ -27,8 +27,8 @@ def test_the_latest_source_of_each_apath_stays_and_the_older_is_displaced() -> N
 
 def test_beyond_the_bound_of_ways_the_oldest_goes() -> None:
     memory = LinkMemory(max_contexts=2)
-    for apath in (5, 6, 7):
-        memory.see(apath, 1, [10], [apath], PATTERNS)
+    for link_path in (5, 6, 7):
+        memory.see(link_path, 1, [10], [link_path], PATTERNS)
     assert memory.contexts(10) == [(6, 6), (7, 7)]
 
 

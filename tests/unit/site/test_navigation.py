@@ -21,8 +21,8 @@ def _table(params: NavigationParams) -> NavigationTable:
     return table
 
 
-def _row(table: NavigationTable, source: int, apath: int, bare: int = BARE) -> list[float]:
-    return table.probabilities([source], [apath], [bare], [0, 1, -1])[0].tolist()
+def _row(table: NavigationTable, source: int, link_path: int, bare: int = BARE) -> list[float]:
+    return table.probabilities([source], [link_path], [bare], [0, 1, -1])[0].tolist()
 
 
 def test_paper_mode_is_equation_5() -> None:
@@ -46,7 +46,7 @@ def test_unseen_class_falls_back_to_the_bare_path_of_the_cluster() -> None:
     assert _row(table, 0, 777) == pytest.approx([0.0, 2 / 3, 1 / 3])
 
 
-def test_unseen_cluster_falls_back_to_the_apath_anywhere() -> None:
+def test_unseen_cluster_falls_back_to_the_link_path_anywhere() -> None:
     table = _table(PAPER)
     table.observe_destination(5, Y, BARE, 0)
     assert _row(table, 8, X) == pytest.approx([0.0, 2 / 3, 1 / 3])
@@ -98,8 +98,8 @@ def test_least_used_rows_go_when_the_table_is_full() -> None:
     table = NavigationTable(NavigationParams(mode="paper", max_rows=40))
     for _ in range(5):
         table.observe_destination(0, X, BARE, 1)
-    for apath in range(1_000, 1_100):
-        table.observe_destination(2, apath, apath, 0)
+    for link_path in range(1_000, 1_100):
+        table.observe_destination(2, link_path, link_path, 0)
     assert table.n_rows <= 40
     assert _row(table, 0, X) == pytest.approx([0.0, 1.0, 0.0])
 

@@ -30,9 +30,9 @@ LABELS = st.tuples(st.just("relabel"), KEYS, st.integers(-2, 3))
 def taken(memory: LinkMemory, step: Any) -> Any:
     match step:
         case ("see", source, depth, links):
-            keys, apaths = [key for key, _ in links], [apath for _, apath in links]
+            keys, link_paths = [key for key, _ in links], [link_path for _, link_path in links]
             new = memory.unknown(keys)
-            seen = memory.see(source, depth, keys, apaths, {key: 10 + row for key, row in new.items()})
+            seen = memory.see(source, depth, keys, link_paths, {key: 10 + row for key, row in new.items()})
             return list(new.items()), seen
         case ("fetched", key, depth, cluster):
             return memory.fetched(key, depth=depth, cluster=cluster, pattern=5)

@@ -31,7 +31,7 @@ def test_links_are_the_distinct_rows_in_their_order(rows: list[tuple[int, int, i
     columns = zip(*rows, strict=True) if rows else ([], [], [])
     links = SampledLinks.distinct(*map(list, columns))
     assert list(links) == list(dict.fromkeys(rows))
-    assert links.counts() == Counter(apath for apath, _, _ in links)
+    assert links.counts() == Counter(link_path for link_path, _, _ in links)
 
 
 @pytest.mark.parametrize("many", [256, 257, 70_000])

@@ -1,4 +1,4 @@
-"""The sampling plan: one link per Apath first, then the rest in turn."""
+"""The sampling plan: one link per link path first, then the rest in turn."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def _urls(plan: SamplingPlan, n: int = 99) -> list[str]:
     return [planned.url for planned in plan.plan(n)]
 
 
-def test_one_url_per_apath_comes_first_with_its_reason() -> None:
+def test_one_url_per_link_path_comes_first_with_its_reason() -> None:
     plan = SamplingPlan()
     plan.add_page("/", {1: ["a1", "a2", "a3"], 2: ["b1"]}, _rng())
     first = plan.plan(2)
-    assert [(p.apath, p.reason) for p in first] == [(1, "one_per_apath"), (2, "one_per_apath")]
+    assert [(p.link_path, p.reason) for p in first] == [(1, "one_per_apath"), (2, "one_per_apath")]
     assert first[0].url in {"a1", "a2", "a3"}
     assert first[1].url == "b1"
 
@@ -28,7 +28,7 @@ def test_unused_links_are_taken_in_turn_over_the_lists() -> None:
     plan = SamplingPlan()
     plan.add_page("/", {1: ["a1", "a2", "a3"], 2: ["b1", "b2", "b3"]}, _rng())
     rest = plan.plan(99)[2:]
-    assert [p.apath for p in rest] == [1, 2, 1, 2]
+    assert [p.link_path for p in rest] == [1, 2, 1, 2]
     assert {p.reason for p in rest} == {"unused_link"}
 
 

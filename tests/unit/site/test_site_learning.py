@@ -7,7 +7,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
-from linkscore_scoring.features.bags import apath_id
+from linkscore_scoring.features.bags import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
@@ -65,8 +65,8 @@ def test_navigation_counts_are_those_of_eq_5(paper: bool) -> None:
     site = Site(paper=paper).learned()
     lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
     assert lists != posts
-    rows = {entry.apath: entry for entry in site.model.navigation.entries() if entry.source == lists}
-    title, following = rows[apath_id(TITLE)], rows[apath_id(NEXT)]
+    rows = {entry.link_path: entry for entry in site.model.navigation.entries() if entry.source == lists}
+    title, following = rows[link_path_id(TITLE)], rows[link_path_id(NEXT)]
     assert (title.links, title.followed, title.destinations) == (18, 12.0, {posts: 1.0})
     assert (following.links, following.followed, following.destinations) == (6, 5.0, {lists: 1.0})
 
@@ -96,7 +96,9 @@ def test_pages_that_came_while_learning_are_caught_up() -> None:
     lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
     assert site.cluster("post-0-2") == posts
     assert site.model.crawled[posts] == 13
-    [row] = [e for e in site.model.navigation.entries() if (e.source, e.apath) == (lists, apath_id(TITLE))]
+    [row] = [
+        e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
+    ]
     assert row.followed == 13.0
 
 
@@ -132,7 +134,9 @@ def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:
     site.crawl.apply(site.crawl.seq + 1, event)
     site.learned()
     lists = site.cluster("list-0")
-    [row] = [e for e in site.model.navigation.entries() if (e.source, e.apath) == (lists, apath_id(TITLE))]
+    [row] = [
+        e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
+    ]
     assert row.followed == 13.0
 
 

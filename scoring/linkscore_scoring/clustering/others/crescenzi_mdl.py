@@ -24,7 +24,7 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
-from linkscore_scoring.features.bags import apath_id, plain_bag
+from linkscore_scoring.features.bags import link_path_id, plain_bag
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import Sparse, Transient, stored_as
 
@@ -203,7 +203,7 @@ def presence(held: Sequence[frozenset[str]], column: dict[str, int]) -> NDArray[
 
 def _arcs(sample: Sequence[SamplePage], empty: NDArray[np.bool_], column: dict[str, int]) -> Counts:
     """Return the links within the sample as rows (page, path, page led to), pages without content aside."""
-    ids = {apath_id(path): i for path, i in column.items()}
+    ids = {link_path_id(path): i for path, i in column.items()}
     pages = [page for page, without in zip(sample, empty, strict=True) if not without]
     place = {page.hash: i for i, page in enumerate(pages)}
     found = {

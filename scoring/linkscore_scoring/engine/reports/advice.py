@@ -19,7 +19,7 @@ MAX_GROUPS = 20
 MAX_TRAPS = 20
 """A bound: suspicious parts that are listed."""
 UNSURE_FETCHES = 30
-"""Fetches of a site before a policy that was told nothing is taken for unsure of it. Of 20, 30 and 50 the
+"""Fetches of a site before a policy that is unsupervised is taken for unsure of it. Of 20, 30 and 50 the
 first that tells sites apart well: area under the ROC curve .75, .80, .87."""
 UNSURE_BELOW = 0.5
 """Mean reward it expects of the next 100 fetches below which it is. Chosen on 50 sites of the zoo among .4 to
@@ -107,12 +107,12 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     advice.recent_reward, advice.recent_fetches = site.history.recent(horizon)
     _look_ahead(advice, shard, found)
     waiting: Counter[Group] = Counter()
-    for (pattern, apath), n in found.items():
-        waiting[site.patterns.resolve(pattern), apath] += n
-    names = site.apaths.folded_names()
+    for (pattern, link_path), n in found.items():
+        waiting[site.patterns.resolve(pattern), link_path] += n
+    names = site.link_paths.folded_names()
     advice.groups = list(_largest_groups(site, waiting, names))
     advice.traps = [
-        NamedTrap(site.patterns.text(trap.shape), names.get(trap.apath, ""), trap)
+        NamedTrap(site.patterns.text(trap.shape), names.get(trap.link_path, ""), trap)
         for trap in trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
     ]
     return advice
@@ -121,16 +121,16 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
 def waiting_links(site: SiteModel) -> Counter[Group]:
     """Return the links found, not fetched and not reported on.
 
-    By folded Apath and by the URL pattern each link had when it was first seen, as policies know it.
+    By folded link path and by the URL pattern each link had when it was first seen, as policies know it.
     """
     raw = site.memory.waiting()
     raw.subtract(
         group for key in site.history.reported_only() if (group := site.memory.waiting_group(key)) is not None
     )
     waiting: Counter[Group] = Counter()
-    for (pattern, apath), n in raw.items():
+    for (pattern, link_path), n in raw.items():
         if n > 0:
-            waiting[pattern, site.apaths.get(apath).folded] += n
+            waiting[pattern, site.link_paths.get(link_path).folded] += n
     return waiting
 
 
@@ -148,7 +148,7 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
     advice.expected_fetches, advice.expected_reward = _taken(best_first, advice.horizon)
     fetches, reward = _taken(best_first, DEFAULT_HORIZON)
     advice.needs_examples = (
-        shard.is_told_nothing
+        shard.is_unsupervised
         and advice.by_policy
         and shard.model.history.fetches >= UNSURE_FETCHES
         and reward < UNSURE_BELOW * fetches

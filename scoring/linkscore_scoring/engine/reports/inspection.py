@@ -119,7 +119,7 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
 def _is_flip(site: SiteModel, row: NavigationEntry, flips: set[int]) -> bool:
     """Say whether links lead to further pages of the same list: confirmed, and to the same template."""
     stays = row.destinations.get(row.source, 0.0) >= max(row.destinations.values(), default=1.0)
-    return stays and site.apaths.get(row.apath).classless in flips
+    return stays and site.link_paths.get(row.link_path).classless in flips
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def template_pages(site: SiteModel, cluster: int, start: int, n: int) -> tuple[l
             site.memory.depth(page.hash) or 0,
             rewards.get(page.hash),
             [
-                (site.cluster_of(source), site.apaths.get(apath).raw)
-                for source, apath in site.memory.contexts(page.hash)
+                (site.cluster_of(source), site.link_paths.get(link_path).raw)
+                for source, link_path in site.memory.contexts(page.hash)
             ],
             site.titles.get(page.hash, ""),
         )
@@ -207,11 +207,11 @@ def buckets(shard: SiteShard, policy: Policy, start: int, n: int) -> BucketPage:
     scored = policy.score(batch, site)
     order = np.argsort(-scored.scores, kind="stable")[start : start + n].tolist()
     reasons = policy.explain(batch.rows(order), site) if order else []
-    histories, names = site.history.groups_now(site.patterns), site.apaths.folded_names()
+    histories, names = site.history.groups_now(site.patterns), site.link_paths.folded_names()
     found = []
     for row, why in zip(order, reasons, strict=True):
-        pattern, apath = largest[row]
-        history = histories.get((site.patterns.resolve(pattern), apath)) or History()
+        pattern, link_path = largest[row]
+        history = histories.get((site.patterns.resolve(pattern), link_path)) or History()
         early, late = (half.worth(by_reward=site.history.by_reward) for half in history.halves())
         total = history.total()
         found.append(
@@ -220,7 +220,7 @@ def buckets(shard: SiteShard, policy: Policy, start: int, n: int) -> BucketPage:
                 float(scored.scores[row]),
                 why,
                 site.patterns.text(pattern),
-                names.get(apath, ""),
+                names.get(link_path, ""),
                 waiting[largest[row]],
                 round(total.fetched),
                 round(total.reported),
@@ -237,7 +237,7 @@ def _batch(site: SiteModel, groups: Sequence[Group]) -> LinkBatch:
     return LinkBatch(
         urls=[f"http://{site.name}/"] * n,
         keys=[0] * n,
-        apaths=[apath for _, apath in groups],
+        link_paths=[link_path for _, link_path in groups],
         sources=[UNKNOWN_CLUSTER] * n,
         depths=[1] * n,
         patterns=[pattern for pattern, _ in groups],

@@ -56,8 +56,8 @@ class TrapReport:
         The strongest sign.
     shape
         URL pattern id, `ROOT` if it is a tag path.
-    apath
-        Folded Apath id, 0 if it is a URL shape.
+    link_path
+        Folded link path id, 0 if it is a URL shape.
     early, late
         Tallies of the first and of the last half of its fetches.
     early_use, late_use
@@ -70,7 +70,7 @@ class TrapReport:
 
     kind: TrapKind
     shape: int
-    apath: int
+    link_path: int
     early: Tally
     late: Tally
     early_use: float
@@ -138,7 +138,7 @@ def trap_reports(
     crawl_history, patterns
         Histories and URL patterns of the site.
     waiting
-        Links found and not fetched by (URL pattern, folded Apath).
+        Links found and not fetched by (URL pattern, folded link path).
 
     Notes
     -----
@@ -172,7 +172,7 @@ class _Limits:
         return late.fetched >= _MIN_GOOD and self.use(late) > self.low
 
     def report(
-        self, history: History, waiting: int, *, shape: int = ROOT, apath: int = 0
+        self, history: History, waiting: int, *, shape: int = ROOT, link_path: int = 0
     ) -> TrapReport | None:
         """Return the report on some fetches, None if there is nothing to report."""
         if history.fetched < MIN_FETCHES:
@@ -182,7 +182,7 @@ class _Limits:
         kind = self._kind(early, late, before, after, waiting)
         if kind is None:
             return None
-        return TrapReport(kind, shape, apath, early, late, before, after, waiting, list(history.examples))
+        return TrapReport(kind, shape, link_path, early, late, before, after, waiting, list(history.examples))
 
     def _kind(self, early: Tally, late: Tally, before: float, after: float, waiting: int) -> TrapKind | None:
         if after > self.low or not waiting:
@@ -251,14 +251,18 @@ def _tag_paths(
 ) -> list[TrapReport]:
     """Return suspicious tag paths that lead to no good shape, and mostly not to suspicious ones."""
     shapes: defaultdict[int, list[tuple[int, History]]] = defaultdict(list)
-    for (pattern, apath), history in crawl_history.groups_now(patterns).items():
-        shapes[apath].append((pattern, history))
+    for (pattern, link_path), history in crawl_history.groups_now(patterns).items():
+        shapes[link_path].append((pattern, history))
     found = []
-    for apath, history in crawl_history.tag_paths.items():
-        explained = left_sum(h.fetched for pattern, h in shapes[apath] if pattern in inside)
-        if not apath or 2 * explained >= history.fetched or any(limits.is_good(h) for _, h in shapes[apath]):
+    for link_path, history in crawl_history.tag_paths.items():
+        explained = left_sum(h.fetched for pattern, h in shapes[link_path] if pattern in inside)
+        if (
+            not link_path
+            or 2 * explained >= history.fetched
+            or any(limits.is_good(h) for _, h in shapes[link_path])
+        ):
             continue
-        n = sum(count for (_, found_at), count in waiting.items() if found_at == apath)
-        report = limits.report(history, n, apath=apath)
+        n = sum(count for (_, found_at), count in waiting.items() if found_at == link_path)
+        report = limits.report(history, n, link_path=link_path)
         found += [report] if report is not None else []
     return found

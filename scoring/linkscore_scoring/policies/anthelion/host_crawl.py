@@ -165,28 +165,28 @@ class HostCrawl(Stateful):
     def of_links(self, links: LinkBatch, site: SiteModel) -> Features:
         """Return the features of links."""
         parents = site.memory.sources(links.keys)
-        return self._features(links.urls, links.anchors, links.apaths, parents, site)
+        return self._features(links.urls, links.anchors, links.link_paths, parents, site)
 
     def _of_page(self, page: FeedbackObservation | PageObservation, site: SiteModel) -> Features:
-        apath = next((apath for _, apath in page.contexts), 0)
+        link_path = next((link_path for _, link_path in page.contexts), 0)
         parents = [source for source, _ in page.contexts]
-        return self._features([page.url], [self._anchors.get(page.key, "")], [apath], [parents], site)
+        return self._features([page.url], [self._anchors.get(page.key, "")], [link_path], [parents], site)
 
     def _features(
         self,
         urls: Sequence[str],
         anchors: Sequence[str],
-        apaths: Sequence[int],
+        link_paths: Sequence[int],
         parents: Sequence[Sequence[int]],
         site: SiteModel,
     ) -> Features:
         groups = self.features.groups
-        ids = [site.apaths.get(apath) for apath in apaths] if "apath" in groups else []
+        ids = [site.link_paths.get(link_path) for link_path in link_paths] if "apath" in groups else []
         wanted = "parents" in groups or "siblings" in groups
         return self.features.of(
             urls,
             anchors=[anchor[:_ANCHOR_CHARS] for anchor in anchors],
-            apaths=[(found.folded, found.classless) for found in ids],
+            link_paths=[(found.folded, found.classless) for found in ids],
             neighbours=self.neighbours.counts(parents) if wanted else None,
         )
 

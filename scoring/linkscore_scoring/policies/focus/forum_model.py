@@ -73,7 +73,7 @@ _PARTS = {
 """Parts of a model by their names in its state."""
 
 LinkRow = tuple[int, int, int, str]
-"""URL pattern, folded Apath, identity hash and URL of a link."""
+"""URL pattern, folded link path, identity hash and URL of a link."""
 
 
 class ForumModel:
@@ -166,9 +166,9 @@ class ForumModel:
         return self.patterns.levels(known_identity(url))[-1]
 
     def link_rows(self, links: LinkBatch, site: SiteModel) -> list[LinkRow]:
-        """Return (URL pattern, folded Apath, key, URL) of each link; O(n_links)."""
+        """Return (URL pattern, folded link path, key, URL) of each link; O(n_links)."""
         patterns = {url: self.pattern_of(url) for url in dict.fromkeys(links.urls)}
-        columns = zip(site.apaths.folded(links.apaths), links.keys, links.urls, strict=True)
+        columns = zip(site.link_paths.folded(links.link_paths), links.keys, links.urls, strict=True)
         return [(patterns[url], folded, key, url) for folded, key, url in columns]
 
     def _insert(self, page: PageObservation) -> None:
@@ -176,9 +176,9 @@ class ForumModel:
             if fresh:
                 self.patterns.insert(known_identity(url))
 
-    def type_of(self, pattern: int, apath: int, fits: int) -> int:
+    def type_of(self, pattern: int, link_path: int, fits: int) -> int:
         """Return the type of URLs of a link group; see `ForumPaths.type_of`."""
-        return self.paths.type_of(self.patterns.resolve(pattern), apath, fits)
+        return self.paths.type_of(self.patterns.resolve(pattern), link_path, fits)
 
     def is_exhausted(self, pattern: int, pages: int) -> bool:
         """Say whether the last so many index pages of a pattern showed no thread that was not known."""
@@ -224,7 +224,7 @@ class ForumModel:
     def _see_entry(self, page: PageObservation, own: int, rows: Sequence[LinkRow]) -> None:
         targets = {key: url for _, _, key, url in rows if key != page.key}
         distinct = dict.fromkeys(row[:3] for row in rows)
-        groups = dict(Counter((pattern, apath) for pattern, apath, _ in distinct))
+        groups = dict(Counter((pattern, link_path) for pattern, link_path, _ in distinct))
         self.entries.see((page.requested, page.key), page.url, targets, groups, own)
 
     def n_index(self, groups: Mapping[LinkGroup, int]) -> int:
@@ -280,7 +280,7 @@ def page_link_shares(rows: Sequence[LinkRow], page_links: Sequence[int]) -> dict
 
 
 def _folded(page: PageObservation, site: SiteModel) -> list[int]:
-    return [site.apaths.get(apath).folded for _, apath in page.contexts]
+    return [site.link_paths.get(link_path).folded for _, link_path in page.contexts]
 
 
 def _copied(page: PageObservation) -> float:

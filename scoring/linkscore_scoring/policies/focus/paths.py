@@ -18,7 +18,7 @@ _MAX_PATTERNS = 5_000
 """Patterns kept; a bound, a site's own replaces it."""
 
 LinkGroup = tuple[int, int]
-"""Links of one place: URL pattern of the target, folded Apath of the link."""
+"""Links of one place: URL pattern of the target, folded link path of the link."""
 
 
 class LinkTable(Stateful):
@@ -39,13 +39,13 @@ class LinkTable(Stateful):
         self._groups, self._samples = {}, {}
 
     def see(self, source: int, rows: Iterable[tuple[int, int, int, str]]) -> None:
-        """Take in the links of a page of pattern `source`: rows (pattern, Apath, hash, URL); O(n_links)."""
+        """Take in the links of a page of pattern `source`: rows (pattern, link path, hash, URL); O(n)."""
         if source not in self._groups and len(self._groups) >= self.max_patterns:
             return
         groups = self._groups.setdefault(source, {})
-        for pattern, apath, target, url in rows:
-            if (pattern, apath) in groups or len(groups) < self.max_patterns:
-                groups[pattern, apath] = groups.get((pattern, apath), 0) + 1
+        for pattern, link_path, target, url in rows:
+            if (pattern, link_path) in groups or len(groups) < self.max_patterns:
+                groups[pattern, link_path] = groups.get((pattern, link_path), 0) + 1
             self._sample(pattern, target, url)
 
     def _sample(self, pattern: int, target: int, url: str) -> None:
@@ -79,9 +79,9 @@ class LinkTable(Stateful):
             for group, n in self._groups.pop(source).items():
                 into[group] = into.get(group, 0) + n
         for groups in self._groups.values():
-            for pattern, apath in [group for group in groups if resolve(group[0]) != group[0]]:
-                to = (resolve(pattern), apath)
-                groups[to] = groups.get(to, 0) + groups.pop((pattern, apath))
+            for pattern, link_path in [group for group in groups if resolve(group[0]) != group[0]]:
+                to = (resolve(pattern), link_path)
+                groups[to] = groups.get(to, 0) + groups.pop((pattern, link_path))
         for pattern in [pattern for pattern in self._samples if resolve(pattern) != pattern]:
             kept = self._samples.setdefault(resolve(pattern), {})
             for target, url in self._samples.pop(pattern).items():
@@ -118,18 +118,18 @@ class ForumPaths(Stateful):
         """Return the link groups on index pages that nobody knows yet."""
         return [group for group, kind in self.types.items() if kind == UNDECIDED]
 
-    def type_of(self, pattern: int, apath: int, fits: int) -> int:
+    def type_of(self, pattern: int, link_path: int, fits: int) -> int:
         """Return the type of URLs of a link group, `UNDECIDED` for one that should be tried, OTHER off the
         way.
 
         Parameters
         ----------
-        pattern, apath
+        pattern, link_path
             The link group; one that was not met goes by its pattern alone.
         fits
             Type of the learned expression that the URL fits, 0 if none; it decides where votes do not.
         """
-        known = self.types.get((pattern, apath))
+        known = self.types.get((pattern, link_path))
         if known not in (None, UNDECIDED):
             return int(known or 0)
         if known is None and (pattern in self.index or pattern in self.thread):

@@ -94,10 +94,10 @@ class Focus(WithFallback):
     """Follow index, thread and page-flip URLs of a forum, Q&A site or commented blog; skip the rest.
 
     Every page gets a type from its layout; what pages turned out to be is voted to the links that led there,
-    pooled by URL pattern and Apath (`focus.votes`); from the entry over indexes, the patterns of
+    pooled by URL pattern and link path (`focus.votes`); from the entry over indexes, the patterns of
     threads are reached (`focus.paths`), and regular expressions learned of them (`focus.expressions`). Score:
     threads 0.9, page flips 0.8, indexes 0.6, what stands on an index and was never tried 0.4, off the way
-    0.02; verdict FOLLOW for the first three, SKIP for the last. Bucket = ``<pattern>.<Apath>.<type by
+    0.02; verdict FOLLOW for the first three, SKIP for the last. Bucket = ``<pattern>.<link path>.<type by
     expression>~<bucket of the fallback>``. Until the way is certain, and on sites without one, the fallback
     scores. Choose it for forums, Q&A sites and blogs whose posts have comments, when only their threads are
     wanted.
@@ -173,10 +173,12 @@ class Focus(WithFallback):
         return Scored(scores, places, verdicts, [kind for kind, _ in rows])
 
     def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
-        """Return URL pattern, folded Apath and type by expression of each link."""
+        """Return URL pattern, folded link path and type by expression of each link."""
         match = self.model.expressions.match
         fits = {url: match(known_identity(url)) for url in dict.fromkeys(links.urls)}
-        return [f"{p}.{apath:x}.{fits[url]}" for p, apath, _, url in self.model.link_rows(links, site)]
+        return [
+            f"{p}.{link_path:x}.{fits[url]}" for p, link_path, _, url in self.model.link_rows(links, site)
+        ]
 
     def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return what the types of places are worth by today's votes."""
@@ -223,19 +225,19 @@ class Focus(WithFallback):
         return int(self.types.classify(page.layout.signals)[0])
 
     def _type(self, place: str) -> int:
-        pattern, apath, fits = _parts(place)
-        return self.model.type_of(pattern, apath, fits)
+        pattern, link_path, fits = _parts(place)
+        return self.model.type_of(pattern, link_path, fits)
 
     def _is_dry(self, place: str) -> bool:
         """Say whether a place leads to indexes that show nothing new any more."""
-        pattern, apath, fits = _parts(place)
+        pattern, link_path, fits = _parts(place)
         dry = self.model.is_exhausted(pattern, self.params.dry_pages)
-        return dry and self.model.type_of(pattern, apath, fits) == INDEX
+        return dry and self.model.type_of(pattern, link_path, fits) == INDEX
 
-    def _explanation(self, place: str, pattern: int, apath: int) -> Explanation:
+    def _explanation(self, place: str, pattern: int, link_path: int) -> Explanation:
         kind = self._type(place)
         dry = ", which show nothing new any more" if self._is_dry(place) else ""
-        estimate = self.model.votes.estimate(pattern, apath)
+        estimate = self.model.votes.estimate(pattern, link_path)
         name = self.model.patterns.text(pattern) or "any URL"
         return Explanation(
             f"{name} {_WORDS[kind]}{dry}",
@@ -261,13 +263,13 @@ def _value(kind: int, dry: bool) -> float:
 
 
 def _parts(place: str) -> tuple[int, int, int]:
-    """Return URL pattern, Apath and type by expression of a place; those of no link for a strange one."""
+    """Return URL pattern, link path and type by expression of a place; those of no link for a strange one."""
     pieces = place.split(".")
     try:
-        pattern, apath, fits = int(pieces[0][:10]), int(pieces[1][:17], 16), int(pieces[2][:2])
+        pattern, link_path, fits = int(pieces[0][:10]), int(pieces[1][:17], 16), int(pieces[2][:2])
     except (ValueError, IndexError):
         return 0, ANY, 0
-    return pattern, apath, fits if fits in (INDEX, THREAD, PAGE_FLIP) else 0
+    return pattern, link_path, fits if fits in (INDEX, THREAD, PAGE_FLIP) else 0
 
 
 def _suggested_fetches(model: ForumModel, n: int, site: SiteModel) -> list[Suggestion]:

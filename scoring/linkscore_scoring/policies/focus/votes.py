@@ -13,7 +13,7 @@ from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 ANY, ABOVE = -1, -2
-"""In place of an Apath: pages of a pattern whatever led to them; pages of the patterns below it."""
+"""In place of a link path: pages of a pattern whatever led to them; pages of the patterns below it."""
 
 UNDECIDED = 0
 """No kind yet; the others are `KINDS`."""
@@ -59,10 +59,10 @@ class KindEstimate:
 class KindVotes(Stateful):
     """Page types of fetched pages, counted for the link groups that led to them.
 
-    A link group is (URL pattern, Apath). The distribution of a node is shrunk towards that of the node above
-    it, down the chain even -> Apath -> patterns above -> pattern -> (pattern, Apath): the type of one page is
-    noisy, the majority of a pattern is not, and a pattern nobody opened yet is taken for what its neighbours
-    on the page and in the tree of URLs are.
+    A link group is (URL pattern, link path). The distribution of a node is shrunk towards that of the node
+    above it, down the chain even -> link path -> patterns above -> pattern -> (pattern, link path): the type
+    of one page is noisy, the majority of a pattern is not, and a pattern nobody opened yet is taken for what
+    its neighbours on the page and in the tree of URLs are.
     Links that turn pages add up to 1.5 votes for the kind of page they stand on. A kind is decided from two
     votes on if its probability is at least .6, from ten on if it is the largest. Every page moves its votes,
     so no early mistake lasts.
@@ -102,21 +102,25 @@ class KindVotes(Stateful):
         self._nodes, self._page_links = {}, {}
         self._memo: dict[Node, KindEstimate] | None = None
 
-    def cast(self, pattern: int, apaths: Iterable[int], shares: Shares, *, copy: float) -> None:
+    def cast(self, pattern: int, link_paths: Iterable[int], shares: Shares, *, copy: float) -> None:
         """Count a page for every link group that led to it.
 
         Parameters
         ----------
-        pattern, apaths
-            Its URL pattern, and the folded Apaths it was linked through.
+        pattern, link_paths
+            Its URL pattern, and the folded link paths it was linked through.
         shares
             What it is.
         copy
             How far it only repeats another page, [0, 1].
         """
-        found = dict.fromkeys(apaths)
+        found = dict.fromkeys(link_paths)
         nodes = [(above, ABOVE) for above in self.patterns.above(pattern)]
-        nodes += [(pattern, ANY), *((ANY, apath) for apath in found), *((pattern, apath) for apath in found)]
+        nodes += [
+            (pattern, ANY),
+            *((ANY, link_path) for link_path in found),
+            *((pattern, link_path) for link_path in found),
+        ]
         for node in nodes:
             counts = self._nodes.setdefault(node, [0.0] * 5)
             for at, share in enumerate(shares):
@@ -168,13 +172,13 @@ class KindVotes(Stateful):
         finally:
             self._memo = None
 
-    def estimate(self, pattern: int, apath: int) -> KindEstimate:
-        """Return what links of a pattern at an Apath lead to; `ANY` for an Apath that is not known."""
+    def estimate(self, pattern: int, link_path: int) -> KindEstimate:
+        """Return what links of a pattern at a link path lead to; `ANY` for a link path that is not known."""
         if self._memo is None:
-            return self._estimate(pattern, apath)
-        known = self._memo.get((pattern, apath))
+            return self._estimate(pattern, link_path)
+        known = self._memo.get((pattern, link_path))
         if known is None:
-            known = self._memo[pattern, apath] = self._estimate(pattern, apath)
+            known = self._memo[pattern, link_path] = self._estimate(pattern, link_path)
         return known
 
     def n_page_links(self) -> int:
@@ -184,25 +188,25 @@ class KindVotes(Stateful):
             index + thread >= max(_ONE_PAGE_LINK, _PAGE_LINK_SHARE * pages) for index, thread, pages in rows
         )
 
-    def _estimate(self, pattern: int, apath: int) -> KindEstimate:
+    def _estimate(self, pattern: int, link_path: int) -> KindEstimate:
         if self.is_copied(pattern):
             return KindEstimate(OTHER, 1.0, self.pages(pattern), OTHER)
-        place = self._mean((ANY, apath), [_EVEN] * 3, _PARENT) if apath != ANY else [_EVEN] * 3
+        place = self._mean((ANY, link_path), [_EVEN] * 3, _PARENT) if link_path != ANY else [_EVEN] * 3
         page_links = self._page_links.get(pattern, [])[:2] if self.turns_pages(pattern) else []
         for above in self.patterns.above(pattern):
             place = self._mean((above, ABOVE), place, _PARENT)
         if page_links:
             place = _with_page_links(place, page_links)
         whole = self._mean((pattern, ANY), place, _PARENT)
-        shares = self._mean((pattern, apath), whole, _PATTERN) if apath != ANY else whole
-        support = self._support(pattern, apath) + (min(_PAGE_LINK_VOTES, left_sum(page_links)))
+        shares = self._mean((pattern, link_path), whole, _PATTERN) if link_path != ANY else whole
+        support = self._support(pattern, link_path) + (min(_PAGE_LINK_VOTES, left_sum(page_links)))
         best = max(range(3), key=shares.__getitem__)
         sure = _SURE if page_links or (pattern, ANY) in self._nodes else _SURE_UNSEEN
         decided = support >= _FINAL or (support >= _ENOUGH and shares[best] >= sure)
         return KindEstimate(KINDS[best] if decided else UNDECIDED, shares[best], support, KINDS[best])
 
-    def _support(self, pattern: int, apath: int) -> float:
-        near = [(ANY, apath)] if apath != ANY else []
+    def _support(self, pattern: int, link_path: int) -> float:
+        near = [(ANY, link_path)] if link_path != ANY else []
         near += [(above, ABOVE) for above in self.patterns.above(pattern)[-2:]]
         most = max((self._nodes[node][_PAGES] for node in near if node in self._nodes), default=0.0)
         return self.pages(pattern) + min(_GROUP_VOTES, _GROUP_SHARE * most)

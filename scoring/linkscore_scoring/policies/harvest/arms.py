@@ -1,4 +1,4 @@
-"""What is counted of arms, links of one (URL pattern, Apath): what they brought, and where they are shown.
+"""What is counted of arms, links of one (URL pattern, link path): what they brought, where they are shown.
 
 `HierarchicalArms` has means shrunk to those of an arm's parents and the links that wait, `MenuLinks` the
 share of the pages that show an arm, `PullsInFlight` pulls whose rewards are not known yet.
@@ -18,10 +18,10 @@ from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum, shrunk
 
 Node = tuple[int, int]
-"""URL pattern and folded Apath, either of them `ANY`: what counts are kept for."""
+"""URL pattern and folded link path, either of them `ANY`: what counts are kept for."""
 
 ANY = -1
-"""Stands for every URL pattern, or every Apath; real ids are never negative."""
+"""Stands for every URL pattern, or every link path; real ids are never negative."""
 
 SITE: Node = (ANY, ANY)
 NOTHING: Mapping[Node, int] = {}
@@ -41,9 +41,9 @@ ArmStats = tuple[float, float, float, float]
 _MAX_NODES = DEFAULTS.bounds.nodes_per_arm * DEFAULTS.bounds.arms
 
 
-def nodes_of(pattern: int, apath: int) -> tuple[Node, Node, Node, Node]:
-    """Return the nodes an arm stands on, from general to specific: site, Apath, pattern, (pattern, Apath)."""
-    return SITE, (ANY, apath), (pattern, ANY), (pattern, apath)
+def nodes_of(pattern: int, link_path: int) -> tuple[Node, Node, Node, Node]:
+    """Return the nodes an arm stands on, from general to specific: site, link path, pattern, arm."""
+    return SITE, (ANY, link_path), (pattern, ANY), (pattern, link_path)
 
 
 def summed(starts: Sequence[Starts]) -> Starts | None:
@@ -62,8 +62,9 @@ class HierarchicalArms(Stateful):
     """Pulls, rewards and hub yields of arms and of the nodes above them, and the links that wait in each arm.
 
     The mean of a node is shrunk towards the mean of the one above it by `parent_pulls` pseudo-pulls, down the
-    chain site -> Apath -> pattern -> (pattern, Apath), so that an arm nobody pulled starts from what its
-    parts are worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be tried.
+    chain site -> link path -> pattern -> (pattern, link path), so that an arm nobody pulled starts from what
+    its parts are worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be
+    tried.
 
     Parameters
     ----------
@@ -86,10 +87,10 @@ class HierarchicalArms(Stateful):
     --------
     >>> arms = HierarchicalArms()
     >>> for _ in range(20):
-    ...     arms.credit(nodes_of(pattern=1, apath=2), reward=1.0, hub=0.0)
+    ...     arms.credit(nodes_of(pattern=1, link_path=2), reward=1.0, hub=0.0)
     >>> round(arms.reward((1, 2)), 3)  # pulled often
     1.0
-    >>> round(arms.reward((7, 2)), 3)  # a new pattern, at an Apath that led to good pages
+    >>> round(arms.reward((7, 2)), 3)  # a new pattern, at a link path that led to good pages
     0.994
     """
 
@@ -187,12 +188,12 @@ class HierarchicalArms(Stateful):
         weight, pooled = self.tunables.parent_pulls, self.tunables.pooled
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
-        of_apaths: dict[int, tuple[float, float, float]] = {}
+        of_link_paths: dict[int, tuple[float, float, float]] = {}
         found: list[ArmStats] = []
         for arm in arms:
-            pattern, apath = arm
-            if (above := of_apaths.get(apath)) is None:
-                above = of_apaths[apath] = self._of_apath(apath, counts_of, in_flight)
+            pattern, link_path = arm
+            if (above := of_link_paths.get(link_path)) is None:
+                above = of_link_paths[link_path] = self._of_link_path(link_path, counts_of, in_flight)
             reward, hub, around = above
             of_pattern = (pattern, ANY)
             # Written out, not looped: a page shows dozens of arms, a frontier asks for hundreds.
@@ -214,11 +215,11 @@ class HierarchicalArms(Stateful):
             found.append((reward, hub, pulls, sqrt(growth / (1.0 + (pulls if pulls >= around else around)))))
         return found
 
-    def _of_apath(
-        self, apath: int, counts_of: Starts, in_flight: Mapping[Node, int]
+    def _of_link_path(
+        self, link_path: int, counts_of: Starts, in_flight: Mapping[Node, int]
     ) -> tuple[float, float, float]:
-        """Return means of the node of an Apath, shrunk to those of the site, and its pulls."""
-        node, reward, hub = (ANY, apath), self.tunables.prior, self.tunables.prior
+        """Return means of the node of a link path, shrunk to those of the site, and its pulls."""
+        node, reward, hub = (ANY, link_path), self.tunables.prior, self.tunables.prior
         weight = self.tunables.parent_pulls
         for above in (SITE, node):
             pulls = 0.0

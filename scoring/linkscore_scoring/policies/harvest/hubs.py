@@ -176,10 +176,10 @@ class HubLedger(Stateful):
 
 
 def nodes_above(arm: Arm, patterns: UrlPatterns) -> list[Node]:
-    """Return the nodes an arm stands on: site, Apath, the patterns its pattern refines, pattern, arm.
+    """Return the nodes an arm stands on: site, link path, the patterns its pattern refines, pattern, arm.
 
     What pages lead to is alike within a section of a site, so coarse patterns count here; what pages *are* is
     not, so rewards do without them.
     """
-    pattern, apath = arm
-    return [SITE, (ANY, apath), *((p, ANY) for p in patterns.above(pattern)), (pattern, ANY), arm]
+    pattern, link_path = arm
+    return [SITE, (ANY, link_path), *((p, ANY) for p in patterns.above(pattern)), (pattern, ANY), arm]

@@ -1,7 +1,7 @@
 """What a page's own text is worth: how much is much on this site, and how much its links will take over.
 
 A list page with excerpts looks rich until the articles behind it are fetched. What happened to links of one
-Apath on the pages fetched so far says what to expect of the next page that shows such links.
+link path on the pages fetched so far says what to expect of the next page that shows such links.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class PageWorth:
     nodes
         Arm nodes its fetch was credited to.
     pending
-        Apath -> links to pages not fetched yet that are known from this page first.
+        link path -> links to pages not fetched yet that are known from this page first.
     between
-        Apaths whose links stand between new texts: 3 and more, each after another block.
+        link paths whose links stand between new texts: 3 and more, each after another block.
     reward
         Reward credited so far, in [0, 1].
     weight
@@ -152,7 +152,7 @@ class TextScale(Stateful):
 
 
 class ExcerptLedger(Stateful):
-    """Pages with their text, and per Apath what following its links cost the pages they stand on.
+    """Pages with their text, and per link path what following its links cost the pages they stand on.
 
     Parameters
     ----------
@@ -160,12 +160,12 @@ class ExcerptLedger(Stateful):
         Of the policy.
     max_pages
         Pages kept; what is dropped keeps its last reward.
-    max_apaths
-        Apaths kept; beyond it the ones tested first are dropped.
+    max_link_paths
+        link paths kept; beyond it the ones tested first are dropped.
 
     Notes
     -----
-    Not from a paper (ADR 6). Cost: O(Apaths of the page) a reward.
+    Not from a paper (ADR 6). Cost: O(link paths of the page) a reward.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class ExcerptLedger(Stateful):
     >>> page = PageWorth(own_chars=1_000, nodes=[], pending={5: 2})
     >>> round(ledger.reward(page), 3)
     0.714
-    >>> ledger.followed(source=1, apath=5, taken_chars=300)
+    >>> ledger.followed(source=1, link_path=5, taken_chars=300)
     >>> round(ledger.reward(page), 3)
     0.667
     """
@@ -191,12 +191,12 @@ class ExcerptLedger(Stateful):
         tunables: TextTunables = DEFAULTS.text,
         *,
         max_pages: int = DEFAULTS.bounds.pages,
-        max_apaths: int = DEFAULTS.bounds.apaths,
+        max_link_paths: int = DEFAULTS.bounds.apaths,
     ) -> None:
         self.tunables = tunables
         self.scale = TextScale(tunables)
         self.max_pages = max_pages
-        self.max_apaths = max_apaths
+        self.max_link_paths = max_link_paths
         self._pages, self._tested, self._pages_showing = {}, {}, {}
 
     def __len__(self) -> int:
@@ -207,34 +207,34 @@ class ExcerptLedger(Stateful):
         return self._pages.get(page_key)
 
     def add(self, page_key: int, page: PageWorth) -> None:
-        """Remember a page; one with text of its own counts for the Apaths of the links between its texts."""
+        """Remember a page; one with text of its own counts for the link paths between its texts."""
         self._pages[page_key] = page
         self.scale.add(page.own_chars)
         if page.own_chars >= HALF_CHARS:
-            for apath in page.between:
-                self._pages_showing[apath] = self._pages_showing.get(apath, 0) + 1
+            for link_path in page.between:
+                self._pages_showing[link_path] = self._pages_showing.get(link_path, 0) + 1
         drop_oldest(self._pages, self.max_pages)
-        drop_oldest(self._pages_showing, self.max_apaths)
+        drop_oldest(self._pages_showing, self.max_link_paths)
 
-    def followed(self, source: int, apath: int, taken_chars: int) -> None:
-        """Note the fetch of a link of `apath` on page `source`, and what text the target took from it."""
-        counts = self._tested.setdefault(apath, [0.0, 0.0])
+    def followed(self, source: int, link_path: int, taken_chars: int) -> None:
+        """Note the fetch of a link of `link_path` on page `source`, and what text the target took from it."""
+        counts = self._tested.setdefault(link_path, [0.0, 0.0])
         counts[0] += 1.0
         counts[1] += taken_chars
-        drop_oldest(self._tested, self.max_apaths)
-        self.forgotten(source, apath)
+        drop_oldest(self._tested, self.max_link_paths)
+        self.forgotten(source, link_path)
 
-    def forgotten(self, source: int, apath: int) -> None:
-        """Note that a pending link of `apath` on page `source` is pending no more."""
+    def forgotten(self, source: int, link_path: int) -> None:
+        """Note that a pending link of `link_path` on page `source` is pending no more."""
         page = self._pages.get(source)
-        if page is not None and page.pending.get(apath, 0) > 0:
-            page.pending[apath] -= 1
+        if page is not None and page.pending.get(link_path, 0) > 0:
+            page.pending[link_path] -= 1
 
     def reward(self, page: PageWorth) -> float:
         """Return x / (x + half_chars), x = own text less what pending links are expected to take."""
         tested, k, expected = self._tested, self.tunables.excerpt_links, 0.0
-        for apath, n in page.pending.items():
-            if (counts := tested.get(apath)) is not None:
+        for link_path, n in page.pending.items():
+            if (counts := tested.get(link_path)) is not None:
                 expected += n * shrunk(counts[1], counts[0], 0.0, k)
         return text_reward(page.own_chars - expected, half_chars=self.scale.half_chars)
 
@@ -258,6 +258,6 @@ class ExcerptLedger(Stateful):
         doubts = (k / (k + tested + pages) for tested, pages in looked_at)
         return min(self.tunables.most_doubt, max(doubts, default=0.0))
 
-    def looked_at(self, apath: int) -> tuple[float, int]:
-        """Return how many links of an Apath were followed, and pages with text have them between texts."""
-        return self._tested.get(apath, _UNTESTED)[0], self._pages_showing.get(apath, 0)
+    def looked_at(self, link_path: int) -> tuple[float, int]:
+        """Return how many links of a link path were followed, and pages with text have them between texts."""
+        return self._tested.get(link_path, _UNTESTED)[0], self._pages_showing.get(link_path, 0)

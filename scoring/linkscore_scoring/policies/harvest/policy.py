@@ -46,7 +46,7 @@ _NAMES_REMEMBERED = 16_384
 """Names of buckets read and written lately, a bound: pages show, and a frontier asks of, the same again."""
 
 Arm = tuple[int, int]
-"""URL pattern and folded Apath of a link."""
+"""URL pattern and folded link path of a link."""
 
 Parts = tuple[float, float, float, float, float, float, float]
 """Of a score: shrunk mean reward, share of the pages that show the arm, reward as far as it is no menu, its
@@ -100,7 +100,7 @@ class SiteContext(NamedTuple):
 
 
 class Harvest(Stateful, Policy):
-    """A sleeping bandit over (URL pattern, Apath) arms whose reward is text of a page's own.
+    """A sleeping bandit over (URL pattern, link path) arms whose reward is text of a page's own.
 
     Needs no labels, no sample and no learning phase. The reward of a fetch is x / (x + h), x = characters
     in long text blocks that belong to the page (`site.texts`) less what its links are expected to take over
@@ -113,9 +113,9 @@ class Harvest(Stateful, Policy):
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
     by labels = worth per fetch of the page and the fresh links behind it (`harvest.hubs`), where
     a URL pattern hardly opened is granted some. After n labels the second counts n / (n + 2), the first the
-    rest. Means are shrunk along site -> Apath -> pattern -> arm; by text, of an arm whose links a share m of
-    the pages show (`arms.MenuLinks`), what is over the worth of a link of a list counts 1 - m. Score =
-    value / (1 + value); bucket = ``h<pattern>.<Apath>``.
+    rest. Means are shrunk along site -> link path -> pattern -> arm; by text, of an arm whose links a share m
+    of the pages show (`arms.MenuLinks`), what is over the worth of a link of a list counts 1 - m. Score =
+    value / (1 + value); bucket = ``h<pattern>.<link path>``.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
@@ -165,7 +165,7 @@ class Harvest(Stateful, Policy):
         if not page.failed:
             fetched = site.memory.fetched_among(page.links.keys)
             shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
-            worth.pending = _by_apath(shown)
+            worth.pending = _by_link_path(shown)
             worth.between = _between(page, arms, fetched, self.tunables.text.between_links)
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
@@ -231,8 +231,8 @@ class Harvest(Stateful, Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
         groups = links.grouped()
-        patterns, apaths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
-        arms = groups.as_values(list(zip(patterns, site.apaths.folded(apaths), strict=True)))
+        patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
+        arms = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
         values = np.array(self._scores(arms.distinct, site), dtype=np.float64)
         return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
 
@@ -267,7 +267,7 @@ class Harvest(Stateful, Policy):
         bounds = self.tunables.bounds
         self.arms.max_nodes = bounds.nodes_per_arm * site.bounds.arms
         self.menus.max_arms = site.bounds.arms
-        self.rewards.ledger.max_apaths = site.bounds.apaths
+        self.rewards.ledger.max_link_paths = site.bounds.apaths
         self.rewards.ledger.max_pages = min(bounds.pages, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
@@ -338,9 +338,9 @@ class Harvest(Stateful, Policy):
         links = max(0.0, self.tunables.value.hub_links * hub)
         return (reward + links) / (1.0 + links / a_link) - reward
 
-    def _curiosity(self, apath: int) -> float:
-        tested, pages = self.rewards.ledger.looked_at(apath)
-        started = self._warm_start.counts((ANY, apath)) if self._warm_start is not None else None
+    def _curiosity(self, link_path: int) -> float:
+        tested, pages = self.rewards.ledger.looked_at(link_path)
+        started = self._warm_start.counts((ANY, link_path)) if self._warm_start is not None else None
         t = self.tunables.value
         untried = tested + (started[0] if started is not None else 0.0) < t.curious_tries
         return min(1.0, pages / t.curious_pages) if untried else 0.0
@@ -426,13 +426,13 @@ class Harvest(Stateful, Policy):
 
 def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
     """Return the arm of each link."""
-    return list(zip(links.patterns, site.apaths.folded(links.apaths), strict=True))
+    return list(zip(links.patterns, site.link_paths.folded(links.link_paths), strict=True))
 
 
 def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Arm]:
     """Return the arms a URL was seen through, each once."""
-    folded = site.apaths.folded([apath for _, apath in contexts])
-    return [(pattern, apath) for apath in dict.fromkeys(folded)]
+    folded = site.link_paths.folded([link_path for _, link_path in contexts])
+    return [(pattern, link_path) for link_path in dict.fromkeys(folded)]
 
 
 def _nodes_of_all(arms: Sequence[Arm]) -> list[Node]:
@@ -440,29 +440,29 @@ def _nodes_of_all(arms: Sequence[Arm]) -> list[Node]:
     return list(dict.fromkeys(node for arm in arms for node in nodes_of(*arm))) or [SITE]
 
 
-def _by_apath(arms: Mapping[Arm, int]) -> dict[int, int]:
-    """Add up what is counted of arms by their Apath."""
+def _by_link_path(arms: Mapping[Arm, int]) -> dict[int, int]:
+    """Add up what is counted of arms by their link path."""
     counts: dict[int, int] = {}
-    for (_, apath), n in arms.items():
-        counts[apath] = counts.get(apath, 0) + n
+    for (_, link_path), n in arms.items():
+        counts[link_path] = counts.get(link_path, 0) + n
     return counts
 
 
 def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int], least: int) -> list[int]:
-    """Return the Apaths of which `least` links to unfetched pages each follow another new block of text."""
+    """Return the link paths of which `least` links to unfetched pages each follow another block of text."""
     if len(set(page.blocks_before)) < least:
         return []
     gaps: dict[int, int] = {}
     last: dict[int, int] = {}
     seen: set[int] = set()
-    for key, (_, apath), blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
+    for key, (_, link_path), blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
         if key in seen or key in fetched:
             continue
         seen.add(key)
-        if blocks > last.get(apath, -1):
-            gaps[apath] = gaps.get(apath, 0) + 1
-            last[apath] = blocks
-    return [apath for apath, n in gaps.items() if n >= least]
+        if blocks > last.get(link_path, -1):
+            gaps[link_path] = gaps.get(link_path, 0) + 1
+            last[link_path] = blocks
+    return [link_path for link_path, n in gaps.items() if n >= least]
 
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)
@@ -474,8 +474,8 @@ def _bucket(arm: Arm) -> str:
 @lru_cache(maxsize=_NAMES_REMEMBERED)
 def _arm(bucket: str) -> Arm:
     """Return the arm of a bucket name, (0, 0) for a name of another policy."""
-    pattern, _, apath = bucket[1:].partition(".")
+    pattern, _, link_path = bucket[1:].partition(".")
     try:
-        return (int(pattern), int(apath, 16)) if bucket[:1] == "h" else (0, 0)
+        return (int(pattern), int(link_path, 16)) if bucket[:1] == "h" else (0, 0)
     except ValueError:
         return 0, 0

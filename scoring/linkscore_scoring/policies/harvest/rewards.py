@@ -91,12 +91,12 @@ class PageRewards(Stateful):
     def update_sources(self, page: PageObservation, site: SiteModel) -> None:
         """Tell the pages that linked to a page what it cost them, and revise their rewards."""
         sources: dict[int, int] = {}
-        for source, apath in page.contexts:
-            sources.setdefault(source, site.apaths.get(apath).folded)
-        for source, apath in sources.items():
-            self.ledger.followed(source, apath, page.lost.get(source, 0))
-        for source, apath in page.displaced:
-            self.ledger.forgotten(source, site.apaths.get(apath).folded)
+        for source, link_path in page.contexts:
+            sources.setdefault(source, site.link_paths.get(link_path).folded)
+        for source, link_path in sources.items():
+            self.ledger.followed(source, link_path, page.lost.get(source, 0))
+        for source, link_path in page.displaced:
+            self.ledger.forgotten(source, site.link_paths.get(link_path).folded)
         for key in dict.fromkeys([*sources, *page.lost]):
             known = self.ledger.page(key)
             if known is not None:

@@ -1,8 +1,8 @@
 """What arms start with: `WarmStart`, by what was learned on other sites; `ExampleUrls`, by URLs of examples.
 
-Pulls are kept by URL pattern and Apath. Apaths are hashes of their text and mean the same everywhere; a URL
-pattern is a number that means something on one site only, and is told to others by its *shape*. Nothing here
-is state: it follows from what was given, the arms and the patterns.
+Pulls are kept by URL pattern and link path. Link paths are hashes of their text and mean the same everywhere;
+a URL pattern is a number that means something on one site only, and is told to others by its *shape*. Nothing
+here is state: it follows from what was given, the arms and the patterns.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _WORD = re.compile(r"[/:]?(?:\w+=)?[^\W_]{1,16}#?(?:\.[A-Za-z#]{1,5})?")
 
 
 class _Known:
-    """One experience: its groups by (shape, Apath), and how far it is trusted here, in [0, 1].
+    """One experience: its groups by (shape, link path), and how far it is trusted here, in [0, 1].
 
     `trust_against` is how far it is where it speaks against links.
     """
 
     def __init__(self, experience: Experience) -> None:
-        self.groups = {(group.shape, group.apath): group for group in experience.groups}
+        self.groups = {(group.shape, group.link_path): group for group in experience.groups}
         self.trust = self.trust_against = 0.0
 
 
@@ -140,10 +140,10 @@ class WarmStart:
 
     def _group(self, known: _Known, node: Node) -> LinkGroup | None:
         """Return what an experience knows of a node, by the finest shape that it knows."""
-        pattern, apath = node
+        pattern, link_path = node
         if pattern not in self._shapes:
             self._shapes[pattern] = shapes_of(self._patterns, pattern)
-        of_path = ANYTHING if apath == ANY else apath
+        of_path = ANYTHING if link_path == ANY else link_path
         found = (known.groups.get((shape, of_path)) for shape in self._shapes[pattern])
         return next((group for group in found if group is not None), None)
 
@@ -151,8 +151,8 @@ class WarmStart:
 def experience_of(arms: HierarchicalArms, patterns: UrlPatterns) -> Experience:
     """Return what the arms of a site learned here, without what they started with."""
     sums: dict[tuple[int, int], Counts] = {}
-    for (pattern, apath), counts in arms.own_counts():
-        key = shapes_of(patterns, pattern)[0], ANYTHING if apath == ANY else apath
+    for (pattern, link_path), counts in arms.own_counts():
+        key = shapes_of(patterns, pattern)[0], ANYTHING if link_path == ANY else link_path
         found = sums.setdefault(key, [0.0, 0.0, 0.0])
         sums[key] = [before + more for before, more in zip(found, counts, strict=True)]
     return Experience.of(
@@ -239,8 +239,8 @@ class ExampleUrls:
 
     def counts(self, node: Node) -> Counts | None:
         """Return pulls, rewards and hub yields that a node starts with, None if no example says anything."""
-        pattern, apath = node
-        if apath != ANY or pattern <= 0 or not self._is_named(pattern):
+        pattern, link_path = node
+        if link_path != ANY or pattern <= 0 or not self._is_named(pattern):
             return None
         return [self._t.example_pulls, self._t.example_pulls, 0.0]
 

@@ -54,7 +54,7 @@ class ValueTunables:
         Reward by which an arm that was tried, or where many links wait, is preferred to one of neither, >= 0.
         Six sites.
     curious_tries, curious_pages
-        Links of an Apath followed until curiosity ends, >= 1, and pages showing it between texts for full
+        Links of a link path followed until curiosity ends, >= 1, and pages showing it between texts for full
         curiosity, > 0. Chosen, looking at four sites.
     menu_pages
         Pages since the first that showed an arm before it may be a menu: at first every link is on all of
@@ -110,7 +110,7 @@ class TextTunables:
     excerpt_links
         Pseudo-links that took nothing from the page they stand on, > 0. Four sites.
     between_links
-        Links of an Apath, each after another new text, that stand between texts, >= 1. Chosen, looking at
+        Links of a link path, each after another new text, that stand between texts, >= 1. Chosen, looking at
         four sites.
     most_doubt
         Of a page whose text may be excerpts, in (0, 1): what is left of a pull can be scaled up
@@ -294,9 +294,9 @@ class HarvestBounds:
     Attributes
     ----------
     arms, nodes_per_arm
-        Arms, and nodes kept for each: Apath, pattern and the arm itself.
+        Arms, and nodes kept for each: Link path, pattern and the arm itself.
     apaths
-        Apaths whose links are followed up.
+        link paths whose links are followed up.
     pages
         Pages whose rewards can be revised (ADR 6).
     """

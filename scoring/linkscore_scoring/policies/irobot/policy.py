@@ -26,7 +26,7 @@ from linkscore_scoring.policies.irobot.sitemap import KeptArc, MapEntry, Place, 
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_scoring.state import Flat, Stateful, Stored
-from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
+from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 _FLIP = re.compile(
     r"[0-9]{1,6}|[<>«»‹›←→]{1,3}|(?:(?:next|prev|previous|older|newer)\b.{0,20})", re.IGNORECASE
@@ -36,11 +36,11 @@ _FLIP = re.compile(
 _PLANNED, _UNPLANNED, _DROPPED = 0.9, 0.5, 0.05
 # Depth of buckets that cannot be read: after all that can.
 _FAR = 100
-# "Any cluster" and "any Apath"; no id, nor -1 (outlier) or -2 (unknown cluster).
+# "Any cluster" and "any link path"; no id, nor -1 (outlier) or -2 (unknown cluster).
 _ANY = -3
 
 LinkKind = tuple[int, int, int]
-"""Cluster of the page a link stands on, URL pattern of its target, Apath; `_ANY` where it is not known."""
+"""Cluster of the page a link stands on, URL pattern of its target, link path; `_ANY` where not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,11 @@ class IrobotParams(Params):
 class Irobot(Stateful, Policy):
     """Learn a map of page kinds, keep the tree of links that leads to the informative ones, drop the rest.
 
-    Until the site is learned: links of the sampling plan first (0.9, bucket ``p0.<Apath>.<URL pattern>``),
-    the others breadth-first (0.5 / (1 + depth), ``s<depth>.<Apath>.<URL pattern>``), without verdict. Then
-    links of a kept arc are to FOLLOW, score 0.5 + 0.5 x worth of where it leads, others to SKIP, 0.05; bucket
-    ``r<cluster>.<Apath>.<URL pattern>``. Links found while sampling are judged by URL pattern and Apath on
-    pages of any cluster.
+    Until the site is learned: links of the sampling plan first (0.9, bucket ``p0.<link path>.<URL
+    pattern>``), the others breadth-first (0.5 / (1 + depth), ``s<depth>.<link path>.<URL pattern>``), without
+    verdict. Then links of a kept arc are to FOLLOW, score 0.5 + 0.5 x worth of where it leads, others to
+    SKIP, 0.05; bucket ``r<cluster>.<link path>.<URL pattern>``. Links found while sampling are judged by URL
+    pattern and link path on pages of any cluster.
 
     Shapes: n links in, (n,) float64 out. Cost: O(n_links + kept arcs) a call; O(sampled links + kinds x arcs)
     when a model becomes active. References: Cai et al. 2008, iRobot: an intelligent crawler for web forums,
@@ -115,11 +115,11 @@ class Irobot(Stateful, Policy):
         if len(self._texts) > min(site.learning.max_sample_pages, site.bounds.links):
             del self._texts[next(iter(self._texts))]
         links = page.links
-        for pattern, apath, anchor in zip(links.patterns, links.apaths, links.anchors, strict=True):
-            flips, shown = self._flips.get((pattern, apath), (0, 0))
+        for pattern, link_path, anchor in zip(links.patterns, links.link_paths, links.anchors, strict=True):
+            flips, shown = self._flips.get((pattern, link_path), (0, 0))
             if shown or len(self._flips) < site.bounds.arms:
                 flipping = _FLIP.fullmatch(anchor.strip()) is not None
-                self._flips[pattern, apath] = flips + flipping, shown + 1
+                self._flips[pattern, link_path] = flips + flipping, shown + 1
 
     def model_activated(self, site: SiteModel) -> None:
         """Draw the sitemap of the sample and choose the arcs to follow."""
@@ -132,7 +132,7 @@ class Irobot(Stateful, Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arc, or by plan and depth while the site is not learned."""
-        places = [f"{a:x}.{p}" for a, p in zip(links.apaths, links.patterns, strict=True)]
+        places = [f"{a:x}.{p}" for a, p in zip(links.link_paths, links.patterns, strict=True)]
         if site.templates is None:
             planned = (site.plan.is_drawn(key) for key in links.keys)
             rows = zip(planned, links.depths, places, strict=True)
@@ -158,7 +158,7 @@ class Irobot(Stateful, Policy):
             rows = zip(links.keys, links.depths, strict=True)
             return [sampling_reason(key, depth, site) for key, depth in rows]
         arcs = self._arcs(site)
-        kinds = zip(links.sources, links.patterns, links.apaths, strict=True)
+        kinds = zip(links.sources, links.patterns, links.link_paths, strict=True)
         return [_reason(arcs.get(_link_kind(*kind, site)), len(self._kept), site) for kind in kinds]
 
     def _entry(self, page: SampledPage, site: SiteModel) -> MapEntry:
@@ -166,28 +166,28 @@ class Irobot(Stateful, Policy):
         chars, unique = self._texts.get(page.hash, (0, True))
         cluster = site.templates.sample.get(page.key, site.cluster_of(page.hash))
         aliases, links = site.aliases, []
-        for apath, _, target in page.links:
+        for link_path, _, target in page.links:
             pattern = site.patterns.resolve(site.memory.pattern(target) or 0)
-            links.append(((pattern, apath), aliases.get(target, target)))
+            links.append(((pattern, link_path), aliases.get(target, target)))
         kind = cluster, site.patterns.resolve(site.memory.pattern(page.hash) or 0)
         return MapEntry(page.hash, kind, chars, unique, links)
 
     def _flip_shares(self, site: SiteModel) -> dict[Place, float]:
         """Return the share of page-flipping anchors by place, URL patterns as they are now."""
         sums: dict[Place, tuple[int, int]] = {}
-        for (pattern, apath), (flips, shown) in self._flips.items():
-            place = site.patterns.resolve(pattern), apath
+        for (pattern, link_path), (flips, shown) in self._flips.items():
+            place = site.patterns.resolve(pattern), link_path
             before = sums.get(place, (0, 0))
             sums[place] = before[0] + flips, before[1] + shown
         return {place: flips / shown for place, (flips, shown) in sums.items()}
 
     def _arcs(self, site: SiteModel) -> dict[LinkKind, KeptArc]:
-        """Return the kept arcs by kind of link, and by the rest of it where cluster or Apath is not known."""
+        """Return the kept arcs by kind of link, and by its rest where cluster or link path is not known."""
         arcs: dict[LinkKind, KeptArc] = {}
         for arc in sorted(self._kept, key=lambda arc: -arc.worth):
-            pattern, apath = site.patterns.resolve(arc.place[0]), arc.place[1]
+            pattern, link_path = site.patterns.resolve(arc.place[0]), arc.place[1]
             for cluster in (arc.source, _ANY):
-                arcs.setdefault((cluster, pattern, apath), arc)
+                arcs.setdefault((cluster, pattern, link_path), arc)
                 arcs.setdefault((cluster, pattern, _ANY), arc)
         return arcs
 
@@ -200,11 +200,11 @@ def _entry_first(site: SiteModel) -> list[SampledPage]:
     return [*pages[entry : entry + 1], *pages[:entry], *pages[entry + 1 :]]
 
 
-def _link_kind(source: int, pattern: int, apath: int, site: SiteModel) -> LinkKind:
+def _link_kind(source: int, pattern: int, link_path: int, site: SiteModel) -> LinkKind:
     return (
         _ANY if source == UNKNOWN_CLUSTER else source,
         site.patterns.resolve(pattern),
-        _ANY if apath == UNKNOWN_APATH else apath,
+        _ANY if link_path == UNKNOWN_LINK_PATH else link_path,
     )
 
 
@@ -224,13 +224,13 @@ def _reason(arc: KeptArc | None, n_kept: int, site: SiteModel) -> Explanation:
 
 
 def _parts(bucket: str) -> tuple[str, int, int, int]:
-    """Return kind, number, Apath and URL pattern of a bucket name; what cannot be read is unknown."""
+    """Return kind, number, link path and URL pattern of a bucket name; what cannot be read is unknown."""
     pieces = bucket[1:].split(".")
     try:
-        number, apath, pattern = int(pieces[0][:10]), int(pieces[1][:16], 16), int(pieces[2][:10])
+        number, link_path, pattern = int(pieces[0][:10]), int(pieces[1][:16], 16), int(pieces[2][:10])
     except (ValueError, IndexError):
-        return "", _FAR, UNKNOWN_APATH, -1
-    return bucket[0], number, apath, pattern
+        return "", _FAR, UNKNOWN_LINK_PATH, -1
+    return bucket[0], number, link_path, pattern
 
 
 def _sampling_value(kind: str, number: int) -> float:

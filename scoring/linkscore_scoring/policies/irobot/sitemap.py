@@ -16,7 +16,7 @@ Vertex = tuple[int, int]
 """A kind of page: its template cluster and its URL pattern."""
 
 Place = tuple[int, int]
-"""A kind of link on a page: the URL pattern of its target and its Apath."""
+"""A kind of link on a page: the URL pattern of its target and its link path."""
 
 MAX_VERTICES = 100
 """Kinds of pages of a sitemap; those with the fewest pages are left out. A bound of work."""

@@ -55,7 +55,7 @@ class SourceTarget(StructuralPolicy):
     4.4.2, eqs. 7, 9 and 12. Differences from the paper: hubs are normalised; `multi_hop` (default) sums hubs
     over several clicks with decay, where the paper's value is 0; the navigation table keeps learning; scores
     are rounded to .02, so that links which all lead to the target come in the order they were found and not
-    by how often their Apath was followed.
+    by how often their link path was followed.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class SourceUcc(StructuralPolicy):
     Shapes: n links in, (n,) float64 out. Cost: a product over the site's clusters a call; HITS every 64
     pages. References: Xu, Gao and Callan 2018 (arXiv 1804.02734), section 4.4, eqs. 7 to 12. Differences from
     the paper: the navigation table keeps learning (unless the crawl is learned in paper mode), Dsim and
-    Balance are floored, clusters come from the crawl's clusterer, and links of unseen Apaths fall back to
+    Balance are floored, clusters come from the crawl's clusterer, and links of unseen link paths fall back to
     more general counts.
 
     Examples

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term, sampling_reason
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored, stored_as
-from linkscore_scoring.types import UNKNOWN_APATH, UNKNOWN_CLUSTER, LinkBatch, PageObservation
+from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
 
@@ -82,13 +82,13 @@ def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
 
 
 class StructuralPolicy(Stateful, Policy):
-    """A value per cluster, and links scored by the clusters their (source cluster, Apath) leads to.
+    """A value per cluster, and links scored by the clusters their (source cluster, link path) leads to.
 
     Until the site is learned links of the sampling plan come first (score 0.9, bucket ``plan``), the others
-    in breadth-first order (0.5 / (1 + depth), bucket ``s<depth>.<Apath>``). Afterwards score = sum of P(C |
-    source, Apath) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and does not
-    change the order; bucket = ``c<source>.<Apath>``. Links found while sampling are valued by their Apath
-    whatever the source.
+    in breadth-first order (0.5 / (1 + depth), bucket ``s<depth>.<link path>``). Afterwards score = sum of P(C
+    | source, link path) value(C), divided by the largest value of a cluster, which keeps it in [0, 1] and
+    does not change the order; bucket = ``c<source>.<link path>``. Links found while sampling are valued by
+    their link path whatever the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
 
@@ -133,15 +133,18 @@ class StructuralPolicy(Stateful, Policy):
         """Score by destination cluster, or by plan and depth while the site is not learned."""
         if not self.cluster_worth:
             return self._by_plan(links, site)
-        buckets = [f"c{source}.{apath:x}" for source, apath in zip(links.sources, links.apaths, strict=True)]
-        return Scored(self._pairs(links.sources, links.apaths, site), buckets)
+        buckets = [
+            f"c{source}.{link_path:x}"
+            for source, link_path in zip(links.sources, links.link_paths, strict=True)
+        ]
+        return Scored(self._pairs(links.sources, links.link_paths, site), buckets)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of the links of each bucket."""
         pairs = [_pair(bucket) for bucket in buckets]
         if not self.cluster_worth:
             return np.array([_sampling_value(bucket) for bucket in buckets], dtype=np.float64)
-        return self._pairs([source for source, _ in pairs], [apath for _, apath in pairs], site)
+        return self._pairs([source for source, _ in pairs], [link_path for _, link_path in pairs], site)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the likely destination clusters, their values and the counts behind them."""
@@ -149,7 +152,7 @@ class StructuralPolicy(Stateful, Policy):
             rows = zip(links.keys, links.depths, strict=True)
             return [sampling_reason(key, depth, site) for key, depth in rows]
         values = self.cluster_values(site)
-        P = self._probabilities(links.sources, links.apaths, site)
+        P = self._probabilities(links.sources, links.link_paths, site)
         return [self._explanation(row, values, source) for row, source in zip(P, links.sources, strict=True)]
 
     def after_load(self) -> None:
@@ -166,21 +169,23 @@ class StructuralPolicy(Stateful, Policy):
     def _by_plan(self, links: LinkBatch, site: SiteModel) -> Scored:
         planned = np.array([site.plan.is_drawn(key) for key in links.keys], dtype=bool)
         scores = np.where(planned, _PLANNED, _UNPLANNED / (1.0 + np.asarray(links.depths, dtype=np.float64)))
-        rows = zip(planned, links.depths, links.apaths, strict=True)
-        return Scored(scores, ["plan" if p else f"s{depth}.{apath:x}" for p, depth, apath in rows])
+        rows = zip(planned, links.depths, links.link_paths, strict=True)
+        return Scored(scores, ["plan" if p else f"s{depth}.{link_path:x}" for p, depth, link_path in rows])
 
-    def _pairs(self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel) -> Scores:
+    def _pairs(self, sources: Sequence[int], link_paths: Sequence[int], site: SiteModel) -> Scores:
         values = self.cluster_values(site)
         top = float(values.max(initial=0.0)) or 1.0
         scores = np.clip(
-            link_scores(self._probabilities(sources, apaths, site), values) / top, 0.0, 1.0
+            link_scores(self._probabilities(sources, link_paths, site), values) / top, 0.0, 1.0
         )  # eq. 12
         return np.round(scores / self.step) * self.step if self.step else scores
 
     def _probabilities(
-        self, sources: Sequence[int], apaths: Sequence[int], site: SiteModel
+        self, sources: Sequence[int], link_paths: Sequence[int], site: SiteModel
     ) -> NDArray[np.float64]:
-        return site.navigation.probabilities(sources, apaths, site.apaths.classless(apaths), self.clusters)
+        return site.navigation.probabilities(
+            sources, link_paths, site.link_paths.classless(link_paths), self.clusters
+        )
 
     def _explanation(self, P: NDArray[np.float64], values: NDArray[np.float64], source: int) -> Explanation:
         likely = np.argsort(-P, kind="stable")[:3]
@@ -208,15 +213,15 @@ class StructuralPolicy(Stateful, Policy):
 
 
 def _pair(bucket: str) -> tuple[int, int]:
-    """Return (source cluster, Apath id) of a bucket name; unknown parts become -2 and 0."""
+    """Return (source cluster, link path id) of a bucket name; unknown parts become -2 and 0."""
     kind, rest = bucket[:1], bucket[1:]
     try:
         if kind == "c":
-            source, _, apath = rest.partition(".")
-            return int(source), int(apath, 16)
-        return UNKNOWN_CLUSTER, int(rest.partition(".")[2], 16) if kind == "s" else UNKNOWN_APATH
+            source, _, link_path = rest.partition(".")
+            return int(source), int(link_path, 16)
+        return UNKNOWN_CLUSTER, int(rest.partition(".")[2], 16) if kind == "s" else UNKNOWN_LINK_PATH
     except ValueError:
-        return UNKNOWN_CLUSTER, UNKNOWN_APATH
+        return UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH
 
 
 def _sampling_value(bucket: str) -> float:

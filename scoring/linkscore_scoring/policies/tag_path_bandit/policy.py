@@ -31,7 +31,7 @@ from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, Y
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.types import UNKNOWN_APATH, FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, LinkBatch, PageObservation
 
 _TARGET = 0.5  # reward from which a page is a target, and probability from which a link is taken for one
 _FEATURES = ("url", "ngrams")
@@ -133,8 +133,8 @@ class TagPathBandit(Stateful, Policy):
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""
         self._take_bounds(site.bounds)
-        for apath in dict.fromkeys(page.links.apaths):
-            self._join(apath, site)
+        for link_path in dict.fromkeys(page.links.link_paths):
+            self._join(link_path, site)
         self._examples.note(page.links)
         if page.refetch:
             return
@@ -158,7 +158,7 @@ class TagPathBandit(Stateful, Policy):
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score targets above everything, the others by group."""
-        groups = [self._group(apath) for apath in links.apaths]
+        groups = [self._group(link_path) for link_path in links.link_paths]
         probs = self._probs(links.urls)
         names = [f"g{group}.{pattern}" for group, pattern in zip(groups, links.patterns, strict=True)]
         return Scored(self._scores(probs, groups), names, self._verdicts(probs))
@@ -180,8 +180,8 @@ class TagPathBandit(Stateful, Policy):
         """Name probability, group, what it found, and the trend of the site."""
         probs = self._probs(links.urls).tolist()
         return [
-            self._explanation(prob, self._group(apath))
-            for prob, apath in zip(probs, links.apaths, strict=True)
+            self._explanation(prob, self._group(link_path))
+            for prob, link_path in zip(probs, links.link_paths, strict=True)
         ]
 
     def expected_targets(self, fetches: int) -> float:
@@ -215,16 +215,16 @@ class TagPathBandit(Stateful, Policy):
         ]
 
     def _arm_of(self, page: PageObservation, site: SiteModel) -> int:
-        for _, apath in page.contexts:
-            return self._join(apath, site)
+        for _, link_path in page.contexts:
+            return self._join(link_path, site)
         return _NO_GROUP
 
-    def _join(self, apath: int, site: SiteModel) -> int:
-        raw = site.apaths.get(apath).raw
-        return self.groups.join(apath, raw) if raw else self._group(apath)
+    def _join(self, link_path: int, site: SiteModel) -> int:
+        raw = site.link_paths.get(link_path).raw
+        return self.groups.join(link_path, raw) if raw else self._group(link_path)
 
-    def _group(self, apath: int) -> int:
-        found = self.groups.group(apath) if apath != UNKNOWN_APATH else None
+    def _group(self, link_path: int) -> int:
+        found = self.groups.group(link_path) if link_path != UNKNOWN_LINK_PATH else None
         return _NO_GROUP if found is None else found
 
     def _value(self, group: int) -> float:

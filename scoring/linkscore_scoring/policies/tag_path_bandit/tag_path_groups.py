@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 
 
 class TagPathGroups:
-    """Groups of Apaths: each joins the group of nearest centre if that is near enough, else begins one.
+    """Groups of link paths: each joins the group of nearest centre if that is near enough, else begins one.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class TagPathGroups:
 
 
 def vector_of(raw: str) -> Vector:
-    """Return the hashed shares of the 2-grams of a raw Apath's steps, (2^12,) float64, sum 1."""
+    """Return the hashed shares of the 2-grams of a raw link path's steps, (2^12,) float64, sum 1."""
     names, _, classes = raw.partition("[")
     steps = [_START, *names.split("/"), _END]
     steps[-2] += f"[{_DIGITS.sub('#', classes)}"

@@ -20,7 +20,7 @@ from linkscore_scoring.wanted import Topic, Wanted, WordCounts
 from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of, mixed
 
 Arm = tuple[int, int]
-"""URL pattern and folded Apath of a link; -1 in place of one stands for all."""
+"""URL pattern and folded link path of a link; -1 in place of one stands for all."""
 
 ANY = -1
 SITE: Arm = (ANY, ANY)
@@ -226,10 +226,10 @@ class TopicCrawl(Stateful):
 
 
 class SiteArms(Stateful):
-    """What links of one (URL pattern, Apath) led to on a site: mean reward, and gain by what lies behind.
+    """What links of one (URL pattern, link path) led to on a site: mean reward, and gain by what lies behind.
 
-    Means are shrunk along site -> Apath -> pattern -> arm, as those of `harvest`. Gains forget, because what
-    lies behind links runs out.
+    Means are shrunk along site -> link path -> pattern -> arm, as those of `harvest`. Gains forget, because
+    what lies behind links runs out.
 
     Examples
     --------
@@ -289,7 +289,7 @@ class SiteArms(Stateful):
 
 
 class Lists(Stateful):
-    """Pages whose links are told apart from those of other pages: what those fetched were worth, by Apath.
+    """Pages whose links are told apart from those of other pages: what those were worth, by link path.
 
     A list of pages by tag or category shows nothing of the topic in its links, and yet all of them are about
     it, or none. Only pages that may be such lists are here, the latest of them.
@@ -297,7 +297,7 @@ class Lists(Stateful):
     Examples
     --------
     >>> lists = Lists()
-    >>> lists.open(page=7, apath=1)
+    >>> lists.open(page=7, link_path=1)
     >>> lists.credit(7, 1, 1.0), lists.credit(8, 1, 1.0)
     (None, None)
     >>> round(lists.mean(7, 1, 0.1), 2), lists.mean(8, 1, 0.1)
@@ -310,29 +310,29 @@ class Lists(Stateful):
         self._tunables = tunables
         self._lists = {}
 
-    def open(self, page: int, apath: int) -> None:
-        """Tell the links of a page at an Apath apart from now on."""
-        self._lists.setdefault((page, apath), [0.0, 0.0])
+    def open(self, page: int, link_path: int) -> None:
+        """Tell the links of a page at a link path apart from now on."""
+        self._lists.setdefault((page, link_path), [0.0, 0.0])
         drop_oldest(self._lists, self._tunables.max_lists)
 
-    def is_open(self, page: int, apath: int) -> bool:
-        """Say whether links of a page at an Apath are told apart."""
-        return (page, apath) in self._lists
+    def is_open(self, page: int, link_path: int) -> bool:
+        """Say whether links of a page at a link path are told apart."""
+        return (page, link_path) in self._lists
 
-    def best(self, pages: Sequence[int], apath: int) -> int:
-        """Return the page of the best list at an Apath out of some, 0 without one."""
-        found = [page for page in pages if (page, apath) in self._lists]
-        return max(found, key=lambda page: self.mean(page, apath, 0.0), default=0)
+    def best(self, pages: Sequence[int], link_path: int) -> int:
+        """Return the page of the best list at a link path out of some, 0 without one."""
+        found = [page for page in pages if (page, link_path) in self._lists]
+        return max(found, key=lambda page: self.mean(page, link_path, 0.0), default=0)
 
-    def credit(self, page: int, apath: int, reward: float, *, pulls: float = 1.0) -> None:
+    def credit(self, page: int, link_path: int, reward: float, *, pulls: float = 1.0) -> None:
         """Count what a link of a list led to; with no pull, what it is worth more than was counted."""
-        if (counts := self._lists.get((page, apath))) is not None:
+        if (counts := self._lists.get((page, link_path))) is not None:
             counts[0] += pulls
             counts[1] += reward
 
-    def mean(self, page: int, apath: int, prior: float) -> float:
+    def mean(self, page: int, link_path: int, prior: float) -> float:
         """Return the mean worth of a list's links, shrunk to `prior`, what their arm is worth."""
-        n, reward = self._lists.get((page, apath), (0.0, 0.0))
+        n, reward = self._lists.get((page, link_path), (0.0, 0.0))
         return shrunk(reward, n, prior, self._tunables.parent_pulls)
 
 

@@ -36,7 +36,7 @@ from linkscore_scoring.wanted.relevance import relevance_of
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
 _ARM = 4  # place of the arm's mean among the features
-_ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Apath, pattern and the arm itself
+_ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Link path, pattern and the arm itself
 _BUCKET = re.compile(r"w([0-9]{1,18})\.([0-9a-f]{1,16})\.([0-4])([0-4])([0-4])(?:\.([0-9a-f]{1,16}))?")
 
 
@@ -89,7 +89,7 @@ class Topical(Stateful, Policy):
     sites does not stay where it found the first pages; 0 in a crawl of one. Where words say nothing the arm
     decides, and the other way round. A sample page whose URL is known is worth 1, or 0 if not wanted, and
     links to it say so of the list they stand in. Score = (1 + v / (1 + |v|)) / 2; bucket =
-    ``w<pattern>.<Apath>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
+    ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
@@ -167,8 +167,8 @@ class Topical(Stateful, Policy):
         if page.words is not None and found.words is not None:
             self.crawl.found(page.url, page.words, reward)
         self.arms.credit(arms, reward, gain=gain_behind(reward, behind, self.tunables.gain_links))
-        for source, apath in lists:
-            self.lists.credit(source, apath, reward)
+        for source, link_path in lists:
+            self.lists.credit(source, link_path, reward)
         self._pages[page.key] = JudgedPage(reward, arms, features.tolist(), lists)
         drop_oldest(self._pages, min(_MAX_PAGES, site.bounds.links))
 
@@ -176,16 +176,16 @@ class Topical(Stateful, Policy):
         """Let an outside reward replace the relevance of a page."""
         page = self._pages.get(event.key)
         if page is None:
-            folded = dict.fromkeys(site.apaths.get(apath).folded for _, apath in event.contexts)
-            self.arms.credit([(event.pattern, apath) for apath in folded], event.reward)
+            folded = dict.fromkeys(site.link_paths.get(link_path).folded for _, link_path in event.contexts)
+            self.arms.credit([(event.pattern, link_path) for link_path in folded], event.reward)
             return
         change = event.reward - page.reward
         if page.arms:
             self.crawl.weights.revise(np.array(page.features), change)
         self.crawl.reward += change
         self.arms.revise(page.arms, change)
-        for source, apath in page.lists:
-            self.lists.credit(source, apath, change, pulls=0.0)
+        for source, link_path in page.lists:
+            self.lists.credit(source, link_path, change, pulls=0.0)
         page.reward = event.reward
 
     def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
@@ -257,34 +257,34 @@ class Topical(Stateful, Policy):
             return
         fetched = site.memory.fetched_among(page.links.keys)
         waiting = {
-            (key, apath)
-            for key, apath in zip(page.links.keys, page.links.apaths, strict=True)
+            (key, link_path)
+            for key, link_path in zip(page.links.keys, page.links.link_paths, strict=True)
             if key not in fetched
         }
-        counts = Counter(site.apaths.get(apath).folded for _, apath in waiting)
-        for apath in sorted(counts):
-            if counts[apath] >= self.tunables.list_links:
-                self.lists.open(page.key, apath)
+        counts = Counter(site.link_paths.get(link_path).folded for _, link_path in waiting)
+        for link_path in sorted(counts):
+            if counts[link_path] >= self.tunables.list_links:
+                self.lists.open(page.key, link_path)
 
     def _credit_lists_of_samples(self, page: PageObservation, site: SiteModel) -> None:
         """Learn from links to sample pages, which need no fetch: what stands beside one may be like it."""
         known = self.crawl.known_pages
-        ways = set(zip(page.links.keys, page.links.apaths, strict=True)) if known else ()
-        for target, apath in sorted(way for way in ways if way[0] in known and way[0] != page.key):
-            folded = site.apaths.get(apath).folded
+        ways = set(zip(page.links.keys, page.links.link_paths, strict=True)) if known else ()
+        for target, link_path in sorted(way for way in ways if way[0] in known and way[0] != page.key):
+            folded = site.link_paths.get(link_path).folded
             self.lists.open(page.key, folded)
             self.lists.credit(page.key, folded, known[target])
 
     def _keys(self, links: LinkBatch, site: SiteModel) -> list[Key]:
-        folded = site.apaths.folded(links.apaths)
+        folded = site.link_paths.folded(links.link_paths)
         nothing = LinkWords()
         keys = []
-        for pattern, raw, apath, target, url, anchor in zip(
-            links.patterns, links.apaths, folded, links.keys, links.urls, links.anchors, strict=True
+        for pattern, raw, link_path, target, url, anchor in zip(
+            links.patterns, links.link_paths, folded, links.keys, links.urls, links.anchors, strict=True
         ):
             signals = self._signals(text_hashes(anchor), url, self._links.get(target, nothing))
             sources = [page for page, at in site.memory.contexts(target) if at == raw]
-            keys.append(Key((pattern, apath), signals, self.lists.best(sources, apath)))
+            keys.append(Key((pattern, link_path), signals, self.lists.best(sources, link_path)))
         return keys
 
     def _signals(self, anchor: Iterable[int], url: str, link: LinkWords) -> LinkSignals:
@@ -375,8 +375,8 @@ class Topical(Stateful, Policy):
 
     def _found_through(self, page: PageObservation, site: SiteModel) -> tuple[list[Arm], list[Arm]]:
         """Return the arms and the lists that a page was found through."""
-        ways = [(source, site.apaths.get(apath).folded) for source, apath in page.contexts]
-        arms = dict.fromkeys((page.pattern, apath) for _, apath in ways)
+        ways = [(source, site.link_paths.get(link_path).folded) for source, link_path in page.contexts]
+        arms = dict.fromkeys((page.pattern, link_path) for _, link_path in ways)
         return list(arms), [way for way in dict.fromkeys(ways) if self.lists.is_open(*way)]
 
     def _take_bounds(self, site: SiteModel) -> None:
@@ -391,15 +391,15 @@ class Topical(Stateful, Policy):
 
 
 def _bucket(key: Key) -> str:
-    (pattern, apath), signals, page = key
+    (pattern, link_path), signals, page = key
     of_list = f".{page:x}" if page else ""
-    return f"w{pattern}.{apath:x}.{signals.anchor}{signals.url}{signals.parent}{of_list}"
+    return f"w{pattern}.{link_path:x}.{signals.anchor}{signals.url}{signals.parent}{of_list}"
 
 
 def _key(bucket: str) -> Key:
     found = _BUCKET.fullmatch(bucket)
     if found is None:
         return Key(SITE, LinkSignals())
-    pattern, apath, anchor, url, parent, page = found.groups()
+    pattern, link_path, anchor, url, parent, page = found.groups()
     signals = LinkSignals(int(anchor), int(url), int(parent))
-    return Key((int(pattern), int(apath, 16)), signals, int(page or "0", 16))
+    return Key((int(pattern), int(link_path, 16)), signals, int(page or "0", 16))

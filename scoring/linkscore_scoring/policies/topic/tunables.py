@@ -41,7 +41,7 @@ class Tunables:
     list_signals
         Signals of its own link, and relevance, together, from which on a page may be a list.
     list_links
-        Links at one Apath of a page, not fetched yet, that make a list, >= 1.
+        Links at one link path of a page, not fetched yet, that make a list, >= 1.
     max_lists
         Lists told apart, the latest: a bound of what RankBuckets is asked about.
     """

@@ -92,7 +92,7 @@ def template_message(found: TemplateRecord, site: SiteModel) -> pb.Template:
         )
         exits.append(
             pb.TemplateExit(
-                tag_path=site.apaths.get(row.apath).raw,
+                tag_path=site.link_paths.get(row.link_path).raw,
                 link_count=row.links,
                 followed_count=round(row.followed),
                 destination=cluster_name(destination),

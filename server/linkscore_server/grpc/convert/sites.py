@@ -42,7 +42,7 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         learning=site.learning_since > 0,
         model_revision=site.revision,
         cluster_count=len(site.templates.clusters) if site.templates else 0,
-        tag_path_count=len(site.apaths),
+        tag_path_count=len(site.link_paths),
         link_count=len(site.memory),
         text_chars=site.texts.distinct_chars,
         duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
@@ -94,7 +94,7 @@ def navigation(site: SiteModel) -> dict[str, pb.NavigationEntry]:
     entries = [
         pb.NavigationEntry(
             source=results.cluster_name(row.source),
-            tag_path=site.apaths.get(row.apath).raw,
+            tag_path=site.link_paths.get(row.link_path).raw,
             link_count=row.links,
             followed_count=round(row.followed),
             destination_probs={results.cluster_name(c): p for c, p in row.destinations.items()},

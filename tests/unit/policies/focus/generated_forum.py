@@ -17,7 +17,7 @@ from linkscore_scoring.testing.pages import page_of
 ROOT = "http://h"
 INDEX_PAGE, THREAD_PAGE, OTHER_PAGE = [1.0], [2.0], [3.0]
 Link = tuple[str, str, str]
-"""Path, Apath, anchor."""
+"""Path, link path, anchor."""
 
 
 class TypesAsWritten:
@@ -124,12 +124,12 @@ class Forum:
 def features(path: str, links: list[Link], signals: list[float]) -> PageFeatures:
     """Return a page with a layout that says what it is."""
     page = page_of(
-        ROOT + path, ["html/body/main/text()"], links=[(ROOT + target, apath) for target, apath, _ in links],
+        ROOT + path, ["html/body/main/text()"], links=[(ROOT + to, at) for to, at, _ in links],
         texts=[(path, 300)],
     )  # fmt: skip
     page.links.anchors = [anchor for _, _, anchor in links]
     page.layout = PageLayout(
-        list(signals), list(page.links.apaths), page.links.apath_table, [-1] * len(links)
+        list(signals), list(page.links.link_paths), page.links.link_path_table, [-1] * len(links)
     )
     return page
 

@@ -1,4 +1,4 @@
-"""Means shrunk down the chain site -> Apath -> pattern -> arm, by hand."""
+"""Means shrunk down the chain site -> link path -> pattern -> arm, by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_arm_nobody_knows_is_worth_the_prior() -> None:
     assert arms.arm_stats([(1, 2)])[0][:2] == (0.3, 0.3)
 
 
-def test_an_arm_stands_on_site_apath_pattern_and_itself() -> None:
+def test_an_arm_stands_on_site_link_path_pattern_and_itself() -> None:
     assert nodes_of(1, 2) == (SITE, (-1, 2), (1, -1), (1, 2))
 
 
@@ -94,7 +94,7 @@ def test_arms_restored_are_worth_the_same() -> None:
 
 
 def known(pulls: int, reward: float) -> HierarchicalArms:
-    """Return arms of one pattern and Apath that were pulled so often."""
+    """Return arms of one pattern and link path that were pulled so often."""
     arms = HierarchicalArms()
     for _ in range(pulls):
         arms.credit(nodes_of(1, 2), reward, 0.0)
@@ -143,6 +143,6 @@ def test_the_stats_of_many_arms_are_those_of_each(
 ) -> None:
     arms = HierarchicalArms()
     arms.elsewhere = (lambda node: [2.0, 1.0, 0.5] if node[0] == 1 else None) if has_experience else None
-    for pattern, apath, reward, hub in pulls:
-        arms.credit(nodes_of(pattern, apath), reward, hub, weight=0.7)
+    for pattern, link_path, reward, hub in pulls:
+        arms.credit(nodes_of(pattern, link_path), reward, hub, weight=0.7)
     assert arms.arm_stats(asked) == [stats for arm in asked for stats in arms.arm_stats([arm])]

@@ -71,15 +71,15 @@ def test_a_link_followed_is_pending_no_more() -> None:
     assert page.pending == {5: 0}
 
 
-def test_pages_with_text_and_links_between_are_counted_by_apath() -> None:
+def test_pages_with_text_and_links_between_are_counted_by_link_path() -> None:
     ledger = ExcerptLedger()
     ledger.add(1, PageWorth(400, [], {}, [5]))
     ledger.add(2, PageWorth(399, [], {}, [5]))
     assert ledger.looked_at(5)[1] == 1
 
 
-def test_pages_and_apaths_are_bounded() -> None:
-    ledger = ExcerptLedger(max_pages=10, max_apaths=10)
+def test_pages_and_link_paths_are_bounded() -> None:
+    ledger = ExcerptLedger(max_pages=10, max_link_paths=10)
     for n in range(30):
         ledger.add(n, PageWorth(900, [], {}, [n]))
         ledger.followed(n, n, 1)

@@ -19,7 +19,7 @@ from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
-APATH = 77
+LINK_PATH = 77
 
 
 def shape(url: str, level: int = 0) -> int:
@@ -68,13 +68,13 @@ def one_arm(reward: float = 0.0, pulls: int = 0) -> tuple[UrlPatterns, int, Hier
     patterns, arms = UrlPatterns(), HierarchicalArms()
     pattern = patterns.insert("http://a/post/1")
     for _ in range(pulls):
-        arms.credit(nodes_of(pattern, APATH), reward, 0.0)
-    arms.found({(pattern, APATH): 1})
+        arms.credit(nodes_of(pattern, LINK_PATH), reward, 0.0)
+    arms.found({(pattern, LINK_PATH): 1})
     return patterns, pattern, arms
 
 
 def known(reward: float, fetches: float = 100.0) -> Experience:
-    return Experience.of([LinkGroup(shape("http://b/post/2"), APATH, fetches, reward, hub=0.5)])
+    return Experience.of([LinkGroup(shape("http://b/post/2"), LINK_PATH, fetches, reward, hub=0.5)])
 
 
 def test_what_is_known_counts_as_eight_pulls_at_most() -> None:
@@ -82,24 +82,24 @@ def test_what_is_known_counts_as_eight_pulls_at_most() -> None:
     warm = WarmStart([known(0.75)], patterns)
     warm.judge(arms)
     assert warm.trust == [1.0]  # all arms found are known, and nothing says otherwise
-    assert warm.counts((pattern, APATH)) == [8.0, 6.0, 4.0]
+    assert warm.counts((pattern, LINK_PATH)) == [8.0, 6.0, 4.0]
     assert warm.counts((pattern, ANY)) is None
     arms.elsewhere = warm.counts
     # 8 pulls of .75 and 2 pseudo-pulls of the parents' .3
-    assert arms.reward((pattern, APATH)) == pytest.approx((6.0 + 0.6) / 10.0)
+    assert arms.reward((pattern, LINK_PATH)) == pytest.approx((6.0 + 0.6) / 10.0)
 
 
 def test_several_experiences_share_the_eight_pulls() -> None:
     patterns, pattern, arms = one_arm()
     warm = WarmStart([known(1.0), known(0.5)], patterns)
     warm.judge(arms)
-    assert warm.counts((pattern, APATH)) == [8.0, 6.0, 4.0]
+    assert warm.counts((pattern, LINK_PATH)) == [8.0, 6.0, 4.0]
 
 
 def test_before_the_first_page_nothing_is_trusted() -> None:
     patterns, pattern, _ = one_arm()
     warm = WarmStart([known(1.0)], patterns)
-    assert (warm.trust, warm.counts((pattern, APATH))) == ([0.0], None)
+    assert (warm.trust, warm.counts((pattern, LINK_PATH))) == ([0.0], None)
 
 
 def test_trust_is_the_share_of_what_is_known_here() -> None:
@@ -132,7 +132,7 @@ def test_what_it_says_against_links_is_trusted_less_once_it_erred() -> None:
     warm = WarmStart([known(0.0)], patterns)
     warm.judge(arms)
     assert warm.trust == [pytest.approx(0.2**2)]
-    assert warm.counts((pattern, APATH)) == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
+    assert warm.counts((pattern, LINK_PATH)) == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
 
 
 def test_one_arm_is_evidence_of_eight_pulls_at_most() -> None:
@@ -147,11 +147,13 @@ def test_experience_is_of_this_site_alone() -> None:
     warm = WarmStart([known(1.0)], patterns)
     arms.elsewhere = warm.counts
     warm.judge(arms)
-    found = {(group.shape, group.apath): group for group in experience_of(arms, patterns).groups}
-    assert found[shape("http://a/post/1"), APATH] == LinkGroup(shape("http://a/post/1"), APATH, 3.0, 0.5, 0.0)
+    found = {(group.shape, group.link_path): group for group in experience_of(arms, patterns).groups}
+    assert found[shape("http://a/post/1"), LINK_PATH] == LinkGroup(
+        shape("http://a/post/1"), LINK_PATH, 3.0, 0.5, 0.0
+    )
     assert {key for key in found if ANYTHING in key} == {
         (ANYTHING, ANYTHING),
-        (ANYTHING, APATH),
+        (ANYTHING, LINK_PATH),
         (shape("http://a/post/1"), ANYTHING),
     }
 

@@ -87,10 +87,10 @@ def test_links_found_while_sampling_are_judged_by_pattern_and_place() -> None:
     assert value.tolist() == pytest.approx([1.0, 0.05])
 
 
-def _bucket(board: Board, path: str, apath: str) -> str:
+def _bucket(board: Board, path: str, link_path: str) -> str:
     model = board.shard.model
     pattern = model.patterns.levels(ROOT + path)[-1]
-    return f"h/s1.{model.apaths.find(apath).id:x}.{pattern}"
+    return f"h/s1.{model.link_paths.find(link_path).id:x}.{pattern}"
 
 
 def test_reasons_name_the_arc() -> None:

@@ -33,7 +33,7 @@ def ucc(board: Board) -> SourceUcc:
     return policy
 
 
-def test_while_sampling_the_planned_link_of_each_apath_comes_first_then_fewer_clicks() -> None:
+def test_while_sampling_the_planned_link_of_each_link_path_comes_first_then_fewer_clicks() -> None:
     board = Board("source_ucc")
     outcome = board.page("/", [(f"/a{n}", POST) for n in range(5)] + [(f"/b{n}", BACK) for n in range(5)])
     scores, buckets = outcome.links.scores, outcome.links.buckets
@@ -88,8 +88,8 @@ def test_scores_are_eq_12_of_the_values_of_eq_11() -> None:
     np.testing.assert_allclose(policy.cluster_values(model), value, rtol=1e-6)
     links = ["/post-9", "/list-9"]
     sources = [why.source for why in board.explain(*links)]
-    apaths = [model.memory.contexts(key)[-1][1] for key in _keys(links)]
-    P = model.navigation.probabilities(sources, apaths, model.apaths.classless(apaths), ids)
+    link_paths = [model.memory.contexts(key)[-1][1] for key in _keys(links)]
+    P = model.navigation.probabilities(sources, link_paths, model.link_paths.classless(link_paths), ids)
     assert board.scores(*links) == pytest.approx((P @ value / value.max()).tolist(), rel=1e-6)  # eq. 12
 
 

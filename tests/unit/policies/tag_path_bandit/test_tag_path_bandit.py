@@ -122,7 +122,7 @@ def test_a_group_behind_which_targets_were_found_beats_one_without() -> None:
         files = [(f"/files/report-{n}-{k}.csv", "html/body/p/a[file]") for k in range(3)]
         board.page("/lists/5" if n == 6 else f"/lists/{n}", [*files, (f"/lists/{n + 1}", LIST)])
         board.page(f"/about/{n - 6}", [])
-    groups = {raw: policy.groups.join(site.apaths.find(raw).id, raw) for raw in (LIST, MENU)}
+    groups = {raw: policy.groups.join(site.link_paths.find(raw).id, raw) for raw in (LIST, MENU)}
     [lists, menu] = policy.value([f"g{groups[LIST]}.0", f"g{groups[MENU]}.0"], site)
     assert policy.arms.mean(groups[LIST]) > 1.0
     assert lists > menu == 0.0
