@@ -25,7 +25,7 @@ from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
-from linkscore_server.settings import Settings
+from linkscore_server.settings import Settings, all_settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.space import SpaceAlarm
@@ -145,7 +145,7 @@ def parameters_table() -> str:
 
 def settings_table() -> str:
     """Return one row per setting, in the order of the dataclass."""
-    rows = ((f"`{s.name}`", _default(s.default), str(s.metadata["doc"])) for s in fields(Settings))
+    rows = ((f"`{s.name}`", _default(s.default), str(s.metadata["doc"])) for s in fields(all_settings()))
     return _table(("Setting", "Default", "Meaning"), rows)
 
 

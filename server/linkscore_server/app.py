@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -31,14 +31,15 @@ from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.directories import Directory, Parts, directory_of
 from linkscore_server.grpc.access import CallerOf
 from linkscore_server.grpc.admission import DelayEstimator
+from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
-from linkscore_server.grpc.reading import PageReader
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
@@ -46,24 +47,12 @@ from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_embeddings, external_policies, external_services
-from linkscore_server.routing.owners import LocalOwner
-from linkscore_server.routing.peer_calls import server_for_peers
-from linkscore_server.routing.peer_queries import PeerQueries
-from linkscore_server.routing.peers import owners_at
-from linkscore_server.routing.reading import ReadingPeer
-from linkscore_server.routing.router import Router
-from linkscore_server.routing.services import ByName, add_services, full_names
 from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
-from linkscore_server.storage.files import FileStore
-from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.storage.remote import open_store
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
-from linkscore_server.workers.address import WorkerAddress
-
-if TYPE_CHECKING:
-    from linkscore_server.cluster.member import Member
 
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = 20_000
@@ -103,8 +92,8 @@ class Application:
         Seconds since the epoch.
     tracing
         Where traces go; as `settings.otlp_endpoint` says if not given.
-    place
-        Of this process among those of one server; None: it is the only one.
+    directory
+        Says who has which crawl; as the settings say if not given.
     """
 
     def __init__(
@@ -114,10 +103,10 @@ class Application:
         store: Store | None = None,
         clock: Callable[[], float] = time.time,
         tracing: Tracing | None = None,
-        place: WorkerAddress | None = None,
+        directory: Callable[[Parts], Directory] | None = None,
     ) -> None:
         self.settings = settings
-        self._place = place
+        self._directory_of = directory or directory_of(settings)
         self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
@@ -126,14 +115,14 @@ class Application:
         builtin()  # before anybody connects: later it may find no descriptor left
         for policy in external_policies():
             register(policy)
-        self._store = store or _store(settings, place)
+        self._store = store or open_store(settings, f"{socket.gethostname()}:{os.getpid()}")
         self.registry = CrawlRegistry(
             self._store,
             settings,
             self.metrics,
             domain_of=registrable_domain,
             tracing=self._tracing,
-            owns=_owns(settings, place),
+            owns=self._owns,
             embeddings=Embeddings(external_embeddings()),
         )
         host = Host(self.registry, settings, self.metrics, clock)
@@ -141,8 +130,6 @@ class Application:
         self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
         self.registry.opened = self._opened
         self._health = health.aio.HealthServicer()
-        self._peer_server: grpc.aio.Server | None = None
-        self._services_named: list[str] = []
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
         self._is_drained = False
@@ -162,7 +149,7 @@ class Application:
         ProcessCollector(registry=self.metrics.registry)
         for collector in self._store.collectors():
             self.metrics.registry.register(collector)
-        if self._is_alone:
+        if self.directory.is_alone:
             await self._listen()
         if self.settings.metrics_listen:
             host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
@@ -173,14 +160,9 @@ class Application:
         await self.registry.recover()
         for annex in self.annexes:
             annex.start()
-        if self._peer_server is not None:
-            await self._peer_server.start()
-        if self._member is not None:
-            await self._member.join(self.router.coordinator.took)
-        if not self._is_alone:  # a connection is for one that can answer: the port comes last
-            await self._owners.all_there()
+        await self.directory.start()
+        if not self.directory.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
-        self.router.coordinator.start()
         self._ready = True
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
@@ -190,10 +172,8 @@ class Application:
             time.perf_counter() - started,
         )
 
-    @property
-    def _is_alone(self) -> bool:
-        """Whether no other process is part of the same server."""
-        return self._member is None and self._place is None
+    def _owns(self, shard: Shard) -> bool:
+        return self.directory.owns(shard)  # which is built of the registry
 
     def _opened(self, actor: CrawlActor) -> None:
         for annex in self.annexes:
@@ -209,14 +189,13 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        if self._member is not None:
-            await self._member.leave()
-        if not self._is_alone:
+        await self.directory.leave()
+        if not self.directory.is_alone:
             await self.gate.turn_away()
             await self._hang_up()
         draining = tasks.awaited(self._server.stop(self.settings.drain_s))
         self.scoring.drain()
-        self.router.drain()
+        self.directory.drain()
         quiet = tasks.awaited(self.calls.quiet())
         await asyncio.wait([draining, quiet], return_when=asyncio.FIRST_COMPLETED)
         quiet.cancel()
@@ -231,7 +210,7 @@ class Application:
         connection is closed are UNAVAILABLE.
         """
         self.scoring.drain()
-        self.router.drain()
+        self.directory.drain()
         with suppress(TimeoutError):
             await asyncio.wait_for(self.calls.idle(), _IDLE_S)
             await asyncio.sleep(_FLUSH_S)
@@ -241,14 +220,9 @@ class Application:
         """Drain, write snapshots, release the store."""
         if not self._is_drained:
             await self.drain()
-        if self._peer_server is not None:
-            await self._peer_server.stop(self.settings.drain_s)  # what others asked before they were told
-        if self._member is not None:
-            await self._member.close()
-        await self._owners.close()
+        await self.directory.close()
         self.gate.close()
         self._parser.close()
-        await self.router.coordinator.close()
         for annex in self.annexes:
             await annex.close()
         await self.registry.close()
@@ -262,53 +236,23 @@ class Application:
         """What the next start finds, for a line of the log."""
         if self.settings.data_dir == "memory":
             return "nothing is kept, as data_dir = memory says"
-        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self._store_name}"
-
-    @property
-    def _store_name(self) -> str:
-        return self.settings.log if self.settings.kafka_hosts else self.settings.data_dir
+        place = self.settings.data_dir if self.settings.log == "file" else self.settings.log
+        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {place}"
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s, work = self.settings, DelayEstimator(self.settings.target_delay_s)
         self.gate = self._gate(work)
         self.calls = CallInterceptor(self.metrics, self.gate, trace_id=self._tracing.trace_id)
+        methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
+        services = complete(self._services(clock, work), methods)
+        parts = Parts(s, self._store, self.registry, self.scoring, services, self.metrics, clock)
+        self.directory = self._directory_of(parts)
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.calls],
-            options=_options(s, shares_port=self._place is not None),
+            options=_options(s, shares_port=self.directory.shares_port),
         )
-        services = self._services(clock, work)
-        if s.role != "owner":
-            self._services_named = full_names(services)
-        methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
-        queries = PeerQueries(self.registry, self.scoring, self.metrics.registry)
-        local = LocalOwner(services, queries, methods)
-        reader = self.scoring.reader
-        self._member = _member(s, self._store, self.registry, local, reader, self.metrics)
-        self._owners = (
-            self._member.owners
-            if self._member is not None
-            else owners_at(
-                self._place, local, lambda address: ReadingPeer(address, s.max_message_bytes, reader)
-            )
-        )
-        self.router = Router(
-            self._owners,
-            self.registry,
-            s,
-            self.metrics,
-            ticket_key=self._store.ticket_key,
-            domain_of=registrable_domain,
-            clock=clock,
-        )
-        if s.peers_listen and self._member is not None:
-            self._peer_server = self._member.server(self.router)
-        elif self._place is not None:
-            own = self._place.sockets[self._place.number]
-            self._peer_server, _ = server_for_peers(
-                own, local, self.router, self._owners, s.max_message_bytes
-            )
-        if self._services_named:
-            add_services(self.router, server, services)
+        self._services_named = full_names(self.directory.servicers)
+        add_services(self.directory.servicers, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         named = (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
@@ -421,53 +365,6 @@ def collect_cycles_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_OBJECTS, 20, 50)
-
-
-def _store(settings: Settings, place: WorkerAddress | None) -> Store:
-    if settings.data_dir == "memory":
-        return MemoryStore()
-    if settings.kafka_hosts:
-        return _kafka_store(settings)
-    lock = place.lock if place is not None else None
-    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
-
-
-def _owns(settings: Settings, place: WorkerAddress | None) -> Callable[[Shard], bool]:
-    """Return which of the shards that are there at the start are this process's."""
-    if settings.is_clustered:
-        return lambda _: False  # the group of all processes says so later
-    return place.owns if place is not None else lambda _: True
-
-
-def _member(
-    settings: Settings,
-    store: Store,
-    registry: CrawlRegistry,
-    local: LocalOwner,
-    reader: PageReader,
-    metrics: Metrics,
-) -> Member | None:
-    """Return this process as one of a cluster, None if it is not in one."""
-    if not settings.is_clustered:
-        return None
-    from linkscore_server.cluster.member import Member  # an extra, loaded by nobody else
-    from linkscore_server.storage.kafka.store import KafkaStore
-
-    assert isinstance(store, KafkaStore), "a cluster needs log = kafka://"
-    return Member(settings, store, registry, local, reader, metrics)
-
-
-def _kafka_store(settings: Settings) -> Store:
-    from linkscore_server.storage.kafka.store import KafkaStore  # an extra, loaded by nobody else
-
-    return KafkaStore.at(
-        settings.kafka_hosts,
-        Path(settings.data_dir),
-        properties=settings.client_properties(),
-        prefix=settings.kafka_prefix,
-        replicas=settings.kafka_replicas,
-        owner=settings.advertise or f"{socket.gethostname()}:{os.getpid()}",
-    )
 
 
 def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:

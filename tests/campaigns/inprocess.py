@@ -22,9 +22,12 @@ from linkscore.v1 import (
 from linkscore_scoring.features.types import Limits
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.service import BrowseLogService
+from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.directories import Parts, directory_of
 from linkscore_server.grpc.admission import DelayEstimator
+from linkscore_server.grpc.contract import add_services, complete
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
@@ -34,10 +37,6 @@ from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.routing.owners import LocalOwner, Owners
-from linkscore_server.routing.peer_queries import PeerQueries
-from linkscore_server.routing.router import Router
-from linkscore_server.routing.services import add_services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 
@@ -131,7 +130,9 @@ class InProcess:
         self.registry = CrawlRegistry(store, settings, self.metrics, domain_of=registrable_domain)
         self.parser = PageParser(Limits(), self._clock)
         self._now_s = 1_760_000_000.0
-        self._browse_logs = BrowseLogManager(self.registry, settings, self.metrics, self._clock)
+        self._browse_logs = BrowseLogManager(
+            self.registry, BrowseLogSettings.of(settings), self.metrics, self._clock
+        )
         self._handlers: list[Any] = []
         work = DelayEstimator(settings.target_delay_s)
         room = InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes)
@@ -144,17 +145,10 @@ class InProcess:
             "BrowseLogService": BrowseLogService(self.registry, self._browse_logs),
             "InspectionService": InspectionService(self.registry),
         }
-        local = LocalOwner(services, PeerQueries(self.registry, scoring, self.metrics.registry))
-        self._router = Router(
-            Owners([local]),
-            self.registry,
-            settings,
-            self.metrics,
-            ticket_key=store.ticket_key,
-            domain_of=registrable_domain,
-            clock=self._clock,
+        parts = Parts(
+            settings, store, self.registry, scoring, complete(services, {}), self.metrics, self._clock
         )
-        add_services(self._router, self)  # type: ignore[arg-type]
+        add_services(directory_of(settings)(parts).servicers, self)  # type: ignore[arg-type]
         self._noted = _Noted()
         logging.getLogger("linkscore_server").addHandler(self._noted)
 

@@ -32,8 +32,9 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if given:
         yield given
         return
-    workers = str(request.config.getoption("--workers"))
-    with serving(tmp_path_factory.mktemp("contract"), "--workers", workers) as server:
+    workers = request.config.getoption("--workers")
+    flags = ("--workers", str(workers)) if workers > 1 else ()
+    with serving(tmp_path_factory.mktemp("contract"), *flags) as server:
         yield server.target
 
 
@@ -71,7 +72,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "groups" in metafunc.fixturenames:
         given = metafunc.config.getoption("--groups")
         many = {given, MANY} if getattr(metafunc.module, "IN_GROUPS_TOO", False) else {given}
-        metafunc.parametrize("groups", sorted(many), scope="session", ids=lambda n: f"{n or 1}_groups")
+        several = [pytest.mark.whole]  # crawls of several groups are an annex's
+        marked = [
+            pytest.param(n, id=f"{n or 1}_groups", marks=several if n > 1 else []) for n in sorted(many)
+        ]
+        metafunc.parametrize("groups", marked, scope="session")
 
 
 @pytest.fixture

@@ -11,6 +11,11 @@ from server_process import ServerProcess, serving, stubs
 
 pytestmark = pytest.mark.long
 
+SERVERS = [
+    pytest.param((), id="alone"),
+    pytest.param(("--workers", "2"), id="two", marks=pytest.mark.whole),
+]
+
 
 @pytest.mark.parametrize(
     ("flags", "said"),
@@ -33,8 +38,10 @@ def test_a_server_that_cannot_start_says_why_and_exits_with_1(
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_port_or_folder_in_use_is_one_plain_line_with_the_remedy(tmp_path: Path, workers: str) -> None:
+@pytest.mark.parametrize("workers", SERVERS)
+def test_a_port_or_folder_in_use_is_one_plain_line_with_the_remedy(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
     with serving(tmp_path / "first") as first:
         taken = {
             "choose another address (--listen)": ["--listen", first.target],
@@ -44,15 +51,15 @@ def test_a_port_or_folder_in_use_is_one_plain_line_with_the_remedy(tmp_path: Pat
         for number, (remedy, flags) in enumerate(taken.items()):
             folder = tmp_path / str(number)
             with pytest.raises(AssertionError, match="the server did not start"):
-                ServerProcess(folder, "--workers", workers, *flags)
+                ServerProcess(folder, *workers, *flags)
             [line] = (folder / "server.log").read_text().splitlines()
             assert remedy in line
             assert "Traceback" not in line
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_says_when_it_has_stopped_and_where_all_is(tmp_path: Path, workers: str) -> None:
-    with serving(tmp_path, "--workers", workers) as process:
+@pytest.mark.parametrize("workers", SERVERS)
+def test_a_server_says_when_it_has_stopped_and_where_all_is(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    with serving(tmp_path, *workers) as process:
         assert process.terminate() == 0
         last = process.records()[-1]["message"]
     assert last.startswith("stopped: all acknowledged pages")

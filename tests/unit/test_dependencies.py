@@ -23,7 +23,6 @@ TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
 KAFKA = [
     *(ROOT / "server/linkscore_server/storage/kafka").rglob("*.py"),
     *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
-    ROOT / "server/linkscore_server/kafka_properties.py",
 ]
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 PARTS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.service import BrowseLogService
+from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.services import Host, Services
@@ -18,7 +19,9 @@ class BrowseLogs(Services):
 
     def __init__(self, host: Host) -> None:
         self._registry = host.registry
-        self.manager = BrowseLogManager(host.registry, host.settings, host.metrics, host.clock)
+        self.manager = BrowseLogManager(
+            host.registry, BrowseLogSettings.of(host.settings), host.metrics, host.clock
+        )
         self.servicers = {"BrowseLogService": BrowseLogService(host.registry, self.manager)}
 
     def recovered(self, shard: str, model: CrawlModel) -> None:

@@ -22,6 +22,7 @@ from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
+from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
 from linkscore_server.browse_logs.visits.kept import visits_of
@@ -29,7 +30,6 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.settings import Settings
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
@@ -56,7 +56,11 @@ class BrowseLogManager:
     """
 
     def __init__(
-        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+        self,
+        registry: CrawlRegistry,
+        settings: BrowseLogSettings,
+        metrics: Metrics,
+        clock: Callable[[], float],
     ) -> None:
         self._registry = registry
         self._settings = settings

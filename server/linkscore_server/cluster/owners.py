@@ -24,6 +24,8 @@ class ClusterOwners(Owners):
         Gives another process by its address.
     """
 
+    may_move = True
+
     def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
         super().__init__([local])
         self._connect = connect

@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from importlib.metadata import entry_points
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from linkscore_server.settings import ENVIRONMENT_PREFIX, SETTINGS, STORES, Settings, all_settings
+
 if TYPE_CHECKING:
+    from linkscore_server.storage.base import Store
     from linkscore_server.storage.files import FileStore
-    from linkscore_server.storage.kafka.store import KafkaStore
+    from linkscore_server.storage.remote import RemoteLogs
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -27,43 +32,30 @@ _data_dir = click.option(
 )
 
 
-def _kafka_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a log on Kafka, as `linkscore serve` has them."""
-    for option in (
-        click.option(
-            "--kafka-replicas",
-            default=3,
-            envvar="LINKSCORE_KAFKA_REPLICAS",
+def _store_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of a log that is not in files, as `linkscore serve` has them."""
+    stores = entry_points(group=STORES).names
+    found = [entry.load() for entry in sorted(entry_points(group=SETTINGS)) if entry.name in stores]
+    own = {one.name: one for more in found for one in fields(more)}
+    for setting in (own[name] for name in sorted(own.keys() - {one.name for one in fields(Settings)})):
+        command = click.option(
+            "--" + setting.name.replace("_", "-"),
+            default=setting.default,
+            envvar=ENVIRONMENT_PREFIX + setting.name.upper(),
             show_default=True,
-            help="Brokers that have a copy of each topic.",
-        ),
-        click.option(
-            "--kafka-properties",
-            default="",
-            envvar="LINKSCORE_KAFKA_PROPERTIES",
-            help="File of settings for the Kafka client: TLS, SASL.",
-        ),
-        click.option(
-            "--kafka-prefix",
-            default="linkscore",
-            envvar="LINKSCORE_KAFKA_PREFIX",
-            show_default=True,
-            help="What the names of the topics begin with.",
-        ),
-        click.option(
-            "--log",
-            default="file",
-            envvar="LINKSCORE_LOG",
-            help="kafka://HOST:PORT,...: of a server with this log, instead of a data folder.",
-        ),
-    ):
-        command = option(command)
-    return command
+            help=setting.metadata["doc"],
+        )(command)
+    return click.option(
+        "--log",
+        default="file",
+        envvar=f"{ENVIRONMENT_PREFIX}LOG",
+        help="SCHEME://HOST:PORT,...: of a server with this log, instead of a data folder.",
+    )(command)
 
 
 @click.group()
 def data() -> None:
-    """Data folders of servers that are not running: check them, move crawls between them and Kafka."""
+    """Data folders of servers that are not running: check them, move crawls between them and other stores."""
 
 
 @data.command()
@@ -102,21 +94,20 @@ def check(folder: Path, *, replay: bool) -> None:
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
 @_data_dir
-@_kafka_options
-def export(crawl: str, file: Path, data_dir: Path, **kafka: Any) -> None:
+@_store_options
+def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
     """Write a crawl into a new file: log, snapshot and browse logs, with checksums.
 
     The secret of tickets (`ticket.key`) is not in it. Copy that beside if the target folder is new and links
-    wait that have tickets; without it they go by their URL. From Kafka (`--log kafka://...`) servers may be
-    running, and browse logs stay behind: they are in no log.
+    wait that have tickets; without it they go by their URL. From another store (`--log SCHEME://...`) servers
+    may be running, and browse logs stay behind: they are in no log.
     """
-    with _on_brokers(kafka) as brokers, _opened(data_dir, beside=file if brokers else None) as store:
+    with _elsewhere(log) as other, _opened(data_dir, beside=file if other else None) as store:
         from linkscore_server.storage.archive import export_crawl
 
-        if brokers is not None:
-            from linkscore_server.storage.kafka.moving import to_files
-
-            to_files(brokers, crawl, store)
+        if other is not None:
+            remote, there = other
+            remote.to_files(there, crawl, store)
         size = export_crawl(store, crawl, file)
         _tell_cut(store, crawl)
     click.echo(f"{file}: crawl {crawl}, {size:,} bytes")
@@ -125,17 +116,17 @@ def export(crawl: str, file: Path, data_dir: Path, **kafka: Any) -> None:
 @data.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_data_dir
-@_kafka_options
-def import_(file: Path, data_dir: Path, **kafka: Any) -> None:
+@_store_options
+def import_(file: Path, data_dir: Path, **log: Any) -> None:
     """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
 
     A data folder that is not there is made.
-    To Kafka (`--log kafka://...`) browse logs stay behind, and what was mined from them goes along. Servers
-    that run find the crawl when they are started again.
+    To another store (`--log SCHEME://...`) browse logs stay behind, and what was mined from them goes along.
+    Servers that run find the crawl when they are started again.
     """
     with (
-        _on_brokers(kafka) as brokers,
-        _opened(data_dir, beside=file if brokers else None, makes=True) as store,
+        _elsewhere(log) as other,
+        _opened(data_dir, beside=file if other else None, makes=True) as store,
     ):
         from linkscore_server.storage.archive import import_crawl
         from linkscore_server.storage.check import events_of_crawl
@@ -143,11 +134,10 @@ def import_(file: Path, data_dir: Path, **kafka: Any) -> None:
         crawl = import_crawl(store, file)
         events = events_of_crawl(store.crawl_folder(crawl), crawl)
         _tell_cut(store, crawl)
-        if brokers is not None:
-            from linkscore_server.storage.kafka.moving import to_brokers
-
-            to_brokers(store, crawl, brokers)
-    place = kafka["log"] if brokers else data_dir
+        if other is not None:
+            remote, there = other
+            remote.from_files(store, crawl, there)
+    place = log["log"] if other else data_dir
     click.echo(f"{place}: imported crawl {crawl} ({events:,} event{'s' if events != 1 else ''})")
 
 
@@ -162,8 +152,8 @@ def _tell_cut(store: FileStore, crawl: str) -> None:
 def _opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> Iterator[FileStore]:
     """Open a data folder, which no server may have open; errors end the command with their message.
 
-    Given a file, the folder is one of the moment beside it: of a crawl on its way from or to Kafka. A folder
-    that is not there is an error, unless it `makes` it.
+    Given a file, the folder is one of the moment beside it: of a crawl on its way from or to another store. A
+    folder that is not there is an error, unless it `makes` it.
     """
     from linkscore_scoring.errors import LinkscoreError
     from linkscore_server.storage.files import FileStore
@@ -188,29 +178,22 @@ def _opened(folder: Path, *, beside: Path | None = None, makes: bool = False) ->
 
 
 @contextmanager
-def _on_brokers(given: dict[str, Any]) -> Iterator[KafkaStore | None]:
-    """Give the store on Kafka that options name, None if they name none."""
+def _elsewhere(given: dict[str, Any]) -> Iterator[tuple[RemoteLogs, Store] | None]:
+    """Give the store that options name and what opened it, None if they name none."""
     if given["log"] == "file":
         yield None
         return
     from linkscore_scoring.errors import InvalidInput
-    from linkscore_server.settings import Settings
+    from linkscore_server.storage.remote import remote_logs
 
     with TemporaryDirectory(prefix="linkscore-") as folder:
-        settings = Settings(data_dir=folder, **given)
+        settings = all_settings()(data_dir=folder, **given)
         if problems := settings.problems():
             raise click.ClickException(str(InvalidInput(problems)))
-        from linkscore_server.storage.kafka.store import KafkaStore  # an extra
-
-        store = KafkaStore.at(
-            settings.kafka_hosts,
-            Path(folder),
-            properties=settings.client_properties(),
-            prefix=settings.kafka_prefix,
-            replicas=settings.kafka_replicas,
-            owner="linkscore data",
-        )
+        remote = remote_logs(settings)
+        assert remote is not None, "log is not file"
+        store = remote.open(settings, "linkscore data")
         try:
-            yield store
+            yield remote, store
         finally:
             store.close()

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
+from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, all_settings, load
 
 _Command = Callable[..., None]
 
@@ -30,7 +30,7 @@ _HINTS = {
 
 def settings_options(command: _Command) -> _Command:
     """Give a command one option per setting, and --config."""
-    for setting in reversed(fields(Settings)):
+    for setting in reversed(fields(all_settings())):
         flag = "--" + setting.name.replace("_", "-")
         variable = ENVIRONMENT_PREFIX + setting.name.upper()
         text = f"{setting.metadata['doc']} [{variable}; default {setting.default!r}]"
@@ -62,12 +62,12 @@ def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
     settings = settings_of(config, flags)
     from linkscore_server import app  # numpy only when a server is wanted
+    from linkscore_server.directories import directory_of
     from linkscore_server.observability import logs
-    from linkscore_server.workers.supervisor import Supervisor
 
     logs.set_up(settings.log_level)
     try:
-        asyncio.run(app.run(settings) if settings.workers == 1 else Supervisor(settings).run())
+        asyncio.run(directory_of(settings).supervisor(settings) or app.run(settings))
     except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)
@@ -78,5 +78,5 @@ def serve(config: Path | None, **flags: Any) -> None:
 def check_config(config: Path | None, **flags: Any) -> None:
     """Check the settings as `serve` would read them; exit 0 if they work, 1 if not."""
     settings = settings_of(config, flags)
-    for setting in fields(Settings):
+    for setting in fields(all_settings()):
         click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")

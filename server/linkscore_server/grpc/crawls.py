@@ -9,10 +9,18 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert.crawls import config_of, crawl_message, examples_of, extra_policies
-from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.access import caller
+from linkscore_server.grpc.convert.crawls import (
+    config_of,
+    crawl_message,
+    examples_of,
+    extra_policies,
+    shard_message,
+)
+from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.wanted import wanted_of
 
@@ -22,7 +30,7 @@ _VERSION = version("linkscore")
 
 
 class CrawlService(pb_grpc.CrawlServiceServicer):
-    """Configuration and lifetime of crawls; those of all processes are listed by `routing`."""
+    """Configuration and lifetime of crawls of one group, and lists of what is here."""
 
     def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:
         self._registry = registry
@@ -31,6 +39,11 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
     async def CreateCrawl(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
         """Create a crawl."""
         config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
+        if config.groups > 1:
+            raise InvalidInput(
+                f"must be 1: this server has no directory of several groups, got {config.groups}",
+                field="crawl.groups",
+            )
         actor = await self._registry.create(config)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
@@ -38,6 +51,32 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
         """Read a crawl."""
         actor = await self._registry.open(parse_crawl(request.name, "name"))
         return pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
+
+    async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
+        """List crawls by name; they need not stay open."""
+        mine = [name for name in self._registry.names() if caller().may_touch(name)]
+        names, token = page_of(mine, request.page_size, request.page_token)
+        models = await self._registry.models(names)
+        return pb.ListCrawlsResponse(crawls=map(crawl_message, models), next_page_token=token)
+
+    async def ListShards(self, request: pb.ListShardsRequest, context: Any) -> pb.ListShardsResponse:
+        """List crawls, damaged ones too, with what each takes."""
+        size, after = shard_page(request)
+        crawl = parse_crawl(request.crawl) if request.crawl else ""
+        there = [
+            shard
+            for shard in map(Shard.of, self._registry.keys())
+            if crawl in ("", shard.crawl)
+            and caller().may_touch(shard.crawl)
+            and not (after and shard <= after)
+        ]
+        page = there[:size]
+        rows = [await shard_row(self._registry, shard.key) for shard in page]
+        for row in rows:
+            row.owner = "worker 0"  # as of a server of one worker
+        return pb.ListShardsResponse(
+            shards=rows, next_page_token=page[-1].key if len(page) < len(there) else ""
+        )
 
     async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
         """Change a crawl."""
@@ -67,6 +106,30 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
         """Delete a crawl and its log."""
         await self._registry.delete(parse_crawl(request.name, "name"))
         return pb.DeleteCrawlResponse()
+
+
+def shard_page(request: pb.ListShardsRequest) -> tuple[int, Shard | None]:
+    """Return how many shards are asked for, and the one after which they begin.
+
+    Raises
+    ------
+    InvalidInput
+        If page size or token is not one.
+    """
+    size = request.page_size or DEFAULT_PAGE_SIZE
+    if size > MAX_PAGE_SIZE:
+        raise InvalidInput(f"must be at most {MAX_PAGE_SIZE}, got {size}", field="page_size")
+    try:
+        return size, Shard.of(request.page_token) if request.page_token else None
+    except ValueError:
+        raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None
+
+
+async def shard_row(registry: CrawlRegistry, key: str) -> pb.Shard:
+    """Return what a shard that is here takes."""
+    size = await registry.disk_bytes(key)
+    actor, trouble = registry.opened_now(key), registry.damaged.get(key, "")
+    return shard_message(Shard.of(key), actor, disk_bytes=size, trouble=trouble)
 
 
 def _paths(request: pb.UpdateCrawlRequest) -> list[str]:

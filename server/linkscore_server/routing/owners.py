@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Protocol
-
-from google.rpc import code_pb2, status_pb2
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
-from linkscore_server.grpc.errors import Forwarded, NotServing
+from linkscore_server.grpc.errors import NotServing
 from linkscore_server.grpc.reading import ReadPages
 from linkscore_server.routing.peer_queries import PeerQueries
 
@@ -47,30 +44,18 @@ class LocalOwner:
     Parameters
     ----------
     services
-        By name.
+        By name, see `grpc.contract.complete`.
     queries
         Answers what is beside the contract.
-    methods
-        Answer single calls of these services, by the name of both, ``Service/Method``.
     """
 
-    def __init__(
-        self,
-        services: Mapping[str, Any],
-        queries: PeerQueries,
-        methods: Mapping[str, Any] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, services: Mapping[str, Any], queries: PeerQueries) -> None:
         self._services = services
-        self._methods = methods
         self._queries = queries
 
     def _method(self, method: str) -> Any:
         service, _, name = method.partition("/")
-        found = self._methods.get(method) or getattr(self._services[service], name, None)
-        if found is None:
-            why = f"{method}: this server lacks the part that answers it"
-            raise Forwarded(status_pb2.Status(code=code_pb2.UNIMPLEMENTED, message=why))
-        return found
+        return getattr(self._services[service], name)
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
@@ -107,6 +92,9 @@ class Owners:
     own
         Number of this process.
     """
+
+    may_move: bool = False
+    """Whether shards go from one process to another, and leave behind what is beside their logs."""
 
     def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
         self._owners = list(owners)

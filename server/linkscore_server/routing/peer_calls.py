@@ -14,9 +14,11 @@ from grpc_status import rpc_status
 from linkscore_scoring.engine.groups import is_crawl_name
 from linkscore_server.crawls.turns import set_wait
 from linkscore_server.grpc.access import crawl_in
+from linkscore_server.grpc.contract import add_services
 from linkscore_server.grpc.errors import status_of
 from linkscore_server.grpc.reading import ReadOtherwise
 from linkscore_server.grpc.request_ids import KEY, begin_request
+from linkscore_server.routing.handlers import servicers_of
 from linkscore_server.routing.owners import STREAM, LocalOwner, Owners, Values
 from linkscore_server.routing.peers import ASK, OWNER, Peer, options_of
 from linkscore_server.routing.reading import (
@@ -27,7 +29,6 @@ from linkscore_server.routing.reading import (
     unpacked_message,
 )
 from linkscore_server.routing.router import CHANGES, Router
-from linkscore_server.routing.services import add_services
 
 Answered = Callable[[], Awaitable[Any]]
 
@@ -52,7 +53,7 @@ class PeerCalls:
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Let a server for other processes answer."""
-        add_services(self, server)
+        add_services(servicers_of(self), server)
         serialized = methodcaller("SerializeToString")
         methods: dict[str, Any] = {
             ASK: grpc.unary_unary_rpc_method_handler(self._ask),
@@ -62,7 +63,7 @@ class PeerCalls:
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(OWNER, methods),))
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """See `services.AnswersAll`."""
+        """See `handlers.AnswersAll`."""
         is_of_crawl = method in CHANGES and is_crawl_name(crawl_in(method, request))
         answers = self._router if is_of_crawl else self._local
         return await _passed_on(context, lambda: answers.call(method, request, context))
@@ -70,7 +71,7 @@ class PeerCalls:
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
     ) -> AsyncGenerator[Any, None]:
-        """See `services.AnswersAll`."""
+        """See `handlers.AnswersAll`."""
         _begin(context)
         try:
             async with aclosing(self._local.stream(method, requests, context)) as responses:
@@ -80,7 +81,7 @@ class PeerCalls:
             await _end(context, exc)
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """See `services.AnswersAll`."""
+        """See `handlers.AnswersAll`."""
         return await _passed_on(context, lambda: self._local.collect(method, requests, context))
 
     async def _ingest(self, call: ReadCall, context: Any) -> Any:

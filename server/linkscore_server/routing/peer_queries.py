@@ -14,8 +14,9 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.crawls import crawl_message, shard_message
+from linkscore_server.grpc.convert.crawls import crawl_message
 from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.crawls import shard_row
 from linkscore_server.grpc.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
@@ -92,12 +93,8 @@ class PeerQueries:
 
     async def _standing(self, keys: list[str]) -> dict[str, Any]:
         """Return what shards take, see `shards`; those that are gone by now are left out."""
-        return {"rows": [await self._row(key) for key in keys if self._registry.has(key)]}
-
-    async def _row(self, key: str) -> bytes:
-        size = await self._registry.disk_bytes(key)
-        actor, trouble = self._registry.opened_now(key), self._registry.damaged.get(key, "")
-        return shard_message(Shard.of(key), actor, disk_bytes=size, trouble=trouble).SerializeToString()
+        rows = [await shard_row(self._registry, key) for key in keys if self._registry.has(key)]
+        return {"rows": [row.SerializeToString() for row in rows]}
 
     async def _metrics(self) -> dict[str, Any]:
         """Return the metrics of this process in the text format of OpenMetrics."""

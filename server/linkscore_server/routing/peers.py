@@ -15,11 +15,10 @@ from google.rpc import status_pb2
 from grpc_status import rpc_status
 
 from linkscore_server import tasks
+from linkscore_server.grpc.contract import SERVICES
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
 from linkscore_server.grpc.request_ids import KEY, request_id
-from linkscore_server.routing.owners import LocalOwner, Owner, Owners, Values
-from linkscore_server.routing.services import SERVICES
-from linkscore_server.workers.address import WorkerAddress
+from linkscore_server.routing.owners import Values
 
 _PACKAGE = "linkscore.v1"
 OWNER, ASK = "linkscore.internal.Owner", "Ask"
@@ -153,15 +152,6 @@ class Peer:
         if method not in self._calls:
             self._calls[method] = _stub(self.channel, method)
         return self._calls[method]
-
-
-def owners_at(place: WorkerAddress | None, local: LocalOwner, connect: Callable[[str], Owner]) -> Owners:
-    """Return all owners of a server for the process at a place; None: it is the only one."""
-    if place is None:
-        return Owners([local])
-    peers = [connect(address) for address in place.sockets]
-    peers[place.number] = local
-    return Owners(peers, place.number)
 
 
 def error_of(error: grpc.aio.AioRpcError) -> Exception:

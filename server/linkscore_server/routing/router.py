@@ -30,6 +30,8 @@ from linkscore_server.settings import Settings
 
 CHANGES = ("CrawlService/CreateCrawl", "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
 """What is done at the home of a crawl."""
+_OF_ALL = {*CHANGES, "CrawlService/ListShards"}
+"""Calls that more than the one who has the crawl takes part in."""
 _IMPORT = "BrowseLogService/ImportBrowseRecords"
 _DOMAIN = "example.org"  # any: the first look-up of a registrable domain reads a file
 
@@ -87,6 +89,8 @@ class Router:
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """Answer a call that has one request and one answer."""
         name = crawl_in(method, request)
+        if self._registry.has(name) and is_crawl_name(name) and method not in _OF_ALL:
+            return await self._owners.local.call(method, request, context)
         _check_name(name)
         if method == "CrawlService/ListCrawls":
             return await self._list(request, context)
@@ -125,7 +129,7 @@ class Router:
         InvalidInput
             If crawls go from one machine to another: visits lie on the disk of one.
         """
-        if self._settings.is_clustered:
+        if self._owners.may_move:
             raise InvalidInput("must be of a server of one process: visits stay on its disk", field="crawl")
         first = await first_of(requests)
         name = crawl_in(method, first) if first is not None else ""

@@ -9,8 +9,9 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, parse_crawl
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.grpc.convert.names import parse_crawl
+from linkscore_server.grpc.crawls import shard_page
 from linkscore_server.routing.owners import Owner, Owners
 
 
@@ -24,10 +25,7 @@ async def list_shards(
     InvalidInput
         If crawl, page size or token is not one.
     """
-    size = request.page_size or DEFAULT_PAGE_SIZE
-    if size > MAX_PAGE_SIZE:
-        raise InvalidInput(f"must be at most {MAX_PAGE_SIZE}, got {size}", field="page_size")
-    after = _shard_of(request.page_token) if request.page_token else None
+    size, after = shard_page(request)
     crawl = parse_crawl(request.crawl) if request.crawl else ""
     named = owners.named()
     said = await asyncio.gather(*(_asked(*one, "shards") for one in named))
@@ -72,11 +70,3 @@ async def _asked(name: str, owner: Owner, question: str, **values: Any) -> dict[
         return await owner.ask(question, **values)
     except LinkscoreError as exc:
         return pb.Shard(owner=name, state=pb.SHARD_STATE_SILENT, trouble=str(exc))
-
-
-def _shard_of(token: str) -> Shard:
-    """Return the shard whose key a token is."""
-    try:
-        return Shard.of(token)
-    except ValueError:
-        raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None

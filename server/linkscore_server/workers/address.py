@@ -1,4 +1,4 @@
-"""Where a process stands among those of one server: which shards are its own, and how to reach the others."""
+"""Where a worker stands among those of one server: which shards are its own, and how to reach the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker is started with: its share of the server's bounds, and its place, as one line."""
+"""What a worker is started with: its share of the server's bounds, and its address, as one line."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import dataclasses
 import json
 from dataclasses import asdict
 
-from linkscore_server.settings import Settings
+from linkscore_server.settings import Settings, all_settings
 from linkscore_server.workers.address import WorkerAddress
+from linkscore_server.workers.settings import WorkerSettings
 
 
-def share_of(settings: Settings, listen: str) -> Settings:
+def share_of(settings: WorkerSettings, listen: str) -> Settings:
     """Return the settings of a worker at an address: its share of all bounds, and no metrics port."""
     n = settings.workers
     return dataclasses.replace(
@@ -24,15 +25,14 @@ def share_of(settings: Settings, listen: str) -> Settings:
     )
 
 
-def packed(settings: Settings, place: WorkerAddress) -> str:
-    """Return settings and place as one line."""
-    return json.dumps({"settings": asdict(settings), "place": asdict(place)})
+def packed(settings: Settings, address: WorkerAddress) -> str:
+    """Return settings and address as one line."""
+    return json.dumps({"settings": asdict(settings), "address": asdict(address)})
 
 
 def unpacked(line: str) -> tuple[Settings, WorkerAddress]:
-    """Return the settings and the place of `packed`."""
+    """Return the settings and the address of `packed`."""
     said = json.loads(line)
-    place = said["place"]
-    return Settings(**said["settings"]), WorkerAddress(
-        place["number"], tuple(place["sockets"]), place["lock"]
-    )
+    address = said["address"]
+    number, sockets, lock = address["number"], tuple(address["sockets"]), address["lock"]
+    return all_settings()(**said["settings"]), WorkerAddress(number, sockets, lock)

@@ -29,6 +29,7 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
 from linkscore_server.workers.process import WorkerFailed, WorkerProcess
+from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of
 from linkscore_server.workers.worker import DRAINED, LOADED, SERVES
 
@@ -58,17 +59,17 @@ class Worker:
     ----------
     settings
         Of the worker.
-    place
-        What it is told.
+    address
+        Where it is among its like.
     """
 
-    def __init__(self, settings: Settings, place: WorkerAddress) -> None:
-        self.number = place.number
-        self.peer = Peer(place.sockets[place.number], settings.max_message_bytes)
+    def __init__(self, settings: Settings, address: WorkerAddress) -> None:
+        self.number = address.number
+        self.peer = Peer(address.sockets[address.number], settings.max_message_bytes)
         self._process: WorkerProcess | None = None
-        self._line = packed(settings, place)
-        self._lock = place.lock
-        self._socket = Path(place.sockets[place.number].removeprefix("unix:"))
+        self._line = packed(settings, address)
+        self._lock = address.lock
+        self._socket = Path(address.sockets[address.number].removeprefix("unix:"))
 
     @property
     def is_started(self) -> bool:
@@ -116,7 +117,7 @@ class Supervisor:
         Of the server.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
         self._counted = SupervisorMetrics()
         self._workers: list[Worker] = []

@@ -15,12 +15,16 @@ import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
+from functools import partial
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 from linkscore_server import tasks
 from linkscore_server.app import Application, collect_cycles_rarely
 from linkscore_server.observability import logs
+from linkscore_server.storage.files import FileStore
+from linkscore_server.workers.directory import WorkerDirectory
 from linkscore_server.workers.shares import unpacked
 
 _log = logging.getLogger(__name__)
@@ -30,8 +34,8 @@ LOADED, SERVES, DRAINED = "loaded", "serves", "drained"
 
 async def run(line: str) -> None:
     """Serve until SIGTERM or the end of the input, then drain; end when all others have drained too."""
-    settings, place = unpacked(line)
-    os.set_inheritable(place.lock, False)  # processes that read large pages or mine do not hold it
+    settings, address = unpacked(line)
+    os.set_inheritable(address.lock, False)  # processes that read large pages or mine do not hold it
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     stopping, ended = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -40,7 +44,8 @@ async def run(line: str) -> None:
     watching = tasks.beside(
         _watch_input(stopping, ended), "the input of a worker", failed=lambda _: stopping.set()
     )
-    app = Application(settings, place=place)
+    store = FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=address.lock)
+    app = Application(settings, store=store, directory=partial(WorkerDirectory, address=address))
     if await _is_done_before(app.start(), stopping):
         collect_cycles_rarely()
         say(SERVES)

@@ -36,7 +36,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "settings": lambda path: load({}, {}, path),
     "token file of a server": TokenFile,
     "token file in settings": lambda path: load({"token_file": str(path)}, {}, None),
-    "properties of Kafka": lambda path: load({"kafka_properties": str(path), "log": "kafka://a:1"}, {}, None),
     "token file of a client": lambda path: _token(None, path),
     "example page": lambda path: _example(str(path)),
     "experience": _experience,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from linkscore_scoring.errors import InvalidInput
-from linkscore_server.settings import Settings, load
+from linkscore_server import settings as settings_module
+from linkscore_server.settings import Settings, all_settings, load, setting
+from refused_settings import refused
 
 BAD_FILES: dict[str, tuple[str, str, str]] = {
     "not TOML": ("listen = ", "config", "cannot read"),
@@ -37,16 +38,6 @@ BAD_FILES: dict[str, tuple[str, str, str]] = {
     "no scheme": ("otlp_endpoint = 'collector:4317'", "otlp_endpoint", "must be http://host:port"),
     "log level": ("log_level = 'loud'", "log_level", "debug, info, warning or error"),
 }
-
-
-def refused(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> dict[str, str]:
-    """Return the rules broken by each field."""
-    with pytest.raises(InvalidInput) as caught:
-        load(flags, environment, file)
-    found: dict[str, str] = {}
-    for problem in caught.value.problems:
-        found[problem.field] = f"{found.get(problem.field, '')}{problem.rule}"
-    return found
 
 
 @pytest.mark.parametrize(("text", "field", "rule"), BAD_FILES.values(), ids=BAD_FILES.keys())
@@ -88,11 +79,13 @@ def test_traces_without_their_extra_are_refused_naming_it(monkeypatch: pytest.Mo
 
 
 def test_an_unknown_variable_of_ours_is_refused() -> None:
-    assert refused({}, {"LINKSCORE_LISSTEN": "x:1"}, None) == {"lissten": "unknown setting"}
+    assert refused({}, {"LINKSCORE_LISSTEN": "x:1"}, None) == {
+        "lissten": "unknown setting; it is of no annex that is installed either"
+    }
 
 
 def test_nothing_given_means_the_defaults() -> None:
-    assert load({}, {"PATH": "/bin"}, None) == Settings()
+    assert load({}, {"PATH": "/bin"}, None) == all_settings()()
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
@@ -121,100 +114,38 @@ def test_variables_that_kubernetes_sets_for_services_are_no_settings(service: st
         "PORT_7411_TCP",
         "PORT_7411_TCP_ADDR",
     ]
-    assert load({}, {f"{service}_{name}": "tcp://10.0.0.1:7411" for name in names}, None) == Settings()
+    assert load({}, {f"{service}_{name}": "tcp://10.0.0.1:7411" for name in names}, None) == all_settings()()
 
 
 def test_an_empty_metrics_address_switches_metrics_off() -> None:
     assert load({"metrics_listen": ""}, {}, None).metrics_listen == ""
 
 
-ON_BROKERS = {"log": "kafka://one:9092,two:9092"}
+@pytest.mark.parametrize("log", ["brokers", "none:a:1", "none://a:1"])
+def test_a_log_that_no_store_keeps_is_refused(log: str) -> None:
+    assert refused({"log": log}, {}, None)["log"].startswith("must be file")
 
 
-@pytest.mark.parametrize("log", ["kafka://", "kafka://host", "kafka://a:1,b", "brokers", "kafka:a:1"])
-def test_a_log_that_is_nowhere_is_refused(log: str) -> None:
-    assert refused({"log": log}, {}, None)["log"].startswith("must be file or kafka://HOST:PORT")
+@dataclass(frozen=True, kw_only=True)
+class Annexed(Settings):
+    paint: str = setting("white", "colour of the annex")
 
 
-def test_what_goes_with_files_only_is_refused_with_brokers() -> None:
-    pytest.importorskip("confluent_kafka")
-    flags = {**ON_BROKERS, "workers": 2, "keep_log": "snapshots", "data_dir": "memory", "kafka_prefix": "a/b"}
-    assert {"workers", "keep_log", "data_dir", "kafka_prefix"} <= refused(flags, {}, None).keys()
+def test_settings_of_annexes_are_read_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("paint", f"{__name__}:Annexed", settings_module.SETTINGS)
+    monkeypatch.setattr(
+        settings_module, "entry_points", lambda group: [entry] if group == entry.group else []
+    )
+    all_settings.cache_clear()
+    try:
+        found = load({}, {"LINKSCORE_PAINT": "red", "LINKSCORE_MAX_LINKS": "7"}, None)
+    finally:
+        all_settings.cache_clear()
+    assert (Annexed.of(found).paint, found.max_links) == ("red", 7)
+    assert Annexed.of(Settings(max_links=3)) == Annexed(max_links=3)
 
 
-def test_properties_of_the_client_are_passed_on(tmp_path: Path) -> None:
-    pytest.importorskip("confluent_kafka")
-    file = tmp_path / "client.properties"
-    lines = [
-        "# to ours",
-        "security.protocol = SASL_SSL",
-        "sasl.mechanisms=PLAIN",
-        "sasl.username = u",
-        "sasl.password = p",
-    ]
-    file.write_text("\n".join(lines))
-    settings = load({**ON_BROKERS, "kafka_properties": str(file)}, {}, None)
-    assert settings.kafka_hosts == "one:9092,two:9092"
-    assert settings.client_properties() == {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanisms": "PLAIN",
-        "sasl.username": "u",
-        "sasl.password": "p",
+def test_a_setting_of_an_annex_that_is_not_here_is_unknown() -> None:
+    assert refused({"paint": "red"}, {}, None) == {
+        "paint": "unknown setting; it is of no annex that is installed either"
     }
-
-
-@pytest.mark.parametrize(
-    ("line", "rule"),
-    [
-        ("security.protocol", "line 1: must be name = value"),
-        ("acks = 1", "line 1: acks is set by linkscore"),
-        ("no.such = 1", "no.such"),
-        ("ssl.ca.location = /no/such", "ssl.ca.location failed"),
-    ],
-)
-def test_properties_that_cannot_work_are_refused(tmp_path: Path, line: str, rule: str) -> None:
-    pytest.importorskip("confluent_kafka")
-    file = tmp_path / "client.properties"
-    file.write_text(line if "ssl" not in line else f"{line}\nsecurity.protocol = ssl")
-    assert rule in refused({**ON_BROKERS, "kafka_properties": str(file)}, {}, None)["kafka_properties"]
-
-
-def test_a_missing_file_of_properties_is_refused() -> None:
-    pytest.importorskip("confluent_kafka")
-    flags = {**ON_BROKERS, "kafka_properties": "/no/such"}
-    assert "/no/such" in refused(flags, {}, None)["kafka_properties"]
-
-
-def test_a_cluster_is_over_brokers_and_at_addresses() -> None:
-    assert refused({"peers_listen": "0.0.0.0:7511"}, {}, None) == {"peers_listen": "needs log = kafka://"}
-    pytest.importorskip("confluent_kafka")
-    found = refused({**ON_BROKERS, "peers_listen": "unix:/x", "advertise": "server-1"}, {}, None)
-    assert found.keys() == {"peers_listen", "advertise"}
-    good = {**ON_BROKERS, "peers_listen": "0.0.0.0:7511", "advertise": "server-1:7511"}
-    assert load(good, {}, None).advertise == "server-1:7511"
-
-
-@pytest.mark.parametrize(
-    ("flags", "field", "rule"),
-    [
-        ({"role": "back"}, "role", "must be all, front or owner"),
-        ({"role": "front"}, "role", "front needs log = kafka://"),
-        ({"role": "owner", **ON_BROKERS}, "peers_listen", "must be set with role = owner"),
-        (
-            {"role": "front", **ON_BROKERS, "peers_listen": "0.0.0.0:7511"},
-            "peers_listen",
-            "must be empty with role = front",
-        ),
-    ],
-)
-def test_a_role_that_cannot_be_is_refused(flags: dict[str, str], field: str, rule: str) -> None:
-    if "log" in flags:
-        pytest.importorskip("confluent_kafka")
-    assert rule in refused(flags, {}, None)[field]
-
-
-def test_a_front_is_in_a_cluster_without_an_address_for_the_others() -> None:
-    pytest.importorskip("confluent_kafka")
-    assert load({**ON_BROKERS, "role": "front"}, {}, None).is_clustered
-    assert load({**ON_BROKERS, "role": "owner", "peers_listen": "0.0.0.0:7511"}, {}, None).is_clustered
-    assert not load(ON_BROKERS, {}, None).is_clustered

@@ -1,9 +1,9 @@
-"""Services are added by name: a method that is registered costs each call, see `routing.services.ByName`."""
+"""Services are added by name: a method that is registered costs each call, see `grpc.contract.ByName`."""
 
 from typing import Any
 
 from linkscore_server.app import Application
-from linkscore_server.routing.services import SERVICES, add_services
+from linkscore_server.grpc.contract import SERVICES, add_services, complete
 from linkscore_server.settings import Settings
 
 
@@ -25,7 +25,7 @@ class Recorded:
 
 def test_every_method_of_the_contract_has_a_handler_and_none_is_registered() -> None:
     server = Recorded()
-    add_services(server, server)  # type: ignore[arg-type]
+    add_services(complete(dict.fromkeys(SERVICES), {}), server)  # type: ignore[arg-type]
     names = {handlers.service_name() for handlers in server.generic}
     assert names == {file.services_by_name[name].full_name for name, file in SERVICES.items()}
     assert server.registered == []

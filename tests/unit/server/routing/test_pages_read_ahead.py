@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -63,13 +64,13 @@ class Server:
 
     async def create(self, **config: Any) -> None:
         crawl = crawl_pb.Crawl(name=CRAWL, **config)
-        await self.app.router.call(
+        await self.app.directory.router.call(
             "CrawlService/CreateCrawl", crawl_pb.CreateCrawlRequest(crawl=crawl), Context()
         )
 
     async def change(self, **config: Any) -> None:
         crawl = crawl_pb.Crawl(name=CRAWL, **config)
-        await self.app.router.call(
+        await self.app.directory.router.call(
             "CrawlService/UpdateCrawl", crawl_pb.UpdateCrawlRequest(crawl=crawl), Context()
         )
 
@@ -101,7 +102,9 @@ async def asked(
 ) -> AsyncIterator[ReadingPeer]:
     """Give an owner as a front asks it."""
     address = f"unix:{folder}/owner"
-    server, _ = server_for_peers(address, owner.local, owner.app.router, Owners([owner.local]), 1 << 24)
+    server, _ = server_for_peers(
+        address, owner.local, owner.app.directory.router, Owners([owner.local]), 1 << 24
+    )
     await server.start()
     peer = ReadingPeer(address, room, front.app.scoring.reader)
     try:
@@ -186,14 +189,16 @@ async def test_a_stream_whose_crawl_is_changed_has_to_be_opened_again(tmp_path: 
 
             async def messages() -> AsyncIterator[pb.StreamPagesRequest]:
                 yield pb.StreamPagesRequest(crawl=CRAWL, page=page(1))
+                await answered.wait()
                 await owner.change(extra_policies=[READS_LAYOUT])
                 yield pb.StreamPagesRequest(page=page(2))
 
             async def again() -> AsyncIterator[pb.StreamPagesRequest]:
                 yield pb.StreamPagesRequest(crawl=CRAWL, page=page(2))
 
-            answers = peer.stream(STREAM, messages(), Context())
+            answered, answers = asyncio.Event(), peer.stream(STREAM, messages(), Context())
             assert (await anext(answers)).result.status.code == common.ITEM_CODE_OK
+            answered.set()
             with pytest.raises(NotServing, match="open the stream again"):
                 await anext(answers)
             [answer] = [answer async for answer in peer.stream(STREAM, again(), Context())]

@@ -15,9 +15,9 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.routing.owners import place_of
 from linkscore_server.routing.peers import error_of
-from linkscore_server.settings import Settings
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import WorkersCollector
+from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of, unpacked
 
 
@@ -34,17 +34,19 @@ def test_a_call_that_lost_its_process_is_to_be_repeated(code: str) -> None:
 
 
 def test_several_processes_need_a_folder_and_a_port() -> None:
-    wrong = Settings(workers=2, data_dir="memory", listen="unix:/tmp/x").problems()
+    wrong = WorkerSettings(workers=2, data_dir="memory", listen="unix:/tmp/x").problems()
     assert [problem.field for problem in wrong] == ["workers", "workers"]
-    assert [problem.field for problem in Settings(workers=0).problems()] == ["workers"]
-    assert Settings(workers=4).problems() == []
+    assert [problem.field for problem in WorkerSettings(workers=0).problems()] == ["workers"]
+    assert WorkerSettings(workers=4).problems() == []
+    elsewhere = [problem.rule for problem in WorkerSettings(workers=2, log="none://a:1").problems()]
+    assert "must be 1 with log = none://" in elsewhere
 
 
 def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
-    settings = Settings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
-    place = WorkerAddress(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
-    own, told = unpacked(packed(share_of(settings, "127.0.0.1:80"), place))
-    assert told == place
+    settings = WorkerSettings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
+    address = WorkerAddress(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
+    own, told = unpacked(packed(share_of(settings, "127.0.0.1:80"), address))
+    assert told == address
     assert (own.memory_mb, own.site_memory_mb, own.listen, own.metrics_listen) == (
         2_000,
         1_000,
@@ -57,8 +59,8 @@ def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
 def test_every_shard_has_one_owner_and_all_own_some() -> None:
     shards = [Shard("books", group, 16) for group in range(16)] + [Shard(f"c{n}") for n in range(40)]
     for n in (2, 3, 8):
-        places = [WorkerAddress(number, ("",) * n, 0) for number in range(n)]
-        assert all(sum(place.owns(shard) for place in places) == 1 for shard in shards)
+        addresses = [WorkerAddress(number, ("",) * n, 0) for number in range(n)]
+        assert all(sum(address.owns(shard) for address in addresses) == 1 for shard in shards)
         of_books = Counted(place_of(shard, n) for shard in shards[:16])
         assert max(of_books.values()) - min(of_books.values()) <= 1
         assert len({place_of(shard, n) for shard in shards[16:]}) == n

@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
-from linkscore_server import kafka_properties
-from linkscore_server.storage.kafka import brokers
+from linkscore_server.storage.kafka import brokers, properties
 from linkscore_server.storage.kafka.topics import problems, settings_of
 
 GOOD = settings_of(3)
@@ -62,4 +61,4 @@ def test_properties_that_linkscore_sets_are_all_refused_in_the_file() -> None:
     client = brokers.Brokers("127.0.0.1:1")
     own = {*client.properties, *brokers._PRODUCER, *brokers._CONSUMER, "fetch.message.max.bytes"}
     client.close()
-    assert own == kafka_properties.OWN
+    assert own == properties.OWN

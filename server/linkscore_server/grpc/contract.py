@@ -1,13 +1,13 @@
-"""The services of the contract as gRPC takes them, each call handed to one who answers any."""
+"""The services of the contract, added to a gRPC server."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Container
-from contextlib import aclosing
+from collections.abc import Container, Mapping
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import grpc
+from google.rpc import code_pb2, status_pb2
 
 from linkscore.v1 import (
     browse_log_service_pb2,
@@ -21,6 +21,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
     site_model_service_pb2_grpc,
 )
+from linkscore_server.grpc.errors import Forwarded
 
 SERVICES: dict[str, Any] = {
     "LinkScoringService": link_scoring_service_pb2.DESCRIPTOR,
@@ -59,48 +60,33 @@ class ByName:
         """Do nothing: the generic handlers have them all."""
 
 
-class AnswersAll(Protocol):
-    """Answers every call of the contract by its name, ``Service/Method``."""
-
-    async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call that has one request and one answer."""
-
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        """Answer a stream with a stream."""
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """Answer a stream with one message."""
-
-
 def full_names(there: Container[str]) -> list[str]:
     """Return the names of those services that are there, with their package."""
     return [file.services_by_name[name].full_name for name, file in SERVICES.items() if name in there]
 
 
-def add_services(answers: AnswersAll, server: grpc.aio.Server, there: Container[str] = SERVICES) -> None:
-    """Let somebody answer all calls of a server to services that are there: gRPC answers the others."""
-    for name, file in SERVICES.items():
-        if name not in there:
-            continue
-        methods = {
-            method.name: _handler(answers, f"{name}/{method.name}", method)
-            for method in file.services_by_name[name].methods
-        }
-        _ADD[name](SimpleNamespace(**methods), ByName(server))
+def complete(services: Mapping[str, Any], methods: Mapping[str, Any]) -> dict[str, Any]:
+    """Return services with all methods of the contract: some given by themselves, as ``Service/Method``.
+
+    One that nobody answers is UNIMPLEMENTED.
+    """
+    return {
+        name: SimpleNamespace(
+            **{
+                method.name: methods.get(f"{name}/{method.name}") or getattr(service, method.name, _nobody)
+                for method in SERVICES[name].services_by_name[name].methods
+            }
+        )
+        for name, service in services.items()
+    }
 
 
-def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
-    async def answer(request: Any, context: Any) -> Any:
-        return await answers.call(name, request, context)
+async def _nobody(*_: Any) -> Any:
+    why = "this server lacks the part that answers this call"
+    raise Forwarded(status_pb2.Status(code=code_pb2.UNIMPLEMENTED, message=why))
 
-    async def stream(requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        async with aclosing(answers.stream(name, requests, context)) as responses:
-            async for response in responses:
-                yield response
 
-    async def collect(requests: AsyncIterator[Any], context: Any) -> Any:
-        return await answers.collect(name, requests, context)
-
-    if method.server_streaming:
-        return stream
-    return collect if method.client_streaming else answer
+def add_services(servicers: Mapping[str, Any], server: grpc.aio.Server) -> None:
+    """Let services answer the calls of a server, by name; gRPC answers those to others."""
+    for name, servicer in servicers.items():
+        _ADD[name](servicer, ByName(server))

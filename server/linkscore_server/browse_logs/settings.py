@@ -1,0 +1,22 @@
+"""Settings of browse logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linkscore_server.settings import Settings, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrowseLogSettings(Settings):
+    """Of a server that takes browse logs in."""
+
+    max_records_per_batch: int = setting(100_000, "records in one batch of ImportBrowseRecords")
+    browse_retention_days: int = setting(90, "days that a day of a browse log is kept after it came")
+    browse_window_days: int = setting(60, "days of a browse log that are mined, the last ones")
+    browse_mine_every_days: int = setting(1, "new days of a site's browse log after which it is mined again")
+    browse_mine_min_visits: int = setting(1_000, "visits of a site below which it is mined on request only")
+    browse_max_pages_a_day: int = setting(
+        500, "pages of a site that a client visits on one day before it is taken for a program"
+    )
+    browse_memory_mb: int = setting(512, "memory of one import or mining of browse logs, MiB")

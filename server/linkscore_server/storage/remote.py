@@ -1,0 +1,54 @@
+"""Stores of annexes, by the scheme that `log` names: entry points of the group ``linkscore.stores``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from linkscore_server.settings import STORES, Settings
+from linkscore_server.storage.base import Store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.memory import MemoryStore
+
+
+class RemoteLogs(ABC):
+    """Opens the store of a scheme, and moves crawls between it and a data folder.
+
+    An entry point that bears the name of the scheme names a subclass, which is made without arguments. Its
+    settings, under the same name in ``linkscore.settings``, are options of `linkscore data` too.
+    """
+
+    @abstractmethod
+    def open(self, settings: Settings, owner: str) -> Store:
+        """Open the store of checked settings; `owner` is what others call this process, for people.
+
+        The metrics of the store are its `Store.collectors`.
+        """
+
+    @abstractmethod
+    def to_files(self, store: Store, crawl: str, files: FileStore) -> None:
+        """Copy a crawl from a store that `open` gave into a data folder."""
+
+    @abstractmethod
+    def from_files(self, files: FileStore, crawl: str, store: Store) -> None:
+        """Copy a crawl from a data folder into a store that `open` gave."""
+
+
+def remote_logs(settings: Settings) -> RemoteLogs | None:
+    """Return what opens the store that `log` names, None if events go into files; settings are checked."""
+    scheme, colon, _ = settings.log.partition("://")
+    if not colon:
+        return None
+    [entry] = entry_points(group=STORES, name=scheme)
+    found: RemoteLogs = entry.load()()
+    return found
+
+
+def open_store(settings: Settings, owner: str) -> Store:
+    """Open the store that settings describe."""
+    if settings.data_dir == "memory":
+        return MemoryStore()
+    if (remote := remote_logs(settings)) is not None:
+        return remote.open(settings, owner)
+    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots")

@@ -1,0 +1,76 @@
+"""The workers of a server as an annex: each has the shards that its number says, and asks the others."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_server.directories import Parts
+from linkscore_server.routing.directory import GroupDirectory
+from linkscore_server.routing.owners import LocalOwner, Owner, Owners
+from linkscore_server.routing.peer_calls import server_for_peers
+from linkscore_server.routing.reading import ReadingPeer
+from linkscore_server.settings import Settings
+from linkscore_server.workers.address import WorkerAddress
+from linkscore_server.workers.settings import WorkerSettings
+
+
+class WorkerDirectory(GroupDirectory):
+    """Has the shards of one worker, and finds the worker that has another one.
+
+    Parameters
+    ----------
+    parts
+        The process.
+    address
+        Of this worker among its like.
+    """
+
+    is_alone = False
+    shares_port = True
+
+    def __init__(self, parts: Parts, address: WorkerAddress) -> None:
+        self._address = address
+        super().__init__(parts)
+        self._peer_server, _ = server_for_peers(
+            address.sockets[address.number],
+            self.local,
+            self.router,
+            self.owners,
+            parts.settings.max_message_bytes,
+        )
+
+    def owners_of(self, local: LocalOwner) -> Owners:
+        """See `GroupDirectory.owners_of`."""
+        reader, most = self.parts.scoring.reader, self.parts.settings.max_message_bytes
+        workers: list[Owner] = [ReadingPeer(socket, most, reader) for socket in self._address.sockets]
+        workers[self._address.number] = local
+        return Owners(workers, self._address.number)
+
+    @classmethod
+    def fits(cls, settings: Settings) -> int:
+        """See `Directory.fits`."""
+        return 2 if WorkerSettings.of(settings).workers > 1 else 0
+
+    @classmethod
+    def supervisor(cls, settings: Settings) -> Coroutine[Any, Any, None]:
+        """See `Directory.supervisor`."""
+        from linkscore_server.workers.supervisor import Supervisor  # which no worker needs
+
+        return Supervisor(WorkerSettings.of(settings)).run()
+
+    def owns(self, shard: Shard) -> bool:
+        """See `Directory.owns`."""
+        return self._address.owns(shard)
+
+    async def start(self) -> None:
+        """See `Directory.start`."""
+        await self._peer_server.start()
+        await self.owners.all_there()
+        await super().start()
+
+    async def close(self) -> None:
+        """See `Directory.close`; others are answered what they asked before they were told."""
+        await self._peer_server.stop(self.parts.settings.drain_s)
+        await super().close()
