@@ -59,6 +59,9 @@ for root in sys.argv[1:]:
 """
 
 
+CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka")
+WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py")
+
 Definition = tuple[str, set[str]]
 """Source of a definition, and the names that it uses."""
 
@@ -145,6 +148,26 @@ ANNEXES = {
             for word in (name, f"CLUSTERER_{name.upper()}")
         ),
     ),
+    "kafka": Annex(
+        "logs on Kafka, and the clusters that share them",
+        (f"{SERVER}/storage/kafka", f"{SERVER}/cluster"),
+        ("tests/unit/server/storage/kafka", *CLUSTER_TESTS),
+        extras=("kafka",),
+        packages=("confluent-kafka",),
+    ),
+    "cluster": Annex("one server on several machines", (f"{SERVER}/cluster",), CLUSTER_TESTS),
+    "workers": Annex("one server of several processes on a machine", (f"{SERVER}/workers",), WORKER_TESTS),
+    "routing": Annex(
+        "crawls of several groups, and the workers and clusters that they are spread over",
+        (f"{SERVER}/routing", f"{SERVER}/workers", f"{SERVER}/cluster"),
+        (
+            "tests/unit/server/routing",
+            "tests/integration/test_groups.py",
+            *CLUSTER_TESTS,
+            *WORKER_TESTS,
+        ),
+        words=("groups=",),
+    ),
     **{
         name: Annex(
             f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",
@@ -177,6 +200,7 @@ ANNEXES = {
 STANDS_WITHOUT = (
     *("source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
     *("exporters", "clusterers", "go", "node", "java", "console", "frontier"),
+    *("kafka", "cluster", "workers", "routing"),
 )
 """Annexes that were deleted and the core's tests passed; the others are still to be made so."""
 
