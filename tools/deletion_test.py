@@ -202,8 +202,8 @@ STANDS_WITHOUT = (
     *("exporters", "clusterers", "go", "node", "java", "console", "frontier"),
     *("kafka", "cluster", "workers", "routing"),
 )
-"""Annexes that were deleted and the tests of ``--fast`` passed, which CI takes in turn. Whole, with all tests of
-the core, the first five passed; the others are still to be made so."""
+"""Annexes that were deleted and the tests of ``--fast`` passed, which CI takes in turn. Whole, with
+all tests of the core, the first five passed; the others are still to be made so."""
 
 
 def main() -> int:
