@@ -1,5 +1,5 @@
-# linkscore: the server with the extras console, logs, kafka and tracing, without the crawler side: tools/lock.py
-# names them for requirements/server.lock. See docs/operations.md.
+# linkscore: the server and some extras, without the crawler side. See docs/operations.md.
+# Other extras (console, kafka, logs, tracing): docker build --build-arg EXTRAS="console kafka" .
 # With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .
@@ -27,7 +27,9 @@ FROM ${BASE} AS build
 
 WORKDIR /src
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-COPY requirements/build.lock requirements/server.lock requirements/
+# For strip: wheels carry up to ten times their weight in symbols for debuggers.
+RUN command -v strip || { apt-get update -q && apt-get install -y -q --no-install-recommends binutils; }
+COPY requirements/build.lock requirements/server*.lock requirements/
 RUN --mount=type=secret,id=build_ca,required=false \
     if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
     && python3 -m venv /opt/build \
@@ -47,17 +49,26 @@ COPY console/linkscore_console console/linkscore_console
 COPY lab lab
 RUN /opt/build/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /dist . \
     && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
-        --no-deps --no-index /dist/linkscore-*.whl \
-    && find /opt/linkscore/lib -type d -name tests -prune -exec rm -rf {} + \
-    && /opt/linkscore/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/linkscore/lib
+        --no-deps --no-index /dist/linkscore-*.whl
+COPY tools/slim_venv.py tools/
 
-# The same with what the demonstration needs: Scrapy above all.
+FROM build AS build-server
+ARG EXTRAS="console tracing"
+RUN --mount=type=secret,id=build_ca,required=false \
+    if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
+    && for extra in $EXTRAS; do \
+        /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
+            --only-binary :all: --require-hashes -r requirements/server-$extra.lock || exit; \
+    done \
+    && /opt/linkscore/bin/python tools/slim_venv.py
+
+# What the demonstration needs: Scrapy above all.
 FROM build AS build-demo
-COPY requirements/demo.lock requirements/
 RUN --mount=type=secret,id=build_ca,required=false \
     if [ -f /run/secrets/build_ca ]; then export PIP_CERT=/run/secrets/build_ca; fi \
     && /opt/build/bin/python -m pip --python /opt/linkscore/bin/python install --quiet --no-compile \
-        --only-binary :all: --require-hashes -r requirements/demo.lock
+        --only-binary :all: --require-hashes -r requirements/server-lab.lock -r requirements/server-logs.lock \
+    && /opt/linkscore/bin/python tools/slim_venv.py
 
 FROM ${BASE} AS runtime
 
@@ -85,7 +96,7 @@ COPY --from=build-demo /opt/linkscore /opt/linkscore
 CMD ["demo"]
 
 FROM runtime
-COPY --from=build /opt/linkscore /opt/linkscore
+COPY --from=build-server /opt/linkscore /opt/linkscore
 VOLUME /var/lib/linkscore
 EXPOSE 7411 9411
 STOPSIGNAL SIGTERM

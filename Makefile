@@ -113,7 +113,7 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP) test-groups test-kafka deletion-test
+slow: $(STAMP) test-groups test-kafka deletion-test image-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
 
 # Every annex is deleted from a clone, one after the other; the core's tests and `make run` pass without it.
@@ -225,6 +225,11 @@ audit: $(STAMP)
 
 image:
 	docker build -t linkscore .
+
+# Both targets of the Dockerfile are built and run, without an engine: BASE and RUST name other images.
+.PHONY: image-test
+image-test: $(STAMP)
+	$(BIN)/python tools/image_test.py $(if $(BASE),--base $(BASE)) $(if $(RUST),--rust $(RUST))
 
 lock: $(STAMP)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

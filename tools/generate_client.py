@@ -57,12 +57,12 @@ def blocking(text: str) -> str:
 def ruff(command: str, text: str, *options: str) -> str:
     """Return a text as ruff changes it."""
     line = [
-        Path(sys.executable).with_name("ruff"),
+        str(Path(sys.executable).with_name("ruff")),
         command,
         "--quiet",
         *options,
         "--stdin-filename",
-        TARGET,
+        str(TARGET),
         "-",
     ]
     return subprocess.run(line, input=text, capture_output=True, text=True, check=True).stdout
