@@ -69,7 +69,34 @@ class HalfCaller:
 
         Returns how many were sent: fewer if it gave no more room within a second, or closed the connection.
         """
-        left, done = struct.pack(">BI", 0, announced) + byte * sent, 0
+        return self._send(stream, struct.pack(">BI", 0, announced) + byte * sent)
+
+    def call(self, method: str, message: bytes) -> None:
+        """Make a whole call and take no more of its answer than comes while the message is sent.
+
+        Raises
+        ------
+        OSError
+            If the server closed the connection.
+        """
+        framed = struct.pack(">BI", 0, len(message)) + message
+        if self._send(self.begin(method), framed) < len(framed):
+            raise ConnectionError("the message is not taken")
+
+    def is_closed(self) -> bool:
+        """Say whether the server closes the connection, after at most a minute."""
+        self._socket.settimeout(60.0)
+        try:
+            while True:
+                self._hear()
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    def _send(self, stream: int, left: bytes) -> int:
+        """Send bytes as far as the server takes them; returns how many."""
+        done = 0
         self._socket.settimeout(1.0)
         while left:
             size = min(len(left), self._windows[0], self._windows[stream], _FRAME)

@@ -175,9 +175,9 @@ class InProcess:
         context = _Context(requests, answer)
         if handler.response_streaming:
             async for response in handler.stream_stream(None, context):
-                answer.responses.append(handler.response_serializer(response))
+                answer.responses.append(response)
         elif (response := await handler.stream_unary(None, context)) is not None:
-            answer.responses.append(handler.response_serializer(response))
+            answer.responses.append(response)
         return answer
 
     async def idle(self) -> None:

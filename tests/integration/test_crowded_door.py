@@ -6,6 +6,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import grpc
@@ -154,6 +155,28 @@ def beside(times: int, work: Callable[[int], None], meanwhile: Callable[[], None
         thread.start()
     while any(thread.is_alive() for thread in threads):
         meanwhile()
+
+
+def test_who_takes_no_answers_loses_the_connection_and_others_are_answered(tmp_path: Path) -> None:
+    asked = pb.RankBucketsRequest(crawl=CRAWL, buckets=[""] * 100_000).SerializeToString()  # answered by 1 MB
+    room = 16 << 20
+    with (
+        serving(tmp_path, "--max-inflight-bytes", str(room), "--max-message-bytes", str(room)) as process,
+        stubs(process.target) as server,
+    ):
+        create(server)
+        server.links.RankBuckets(pb.RankBucketsRequest.FromString(asked))
+        before = process.peak_bytes()
+        silent = [HalfCaller(process.target) for _ in range(4)]
+        for _ in range(60):
+            for caller in silent:
+                with suppress(OSError):
+                    caller.call("LinkScoringService/RankBuckets", asked)
+            light_calls(server, 1)
+        assert any(caller.is_closed() for caller in silent)
+        assert process.peak_bytes() - before < 60 << 20, "240 MB of answers were asked for"
+        for caller in silent:
+            caller.close()
 
 
 def test_connections_end_before_descriptors_do_and_those_there_go_on(tmp_path: Path) -> None:

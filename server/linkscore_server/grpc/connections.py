@@ -42,13 +42,16 @@ class Connection:
         Those of them that hold much room.
     waits
         Messages that wait until they may be read.
+    answers
+        When answers began that the other end has not taken yet, and their bytes, in their order.
     """
 
-    __slots__ = ("_given", "_is_sought", "_seen", "_socket", "large", "peer", "reads", "waits")
+    __slots__ = ("_given", "_is_sought", "_seen", "_socket", "answers", "large", "peer", "reads", "waits")
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
         self.reads = self.large = self.waits = 0
+        self.answers: dict[object, tuple[float, int]] = {}
         self._given = self._seen = 0
         self._socket: socket.socket | None = None
         self._is_sought = hasattr(socket, "TCP_INFO") and peer.startswith(("ipv4:", "ipv6:"))
@@ -57,6 +60,11 @@ class Connection:
     def is_sought(self) -> bool:
         """Whether its descriptor is still to be found."""
         return self._is_sought
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of answers that the other end has not taken yet."""
+        return sum(size for _, size in self.answers.values())
 
     def unread(self) -> int | None:
         """Return the bytes that came and were not given to anybody; None if that is not known."""

@@ -12,8 +12,14 @@ import asyncio
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, nullcontext
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -183,6 +189,23 @@ class Gate:
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
             self._inflight.give_back(size)
+
+    def leaving(self, handler: Any, response: Any, call: Call) -> bytes:
+        """Return the bytes of the one answer of a call, which count until the running task ends."""
+        raw: bytes = handler.response_serializer(response)
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(self._inflight.begin_answer(call.peer, len(raw)))
+        return raw
+
+    @contextmanager
+    def sending(self, raw: bytes, call: Call) -> Iterator[bytes]:
+        """Count an answer of a stream for as long as the context lasts."""
+        left = self._inflight.begin_answer(call.peer, len(raw))
+        try:
+            yield raw
+        finally:
+            left()
 
     def stream(self, *, is_work: bool = True) -> AbstractContextManager[MessagesInWork]:
         """Count the messages of a stream for as long as the context lasts.

@@ -91,9 +91,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         authorization, given_id = str(metadata.get("authorization", "")), str(metadata.get(KEY, ""))
         if handler.response_streaming:
             streamed = self._stream(handler, method, authorization, given_id)
-            return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
+            return grpc.stream_stream_rpc_method_handler(streamed)
         unary = self._unary(handler, method, authorization, given_id)
-        return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
+        return grpc.stream_unary_rpc_method_handler(unary)
 
     def _unary(
         self, handler: _Handler, method: str, authorization: str, given_id: str
@@ -104,7 +104,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 self._gate.check(call)
                 response = await self._respond(handler, call)
                 call.code = grpc.StatusCode.OK
-                return response
+                return self._gate.leaving(handler, response, call)
             except Exception as exc:
                 await self._fail(call, exc)
             finally:
@@ -124,7 +124,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                     async with aclosing(handler.stream_stream(messages, context)) as responses:
                         async for response in responses:
                             in_work.end_oldest()
-                            yield response
+                            with self._gate.sending(handler.response_serializer(response), call) as raw:
+                                yield raw
                 call.code = grpc.StatusCode.OK
             except Exception as exc:
                 await self._fail(call, exc)

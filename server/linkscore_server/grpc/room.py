@@ -1,12 +1,14 @@
-"""Bytes of requests that are in memory: those in work, and those on their way in."""
+"""Bytes that are in memory: of requests in work and on their way in, and of answers on their way out."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 
 from linkscore_server.grpc.connections import Connection, Connections
@@ -36,8 +38,13 @@ _READS = 4_000
 """Messages that are being read at a time; one more, and the one that came to a stop longest ago is refused. A
 bound, of the memory of calls that have no message yet."""
 
+_TAKE_S = 30.0
+"""Seconds in which an answer must be taken, and more by `_SLOWEST_BYTES_S`, like a request. A bound."""
+
 _AGAIN_S = 1.0
 """Seconds after which a caller whose message was refused on its way shall come again. Chosen."""
+
+_log = logging.getLogger(__name__)
 
 
 class Reading:
@@ -136,10 +143,13 @@ class InflightBytes:
     wait. Should more come than there is room for all the same, those are refused on their way of whom most
     came.
 
+    Answers count until they have left, apart from requests. Nothing but the end of its connection takes back
+    an answer that was given to gRPC: who takes none is hung up on, after a while, or when there is no room.
+
     Parameters
     ----------
     max_bytes
-        Bound on all together.
+        Bound on all requests together, and on all answers.
     message_bytes
         Largest request; one is always let in, whatever the bound.
     clock
@@ -165,6 +175,8 @@ class InflightBytes:
         self._reserved = 0
         self._waiting: dict[Reading, asyncio.Future[None]] = {}
         self._streams: list[asyncio.Future[None]] = []
+        self._sending: dict[Connection, None] = {}
+        self._unsent = 0
         self._next_look: asyncio.TimerHandle | None = None
 
     def reading(
@@ -228,9 +240,40 @@ class InflightBytes:
             self._streams.append(change)
             await change
 
+    def begin_answer(self, peer: str, size: int) -> Callable[..., None]:
+        """Count an answer until the function that this returns is called: when it has left."""
+        connection, answer = self.connections.of(peer), object()
+        connection.answers[answer] = self._clock(), size
+        self._sending[connection] = None
+        self._unsent += size
+        if self._unsent > self.max_bytes:
+            self.connections.seek()
+            self._hang_up(max(self._sending, key=lambda one: one.unsent))
+        self._look_later()
+        return partial(self._end_answer, connection, answer)
+
+    def _end_answer(self, connection: Connection, answer: object, *_: object) -> None:
+        if answer in connection.answers:  # else it was hung up on
+            self._unsent -= connection.answers.pop(answer)[1]
+            if not connection.answers:
+                del self._sending[connection]
+
+    def _hang_up(self, connection: Connection) -> None:
+        unsent = connection.unsent
+        _log.warning("%s does not take its answers, %d bytes: it is hung up on", connection.peer, unsent)
+        connection.hang_up()
+        self._unsent -= unsent
+        connection.answers.clear()
+        del self._sending[connection]
+
     def look(self) -> None:
-        """See what came of messages that are being read: the room they hold, whether they may go on."""
+        """See what came of messages that are being read: the room they hold, whether they may go on; and who
+        takes no answers."""
         self.connections.seek()
+        for connection in list(self._sending):
+            began_s, _ = next(iter(connection.answers.values()))
+            if self._clock() - began_s > _TAKE_S + connection.unsent / _SLOWEST_BYTES_S:
+                self._hang_up(connection)
         by_connection: dict[Connection, list[Reading]] = defaultdict(list)
         for reading in self._reads:
             by_connection[reading.connection].append(reading)
@@ -352,7 +395,7 @@ class InflightBytes:
         for reading in list(self._waiting):
             if reading.is_small:
                 self._admit(reading, _SMALL_BYTES)
-        if self._reads or self._waiting or self.connections.is_seeking:
+        if self._reads or self._waiting or self._sending or self.connections.is_seeking:
             self._look_later()
 
 

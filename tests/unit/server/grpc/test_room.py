@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -247,3 +247,49 @@ def test_of_other_connections_nothing_is_known() -> None:
     connection = Connections().of("unix:")
     assert not connection.is_sought
     assert connection.unread() is None
+
+
+class Taker(Counted):
+    """A connection whose other end takes answers as a test says."""
+
+    __slots__ = ("is_hung_up",)
+    is_hung_up: bool
+
+    def hang_up(self) -> None:
+        self.is_hung_up = True
+
+
+def answering(room: Room, *sizes: int) -> tuple[Any, list[Callable[..., None]]]:
+    """Begin answers to a connection; returns it, and what says that each has left."""
+    connection = Taker("test")
+    connection.came, connection.is_hung_up = 0, False
+    room.connections.of = lambda peer: connection  # type: ignore[method-assign]
+    return connection, [room.begin_answer("test", size) for size in sizes]
+
+
+async def test_who_takes_no_answers_is_hung_up_on_and_no_other(room: Room) -> None:
+    idle, _ = answering(room, 100)
+    room.clock.now += 20
+    slow, (first, _) = answering(room, 1 << 20, 1 << 20)
+    room.clock.now += 20
+    room.look()
+    assert (idle.is_hung_up, slow.is_hung_up) == (True, False)
+    first()
+    room.clock.now += 25  # its share of 45 s: half a minute, and 16 s for a megabyte
+    room.look()
+    assert not slow.is_hung_up
+    room.clock.now += 2
+    room.look()
+    assert slow.is_hung_up
+    assert not room._sending
+
+
+async def test_whoever_left_most_answers_is_hung_up_on_when_there_is_no_room_for_more(room: Room) -> None:
+    modest, _ = answering(room, LARGE)
+    greedy, left = answering(room, LARGE, LARGE)
+    assert not greedy.is_hung_up
+    last, (end,) = answering(room, LARGE + 1)
+    assert (modest.is_hung_up, greedy.is_hung_up, last.is_hung_up) == (False, True, False)
+    for answer in (*left, end):
+        answer()
+    assert room._unsent == LARGE
