@@ -300,6 +300,8 @@ def installed(folder: Path, without: Iterable[str]) -> bool:
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if path.name not in left_out:
             (there / path.name).symlink_to(path)
+    for tool in ("ruff", "buf"):
+        (folder / ".venv/bin" / tool).symlink_to(Path(sys.executable).with_name(tool))
     (folder / ".venv/.installed").touch()
     uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
     return runs(
