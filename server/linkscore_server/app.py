@@ -128,7 +128,7 @@ class Application:
         host = Host(self.registry, settings, self.metrics, clock)
         self.annexes: list[Services] = [made(host) for made in external_services()]
         self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
-        self.registry.opened = self._opened
+        self.registry.open_crawls.on_open = self._opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None

@@ -62,14 +62,14 @@ class Server:
     async def opened(self) -> tuple[float, int, bytes]:
         """Open the crawl; return how long that took, how many events were replayed, and its state."""
         began = time.perf_counter()
-        self.registry.take("books")
+        self.registry.open_crawls.take("books")
         actor = await self.registry.open("books")
         took_s = time.perf_counter() - began
         return took_s, actor.replay_count, msgpack.packb(actor.model.to_state())
 
     async def die(self) -> None:
         """End without a snapshot."""
-        await self.registry._actors.pop("books").discard()
+        await self.registry.open_crawls.actors.pop("books").discard()
         await self.registry.close()
         self.store.close()
 
@@ -90,7 +90,7 @@ async def test_a_takeover_from_a_snapshot_gives_the_state_of_a_replay(
 
     last = min(2_500, events // 2)  # half of what may come after a snapshot
     first = server("first", snapshot_events=events - last)
-    actor = await first.registry.create(CrawlConfig("books"))
+    actor = await first.registry.changes.create(CrawlConfig("books"))
     source = pages()
     while actor.model.seq <= events:
         await actor.submit_all(list(islice(source, GROUP)))

@@ -29,7 +29,9 @@ from linkscore_server.cluster.group import SlotGroup
 from linkscore_server.cluster.owners import ClusterOwners
 from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.crawls import turns as turns_room
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.changes import CrawlExists
+from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.errors import NotServing

@@ -75,7 +75,7 @@ class Cluster:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._read = asyncio.Event()
-        registry.lease = self
+        registry.open_crawls.lease = self
 
     async def join(self, group: Group, table: RouteTable) -> None:
         """Ask for slots; returns when every slot is of some process."""
@@ -138,14 +138,14 @@ class Cluster:
                     found = await asyncio.to_thread(self._shards)
                     own = [shard for shard in found if slot_of(shard, self.owners.slots) in taken]
                     for shard in own:
-                        self._registry.take(shard.key)
+                        self._registry.open_crawls.take(shard.key)
                     self._held |= taken
                     await asyncio.gather(*map(self._publish, sorted(taken)))
             except (LogAway, OSError) as exc:
                 _log.warning("slots %s cannot be taken yet: %s", sorted(taken), exc)
                 await asyncio.sleep(_AGAIN_S)
                 continue
-            self._registry.open_soon([shard.key for shard in own])
+            self._registry.open_crawls.open_soon([shard.key for shard in own])
             self._took(own)
             break
         await self._let_go(slots)  # what the group took back meanwhile: nobody heard that it was held
@@ -164,8 +164,10 @@ class Cluster:
                 for shard in map(Shard.of, self._registry.keys())
                 if slot_of(shard, self.owners.slots) in gone
             ]
-            await asyncio.gather(*map(self._registry.save, keys))  # they are served until all have this
-            await asyncio.gather(*map(self._registry.let_go, keys))
+            await asyncio.gather(
+                *map(self._registry.open_crawls.save, keys)
+            )  # they are served until all have this
+            await asyncio.gather(*map(self._registry.open_crawls.let_go, keys))
             if gone:
                 _log.info("slots %s are let go of, with %d shards", sorted(gone), len(keys))
 

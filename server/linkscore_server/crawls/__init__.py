@@ -1,12 +1,15 @@
-"""The crawls of a server: each has one actor that writes it, and the registry has the actors.
+"""The crawls of a server: each that is open has one actor, and the registry knows all.
 
-`actor` makes events durable and applies them, `registry` creates, finds, changes and deletes crawls,
-`opening` reads them from the store, `libraries` imports what they need, `lease` says whether they are
-still of this process, `collector` counts their sites when Prometheus asks.
+`actor` holds one together: `writer` makes events durable and applies them, `learning` and `snapshots` run
+beside. `registry` says which crawls there are, `open_crawls` opens and closes them (`opening` reads them from
+the store, `libraries` imports what they need, `lease` says whether they are still of this process), `changes`
+creates, changes and deletes them. `collector` counts their sites when Prometheus asks.
 """
 
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.changes import CrawlExists
+from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
 
 __all__ = ["CrawlActor", "CrawlClosed", "CrawlExists", "CrawlNotFound", "CrawlRegistry"]

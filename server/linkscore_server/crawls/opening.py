@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -81,7 +82,7 @@ class Threads:
 
 
 class CrawlOpener:
-    """Makes actors of new crawls, and of those that the store has. Its calls block.
+    """Makes actors of new crawls, and of those that the store has. Its calls block, but for `in_thread`.
 
     Parameters
     ----------
@@ -214,6 +215,10 @@ class CrawlOpener:
         self.load_libraries(model.config)
         for heard in self.before_serving:
             heard(name, model)
+
+    async def in_thread(self, call: Callable[..., _T], *args: object) -> _T:
+        """Make a call that blocks for a moment."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads.log, call, *args)
 
     def load_libraries(self, config: CrawlConfig) -> None:
         """Import what a crawl would import while it serves, and load its embedding; blocks."""

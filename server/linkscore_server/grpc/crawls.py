@@ -44,7 +44,7 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
                 f"must be 1: this server has no directory of several groups, got {config.groups}",
                 field="crawl.groups",
             )
-        actor = await self._registry.create(config)
+        actor = await self._registry.changes.create(config)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
@@ -99,12 +99,12 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:
-            actor = await self._registry.change(name, **changes)
+            actor = await self._registry.changes.change(name, **changes)
         return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def DeleteCrawl(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
         """Delete a crawl and its log."""
-        await self._registry.delete(parse_crawl(request.name, "name"))
+        await self._registry.changes.delete(parse_crawl(request.name, "name"))
         return pb.DeleteCrawlResponse()
 
 

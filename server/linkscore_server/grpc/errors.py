@@ -20,8 +20,9 @@ from linkscore_scoring.errors import (
     NotLearned,
     PolicyFailed,
 )
+from linkscore_server.crawls.changes import CrawlExists
 from linkscore_server.crawls.memory import MemoryShort
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.overload import Overloaded

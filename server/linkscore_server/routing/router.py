@@ -14,7 +14,8 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
-from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded

@@ -54,7 +54,7 @@ class Server:
         return await asyncio.to_thread(mine, job)
 
     async def create(self, policy: PolicyChoice) -> CrawlActor:
-        return await self.app.registry.create(CrawlConfig("c", policy=policy))
+        return await self.app.registry.changes.create(CrawlConfig("c", policy=policy))
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
         """Take batches in, and return the windows that were mined because of it."""
@@ -161,7 +161,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
 async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0))
-    await server.app.registry.delete("c")
+    await server.app.registry.changes.delete("c")
     actor = await server.create(READS_LOGS)
     assert await server.browse_logs.spans(actor) == {}
 

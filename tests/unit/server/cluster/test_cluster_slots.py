@@ -78,6 +78,7 @@ class FakeRegistry:
     lease: Any = None
 
     def __init__(self) -> None:
+        self.open_crawls = self
         self.taken: set[str] = set()
         self.opened: list[str] = []
 

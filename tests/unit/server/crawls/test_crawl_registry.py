@@ -15,7 +15,8 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
 from linkscore_scoring.errors import CorruptState, LimitExceeded
-from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import packed_in_pieces
 from linkscore_server.settings import Settings
@@ -44,7 +45,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Stored]:
     registry = registry_of(made)
     await registry.recover()
     for name in "abc":
-        actor = await registry.create(CrawlConfig(name))
+        actor = await registry.changes.create(CrawlConfig(name))
         await actor.submit(FeedbackGiven("e", "a.org", "http://a.org/", b"", 1.0, 1e9))
     await registry.close()
     yield made
@@ -152,7 +153,7 @@ async def test_a_folder_copied_under_another_name_is_refused(store: Stored, tmp_
         await in_a_call(registry, "copy")
     assert await in_a_call(registry, "a") == 1
     assert [model.config.name for model in await registry.models(registry.names())] == ["a", "b", "c"]
-    await registry.delete("copy")
+    await registry.changes.delete("copy")
     with pytest.raises(CrawlNotFound):
         await in_a_call(registry, "copy")
     await registry.close()
@@ -166,7 +167,7 @@ def test_pieces_of_a_state_are_the_state() -> None:
 async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Stored) -> None:
     """Opening moves visits into days and drops drafts; deleting old days meanwhile lost both."""
     registry = registry_of(store, most_open=2)
-    registry._names = {"a"}
+    registry.open_crawls.take("a")
     async with registry.at_rest("a"):
         opening = asyncio.create_task(in_a_call(registry, "a"))
         await asyncio.sleep(0.05)

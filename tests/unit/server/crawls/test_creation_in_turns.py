@@ -10,7 +10,9 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.changes import CrawlExists
+from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway
@@ -45,7 +47,7 @@ def registry_of(store: FileStore) -> CrawlRegistry:
 async def made(store: FileStore) -> None:
     """Have another process make the crawl `books`, with an event."""
     registry = registry_of(store)
-    actor = await registry.create(CrawlConfig("books"))
+    actor = await registry.changes.create(CrawlConfig("books"))
     await actor.submit(FeedbackGiven("e", "a.org", "http://a.org/", b"", 1.0, 1e9))
     await registry.close()
 
@@ -56,19 +58,19 @@ async def test_a_crawl_that_another_process_made_meanwhile_is_found_and_not_made
     registry = registry_of(store)
     await registry.recover()
     await made(store)
-    actor = await registry.create(CrawlConfig("books"))
+    actor = await registry.changes.create(CrawlConfig("books"))
     assert (actor.model.seq, actor.model.feedbacks) == (2, 1)
     with pytest.raises(CrawlExists):
-        await registry.create(CrawlConfig("books", policy=PolicyChoice("breadth_first")))
+        await registry.changes.create(CrawlConfig("books", policy=PolicyChoice("breadth_first")))
     await registry.close()
 
 
 async def test_a_crawl_is_not_made_by_who_lost_its_sites_while_its_log_was_made(store: FileStore) -> None:
     registry = registry_of(store)
     await registry.recover()
-    registry.lease = Lease(True, False)
+    registry.open_crawls.lease = Lease(True, False)
     with pytest.raises(LogAway):
-        await registry.create(CrawlConfig("books"))
+        await registry.changes.create(CrawlConfig("books"))
     await registry.close()
     assert not registry.has("books")
 
@@ -76,7 +78,7 @@ async def test_a_crawl_is_not_made_by_who_lost_its_sites_while_its_log_was_made(
 async def test_who_has_lost_its_sites_does_not_say_that_a_crawl_is_not_there(store: FileStore) -> None:
     registry = registry_of(store)
     await registry.recover()
-    registry.lease = Lease(False, True)
+    registry.open_crawls.lease = Lease(False, True)
     with pytest.raises(LogAway):
         await registry.open("books")
     with pytest.raises(CrawlNotFound):
@@ -87,9 +89,9 @@ async def test_who_has_lost_its_sites_does_not_say_that_a_crawl_is_not_there(sto
 async def test_what_an_unfinished_creation_left_takes_the_configuration_of_the_next(store: FileStore) -> None:
     registry = registry_of(store)
     await registry.recover()
-    left = await registry.create(CrawlConfig("books", create_time_s=1.0))
-    await registry.begin_anew("books", CrawlConfig("books", create_time_s=2.0))
+    left = await registry.changes.create(CrawlConfig("books", create_time_s=1.0))
+    await registry.changes.begin_anew("books", CrawlConfig("books", create_time_s=2.0))
     assert (left.model.seq, left.model.config.create_time_s) == (2, 2.0)
-    await registry.begin_anew("books", left.model.config)
+    await registry.changes.begin_anew("books", left.model.config)
     assert left.model.seq == 2
     await registry.close()

@@ -64,7 +64,7 @@ def replayed(store: FileStore, name: str) -> bytes:
 async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     registry: CrawlRegistry, store: FileStore
 ) -> None:
-    actors = [await registry.create(CrawlConfig(name)) for name in "ab"]
+    actors = [await registry.changes.create(CrawlConfig(name)) for name in "ab"]
     for n in range(150):
         await actors[n % 3 > 0].submit(fetched(n))
     await settled(registry)
@@ -76,7 +76,7 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
 
 
 async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
-    actor = await registry.create(CrawlConfig("a"))
+    actor = await registry.changes.create(CrawlConfig("a"))
     most = 0
     for at in range(0, 400, 10):
         await asyncio.gather(*(actor.submit(fetched(n)) for n in range(at, at + 10)))
@@ -86,7 +86,7 @@ async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegis
 
 
 async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry) -> None:
-    cold, hot = [await registry.create(CrawlConfig(name)) for name in ("cold", "hot")]
+    cold, hot = [await registry.changes.create(CrawlConfig(name)) for name in ("cold", "hot")]
     for actor in (cold, hot):
         for n in range(30):
             await actor.submit(fetched(n))
@@ -99,7 +99,7 @@ async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry)
 async def test_a_restart_brings_no_site_back_before_it_is_asked_for(
     registry: CrawlRegistry, store: FileStore
 ) -> None:
-    actor = await registry.create(CrawlConfig("a"))
+    actor = await registry.changes.create(CrawlConfig("a"))
     for n in range(111):
         await actor.submit(fetched(n))
     before = msgpack.packb(actor.model.to_state())
@@ -123,7 +123,7 @@ def damage(store: FileStore, name: str, sites: int) -> None:
 async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
     registry: CrawlRegistry, store: FileStore
 ) -> None:
-    actor = await registry.create(CrawlConfig("a"))
+    actor = await registry.changes.create(CrawlConfig("a"))
     for n in range(111):
         await actor.submit(fetched(n))
     before = msgpack.packb(actor.model.to_state())
@@ -148,7 +148,7 @@ async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
 async def test_a_question_about_a_lost_site_is_answered_the_next_time(
     registry: CrawlRegistry, store: FileStore
 ) -> None:
-    actor = await registry.create(CrawlConfig("a"))
+    actor = await registry.changes.create(CrawlConfig("a"))
     for n in range(74):
         await actor.submit(fetched(n))
     assert await registry.put_away("a")

@@ -12,7 +12,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_server.crawls import registry as registries
+from linkscore_server.crawls import open_crawls
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.turns import CrawlOpening, Locks, OpeningOrder, set_wait, wait_s
 from linkscore_server.observability.metrics import Metrics
@@ -59,10 +59,10 @@ async def made(store: FileStore, *names: str) -> None:
     registry = CrawlRegistry(store, Settings(snapshot_events=10**9), Metrics())
     await registry.recover()
     for name in names:
-        actor = await registry.create(CrawlConfig(name))
+        actor = await registry.changes.create(CrawlConfig(name))
         await actor.submit_all([feedback(n) for n in range(EVENTS)])
         await actor.discard()
-        registry._actors.pop(name)
+        registry.open_crawls.actors.pop(name)
     await registry.close()
 
 
@@ -162,15 +162,15 @@ async def test_no_change_of_a_crawl_waits_for_the_replay_of_another(store: Watch
     store.gates = {"a": threading.Event()}
     registry = CrawlRegistry(store, Settings(), Metrics())
     await registry.recover()
-    replaying = asyncio.create_task(registry.change("a", observe_only=True))
+    replaying = asyncio.create_task(registry.changes.change("a", observe_only=True))
     await until(lambda: "a" in store.read)
     await asyncio.wait_for(registry.open("b"), PATIENCE_S)
     if change == "create":
-        await asyncio.wait_for(registry.create(CrawlConfig("new")), PATIENCE_S)
+        await asyncio.wait_for(registry.changes.create(CrawlConfig("new")), PATIENCE_S)
     elif change == "change":
-        await asyncio.wait_for(registry.change("b", observe_only=True), PATIENCE_S)
+        await asyncio.wait_for(registry.changes.change("b", observe_only=True), PATIENCE_S)
     else:
-        await asyncio.wait_for(registry.delete("b"), PATIENCE_S)
+        await asyncio.wait_for(registry.changes.delete("b"), PATIENCE_S)
     assert not replaying.done()
     store.gates["a"].set()
     assert (await asyncio.wait_for(replaying, PATIENCE_S)).model.config.observe_only
@@ -182,7 +182,7 @@ async def test_no_more_crawls_are_made_at_the_same_time_than_there_may_be(tmp_pa
     registry = CrawlRegistry(store, Settings(max_crawls=3), Metrics())
     await registry.recover()
     made = await asyncio.gather(
-        *(registry.create(CrawlConfig(f"c{n}")) for n in range(8)), return_exceptions=True
+        *(registry.changes.create(CrawlConfig(f"c{n}")) for n in range(8)), return_exceptions=True
     )
     assert sum(isinstance(one, LimitExceeded) for one in made) == 5
     assert len(registry.names()) == 3
@@ -194,7 +194,7 @@ async def test_as_many_crawls_are_open_at_the_same_time_as_descriptors_allow(
     store: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Openings under way count: one that finds no place waits for them instead of failing."""
-    monkeypatch.setattr(registries, "_LOOK_S", 3_600.0)
+    monkeypatch.setattr(open_crawls, "_LOOK_S", 3_600.0)
     registry = CrawlRegistry(store, Settings(), Metrics(), most_open=1)
     most = 0
 

@@ -14,7 +14,8 @@ import linkscore_scoring
 import linkscore_server
 from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.crawls.changes import CrawlExists
+from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.errors import (
     STATUS_TABLE,

@@ -63,7 +63,7 @@ def registry_on(store: KafkaStore) -> CrawlRegistry:
 async def test_a_crawl_goes_on_at_another_server(stores: list[KafkaStore]) -> None:
     first, second = map(registry_on, stores)
     await first.recover()
-    actor = await first.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    actor = await first.changes.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
     for n in range(5):
         await actor.submit(feedback(n))
     expected = state_of(first)
@@ -79,7 +79,7 @@ async def test_who_lost_a_crawl_says_try_again_and_opens_it_anew_with_all_that_h
 ) -> None:
     first, second = map(registry_on, stores)
     await first.recover()
-    old = await first.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    old = await first.changes.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
     await old.submit(feedback(1))
     await second.recover()
     await (await second.open(SHARD)).submit(feedback(2))
@@ -112,7 +112,7 @@ async def test_a_snapshot_shortens_the_replay_and_another_log_of_the_name_has_no
     store = stores[0]
     registry = registry_on(store)
     await registry.recover()
-    actor = await registry.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
+    actor = await registry.changes.create(CrawlConfig("crawl", groups=PARTITIONS), 1)
     await actor.submit(feedback(1))
     await registry.close()
     again = store.open(SHARD)

@@ -65,13 +65,13 @@ async def crawled(store: Store, *, with_snapshot: bool = True) -> dict[str, byte
     """Make a crawl with events in each group, some after the snapshot; return its states."""
     registry = CrawlRegistry(store, Settings(snapshot_events=10), Metrics())
     for shard in reversed(shards_of("crawl", PARTITIONS)):
-        actor = await registry.create(CRAWL, shard.group)
+        actor = await registry.changes.create(CRAWL, shard.group)
         for n in range(13 + shard.group):
             event = FeedbackGiven(f"e{n}", f"{n % 3}.org", f"http://{n % 3}.org/{n}", b"", n % 2, 1e9)
             await actor.submit(event)
     states = states_in(registry)
     for name in registry.names():
-        await (registry.let_go(name) if with_snapshot else registry.drop(name))
+        await (registry.open_crawls.let_go(name) if with_snapshot else registry.changes.drop(name))
     await registry.close()
     return states
 
@@ -84,7 +84,7 @@ async def opened(store: Store) -> tuple[dict[str, bytes], list[int]]:
     """Return the states of a crawl as a server finds them, and how many events of each it replayed."""
     registry = CrawlRegistry(store, Settings(), Metrics())
     for shard in shards_of("crawl", PARTITIONS):
-        registry.take(shard.key)
+        registry.open_crawls.take(shard.key)
         await registry.open(shard.key)
     found = states_in(registry), [actor.replay_count for actor in registry.actors()]
     await registry.close()

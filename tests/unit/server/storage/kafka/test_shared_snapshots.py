@@ -68,15 +68,15 @@ class Server:
     registry: CrawlRegistry
 
     async def open(self) -> CrawlActor:
-        self.registry.take(SHARD.key)
+        self.registry.open_crawls.take(SHARD.key)
         return await self.registry.open(SHARD.key)
 
     async def hand_over(self) -> None:
-        await self.registry.let_go(SHARD.key)
+        await self.registry.open_crawls.let_go(SHARD.key)
 
     async def die(self) -> None:
         """End without a snapshot."""
-        actor = self.registry._actors.pop(SHARD.key)
+        actor = self.registry.open_crawls.actors.pop(SHARD.key)
         await actor.discard()
 
 
@@ -117,7 +117,7 @@ async def new_server(
 
 async def created(server: Server) -> CrawlActor:
     config = CrawlConfig("crawl", groups=PARTITIONS)
-    return await server.registry.create(config, SHARD.group)
+    return await server.registry.changes.create(config, SHARD.group)
 
 
 def fetched(n: int, sites: int = 7) -> PageFetched:
@@ -337,7 +337,7 @@ async def test_whatever_happens_states_are_those_of_a_replay(
         await send(actor, n, n + sent, draws.choice((1, 7, 40)))
         n += sent
         if draws.random() < 0.3:
-            await owner.registry.change(SHARD.key, observe_only=n % 2 == 0)
+            await owner.registry.changes.change(SHARD.key, observe_only=n % 2 == 0)
         brokers.changes = draws.choice((None, None, damaged_from(n, draws.randrange(-1, 7)), lambda *_: None))
         await draws.choice((owner.die, owner.hand_over))()
         brokers.changes = None
