@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -43,7 +44,9 @@ def states() -> list[str]:
 
 def _kept(cls: type[Any]) -> Iterator[str]:
     for kind in cls.__subclasses__():
-        if kind.__module__.startswith("linkscore_scoring."):
+        # An example in a docstring that was run in this process may have made one that no module holds.
+        is_held = getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
+        if is_held and kind.__module__.startswith("linkscore_scoring."):
             for name, hint in vars(kind).get("__annotations__", {}).items():
                 if "Stored" in str(hint) or "stored_as" in str(hint):
                     yield f"{kind.__name__}.{name}: {hint}"
