@@ -11,7 +11,7 @@ MAY_MEASURE = {
     *("growth.py", "campaigns", "kafka", "unit/test_no_timed_tests.py"),
     "unit/server/grpc/test_scheduler.py",
 }
-"""Where costs are compared with one another, long runs that report figures, and a test that sets the clock."""
+"""Where costs are compared with one another, long runs that report figures, a test that sets the clock."""
 
 
 def test_only_comparisons_and_campaigns_read_a_stopwatch() -> None:
