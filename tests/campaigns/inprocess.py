@@ -37,6 +37,8 @@ from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.rule_files import RuleFiles
+from linkscore_server.services import Host
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 
@@ -145,9 +147,9 @@ class InProcess:
             "BrowseLogService": BrowseLogService(self.registry, self._browse_logs),
             "InspectionService": InspectionService(self.registry),
         }
-        parts = Parts(
-            settings, store, self.registry, scoring, complete(services, {}), self.metrics, self._clock
-        )
+        host = Host(self.registry, settings, self.metrics, self._clock)
+        all_calls = complete(services, dict(RuleFiles(host).methods))
+        parts = Parts(settings, store, self.registry, scoring, all_calls, self.metrics, self._clock)
         add_services(directory_of(settings)(parts).servicers, self)  # type: ignore[arg-type]
         self._noted = _Noted()
         logging.getLogger("linkscore_server").addHandler(self._noted)

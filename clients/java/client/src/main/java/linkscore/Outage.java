@@ -28,8 +28,8 @@ final class Outage implements AutoCloseable {
   // A page the server does not answer though it answers questions is what keeps it from answering.
   private static final int MOST_TRIES = 3;
 
-  /** How long {@link #close} waits for what is being sent. */
-  private static final Duration LAST_WORDS = Duration.ofSeconds(5);
+  /** How long {@link #close} waits for what is being sent: as long as the clients of Go and Node. */
+  private static final Duration LAST_WORDS = Duration.ofSeconds(30);
 
   private final Server server;
   private final Runnable back;
