@@ -168,6 +168,23 @@ ANNEXES = {
         ),
         words=("groups=",),
     ),
+    "browse_logs": Annex(
+        "browse logs: their import, what is mined of them, and the policies that go by them",
+        (
+            f"{SERVER}/browse_logs",
+            f"{SCORING}/browse_logs",
+            f"{POLICIES}/browse_log",
+            "lab/linkscore_lab/browse_logs",
+        ),
+        (
+            *("tests/unit/policies/browse_log", "tests/unit/server/browse_logs", "tests/unit/browse_logs"),
+            *("tests/integration/test_browse_crash.py", "tests/integration/test_logs_command.py"),
+            *("tests/contract/test_contract_browse.py", "tests/contract/test_contract_behavior.py"),
+        ),
+        words=("news_prefix", "behavior_fetch", "behavior_discovery", "server.browse", "BrowseLogService"),
+        extras=("logs",),
+        packages=("duckdb",),
+    ),
     **{
         name: Annex(
             f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",
@@ -186,11 +203,6 @@ ANNEXES = {
                 "link_graph",
                 ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
                 f"{SCORING}/graph",
-            ),
-            (
-                "browse_log",
-                ("news_prefix", "behavior_fetch", "behavior_discovery"),
-                "lab/linkscore_lab/browse_logs",
             ),
         )
     },

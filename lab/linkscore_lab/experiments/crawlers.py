@@ -157,8 +157,8 @@ class CrawlFigures:
         """Return after how many fetches so many wanted pages were found; None if they never were.
 
         >>> row = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (True, False, False, True))
-        >>> [row.until(n) for n in range(4)]
-        [0, 1, 4, None]
+        >>> tuple(row.until(n) for n in range(4))
+        (0, 1, 4, None)
         """
         found = accumulate(self.hits, initial=0)
         return next((fetches for fetches, n in enumerate(found) if n == wanted), None)
