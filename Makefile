@@ -116,10 +116,10 @@ test-deploy: $(STAMP)
 slow: $(STAMP) test-groups test-kafka deletion-test image-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
 
-# Every annex is deleted from a clone, one after the other; the core's tests and `make run` pass without it.
+# Every annex is deleted from a clone, one after the other; the core's fast tests pass without it.
 .PHONY: deletion-test
 deletion-test: $(STAMP)
-	$(BIN)/python tools/deletion_test.py --all
+	$(BIN)/python tools/deletion_test.py --all --fast
 
 .PHONY: test-groups
 # What the contract says holds for crawls of several groups and for a server of several processes too.
