@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from crawls import fetched, page, state
 
-from linkscore_scoring.engine import inspection
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import (
     ConfigChanged,
@@ -20,6 +19,7 @@ from linkscore_scoring.engine.events import (
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PageFeatures
