@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import normalised
 from linkscore_scoring.features.bags import link_path_id
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Sparse, Transient
+from linkscore_scoring.state import Sparse, Transient, stored_as
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class UxClustModel(ClusterModel):
         Share of the pages behind a link path that lie in each cluster, (n_link_paths, n_clusters) float64.
     """
 
-    link_paths: dict[int, str]
+    link_paths: Annotated[dict[int, str], stored_as("apaths")]
     shares: Sparse[NDArray[np.float64]]
     _row: Transient[dict[int, int]] = field(init=False, repr=False)
 
