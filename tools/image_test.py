@@ -27,6 +27,7 @@ BASE = "docker.io/library/python:3.11-slim-bookworm"
 RUST = "docker.io/library/rust:1-slim-bookworm"
 STAND_IN = "localhost/linkscore-base"
 PAGES = 60
+"""Fetches of the crawl beside the sidecar: some ten seconds, enough to learn from. Chosen, not measured."""
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 PODMAN = ("podman", "--runtime", "runc", "--cgroup-manager", "cgroupfs")
 LOCKED_DOWN = (
