@@ -107,7 +107,7 @@ def decisions() -> str:
     """Return the list of decisions: number and title of each."""
     titles = {path.name: path.read_text(encoding="utf-8").splitlines()[0] for path in decision_files()}
     rows = "\n".join(f"- [{title.removeprefix('# ')}]({name})" for name, title in titles.items())
-    intro = "What cannot be taken back easily: what was decided, why, and what it costs."
+    intro = "Decisions that are costly to undo: context, decision, consequences."
     return f"# Decisions\n\n{intro}\n\n{rows}\n"
 
 
