@@ -191,6 +191,7 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/python tools/generate_client.py --check
 	$(BIN)/python tools/docs_tables.py --check
 	$(BIN)/python tools/dashboards.py --check
+	$(BIN)/python tools/words.py
 
 gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_stubs.py $(GEN_VENV)/bin/python
