@@ -1,11 +1,19 @@
-"""Files that the documentation names are there."""
+"""Files, headings and commands that the docs name are there, and so are pages that the code names."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import click
 import pytest
+
+from linkscore_cli.main import main
 
 pytestmark = pytest.mark.whole
 
@@ -37,3 +45,93 @@ def test_the_way_of_a_page_names_files_that_are_there_and_at_most_twenty() -> No
     files = _MODULE.findall((ROOT / "docs/find-your-way.md").read_text(encoding="utf-8"))
     assert 10 < len(files) <= 20
     assert [name for name in files if not any((room / name).exists() for room in (SCORING, SERVER))] == []
+
+
+FILES = subprocess.run(
+    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    cwd=ROOT,
+    capture_output=True,
+    check=True,
+).stdout.decode()
+TEXTS = [
+    name for name in FILES.split("\0") if (ROOT / name).is_file() and (ROOT / name).stat().st_size < 1_000_000
+]
+# Pages that tests of the style make up, or that it has a rule for.
+MADE_UP = {"tools/words.py", "tests/unit/test_words.py"}
+MARKDOWN = [name for name in TEXTS if name.endswith(".md")]
+_LINK = re.compile(r"\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
+_NAMED = re.compile(r"\bdocs/(?:[\w-]+/)*[\w-]+\.md(?:#[\w-]+)?")
+_CODE = re.compile(r"^( *)(```+|~~~+).*?^ *\2 *$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(name: str) -> frozenset[str]:
+    """Return the anchors of the headings of a page, as the hosts of repositories make them."""
+    text = re.sub(
+        r"^( *)(```+).*?^ *\2 *$",
+        "",
+        (ROOT / name).read_text(encoding="utf-8"),
+        flags=re.DOTALL | re.MULTILINE,
+    )
+    titles = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", title).lower() for title in titles]
+    return frozenset(re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain)
+
+
+def missing(targets: Iterator[str]) -> list[str]:
+    """Return the targets, paths of the repository with or without an anchor, that lead nowhere."""
+    gone = []
+    for target in targets:
+        path, _, anchor = target.partition("#")
+        if not (ROOT / path).exists() or (anchor and path.endswith(".md") and anchor not in anchors(path)):
+            gone.append(target)
+    return gone
+
+
+@pytest.mark.parametrize("page", MARKDOWN)
+def test_every_link_leads_somewhere(page: str) -> None:
+    text = _CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    links = [link for link in _LINK.findall(text) if not re.match(r"\w+:", link)]
+    home = posixpath.dirname(page)
+    targets = (
+        page + link if link[0] == "#" else posixpath.normpath(posixpath.join(home, link)) for link in links
+    )
+    assert missing(targets) == []
+
+
+def test_every_page_that_a_file_names_is_there() -> None:
+    named = {}
+    for name in sorted({*TEXTS} - MADE_UP):
+        try:
+            found = _NAMED.findall((ROOT / name).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            continue
+        named |= {f"{name}: {page}": page for page in found}
+    assert [where for where, page in sorted(named.items()) if missing(iter([page]))] == []
+
+
+def command_lines(page: Path) -> Iterator[list[str]]:
+    """Yield the words of each `linkscore` command of a page's console snippets."""
+    for snippet in re.findall(
+        r"^ *```console\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        for line in re.sub(r"\\\n", " ", snippet).splitlines():
+            if found := re.match(r" *(?:\$ )?(?:\w+=\S+ )*linkscore (.*)", line):
+                yield shlex.split(re.split(r"(?:^| )(?:[|<>]|&&|--) ", found[1])[0], comments=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_and_option_is_there(page: Path) -> None:
+    for words in command_lines(page):
+        command, context = main, click.Context(main)
+        for word in words:
+            if isinstance(command, click.Group) and not word.startswith("-"):
+                command = command.get_command(context, word)
+                assert command is not None, f"no command {word!r}: linkscore {' '.join(words)}"
+        options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {
+            "--help",
+            "--version",
+        }
+        assert {
+            word.partition("=")[0] for word in words if word.startswith("-") and word != "-"
+        } <= options, words
