@@ -1,4 +1,4 @@
-# linkscore: the server and some extras, without the crawler side. See docs/operations.md.
+# linkscore: the server and some extras, without the crawler side. See docs/reference/operations.md.
 # Other extras (console, kafka, logs, tracing): docker build --build-arg EXTRAS="console kafka" .
 # With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #

@@ -104,7 +104,7 @@ SERVING = (
     ),
     Panel(
         "Calls shed",
-        "Refused or dropped because there was no time or no memory; docs/operations.md, Overload.",
+        "Refused or dropped because there was no time or no memory; docs/reference/operations.md, Overload.",
         "ops",
         ((f"sum(rate(linkscore_calls_shed_total{{{_BY}}}[$__rate_interval])) or vector(0)", "shed"),),
     ),

@@ -173,9 +173,9 @@ def metrics_table() -> str:
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "architecture.md": {"events": events_table},
-    "errors.md": {"errors": errors_table, "reasons": reasons_table},
-    "operations.md": {
+    "concepts/architecture.md": {"events": events_table},
+    "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
+    "reference/operations.md": {
         "settings": settings_table,
         "roles": roles_table,
         "metrics": metrics_table,

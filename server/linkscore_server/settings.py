@@ -49,7 +49,7 @@ class Settings:
     log: str = setting(
         "file",
         "where events go: `file`: into data_dir; `SCHEME://HOST:PORT,HOST:PORT`: to a store of that scheme, "
-        "see scale.md",
+        "see docs/guides/several-machines.md",
     )
     max_message_bytes: int = setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = setting(10_000_000, "largest page body after decompression, bytes")

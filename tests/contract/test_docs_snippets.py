@@ -31,7 +31,15 @@ PAGES = [
     ),
 ]
 # Not written yet so; the list gets shorter.
-NOT_YET = {"README.md"}
+NOT_YET = {
+    "README.md",
+    "docs/concepts/architecture.md",
+    "docs/guides/browse-logs.md",
+    "docs/guides/console.md",
+    "docs/guides/export-rules.md",
+    "docs/guides/frontier.md",
+    "docs/guides/several-machines.md",
+}
 RUN = ("python", "console", "setup")
 SAME = {"py": "python", "python3": "python", "sh": "console", "bash": "console", "shell": "console"}
 _PIECE = re.compile(

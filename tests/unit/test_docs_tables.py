@@ -20,7 +20,7 @@ from linkscore_server.storage.formats import FORMATS
 pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("architecture.md", "errors.md", "operations.md", "policies.md")
+PAGES = ("concepts/architecture.md", "reference/errors.md", "reference/operations.md", "policies.md")
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +53,15 @@ def test_what_says_that_it_is_made_is_made(tables: ModuleType, name: str) -> Non
 
 
 def test_a_stale_table_is_replaced_and_the_text_around_it_stays(tables: ModuleType) -> None:
-    fresh = (tables.DOCS / "operations.md").read_text(encoding="utf-8")
+    fresh = (tables.DOCS / "reference/operations.md").read_text(encoding="utf-8")
     stale = fresh.replace("| `listen` |", "| `listne` |")
     assert stale != fresh
-    assert tables.with_tables("operations.md", stale) == fresh
+    assert tables.with_tables("reference/operations.md", stale) == fresh
 
 
 def test_a_page_without_markers_is_refused(tables: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"settings.*0 times"):
-        tables.with_tables("operations.md", "no markers here")
+        tables.with_tables("reference/operations.md", "no markers here")
 
 
 def test_every_setting_has_a_row_with_its_default(tables: ModuleType) -> None:

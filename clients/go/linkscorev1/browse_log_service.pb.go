@@ -373,7 +373,7 @@ type ImportBrowseRecordsResponse struct {
 	RecordCount uint64 `protobuf:"varint,2,opt,name=record_count,json=recordCount,proto3" json:"record_count,omitempty"`
 	// What was kept of them: one visit a client, page and day of a batch.
 	VisitCount uint64 `protobuf:"varint,3,opt,name=visit_count,json=visitCount,proto3" json:"visit_count,omitempty"`
-	// Records left out, by rule; see docs/browse_logs.md.
+	// Records left out, by rule; see docs/guides/browse-logs.md.
 	LeftOut       map[string]uint64 `protobuf:"bytes,4,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -77,7 +77,7 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-# The middle of [0, 1]: docs/replay.md says so of feedback files.
+# The middle of [0, 1]: docs/reference/replay.md says so of feedback files.
 WANTED_REWARD = 0.5
 
 

@@ -146,7 +146,7 @@ class PathTree:
 
 BLOCK_CHARS = 25
 """Length from which a text outside anchors counts as a long block ; chosen, and part of what
-novelty means ever since (docs/replay.md, Metrics).
+novelty means ever since (docs/reference/replay.md, Metrics).
 """
 
 

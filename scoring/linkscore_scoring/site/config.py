@@ -8,7 +8,8 @@ from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.errors import FieldProblem
 
 MAX_SAMPLE = 2_000
-"""A bound: pages of a site kept for learning, whose clustering costs their square (docs/architecture.md)."""
+"""A bound: pages of a site kept for learning, whose clustering costs their
+square (docs/concepts/architecture.md)."""
 
 
 @dataclass(frozen=True, slots=True)

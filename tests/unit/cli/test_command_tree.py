@@ -291,7 +291,7 @@ def test_a_shell_completes_commands_policies_and_choices(words: str, completed: 
 
 
 def test_the_page_of_the_command_line_names_every_command_and_option_of_a_server() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/reference/cli.md").read_text(encoding="utf-8")
     for path in TREE:
         assert f"`{' '.join(path)}`" in text or f"`{path[0]}`" in text, path
     for param in TREE[("explain",)].params:

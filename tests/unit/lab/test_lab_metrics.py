@@ -180,7 +180,7 @@ def test_all_metrics_of_a_crawl_by_hand() -> None:
 
 
 def test_every_metric_is_in_the_docs() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "replay.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/reference/replay.md").read_text(encoding="utf-8")
     section = page.partition("\n## Metrics\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     assert [name for row in rows for name in re.findall("`([^`]+)`", row.split("|")[1])] == list(

@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 MEMORY_DAYS = 4.0
-"""Days after which a visit counts 1 / e. Measured, docs/browse_logs.md, "What was tuned on what" of
-Behaviour."""
+"""Days after which a visit counts 1 / e. Measured:
+research/notebook/visits-from-logs.md."""
 
 _LATE_SHARE = 1.0 / 3.0
 """Share of the log's days whose new pages tell what newcomers are worth. Chosen, not measured."""

@@ -44,7 +44,7 @@ class BehaviorSettings:
         merges siblings after that.
     threshold
         Transit similarity above which siblings merge, [0, 1]. The paper does not give its own; .9 is
-        measured, docs/browse_logs.md, "What was tuned on what" of Behaviour.
+        measured, research/notebook/visits-from-logs.md.
     by_drop
         Split as the paper does; see `pattern_tree.TreeParams`.
     """

@@ -37,7 +37,7 @@ _FEW, _EVEN_SHARE, _LEAST_SHARE = 5, 0.05, 0.01
 
 # Which values stay by default (`common`): URLs and share of a group that have the word. Measured on the
 # first 20 days
-# of three logs, docs/browse_logs.md, "What was tuned on what" of Behaviour.
+# of three logs, research/notebook/visits-from-logs.md.
 _MANY, _MANY_SHARE = 10, 0.005
 
 

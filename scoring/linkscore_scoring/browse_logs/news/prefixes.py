@@ -21,8 +21,8 @@ _MOSTLY = 0.5
 """A folder with less news is one of other pages: the better guess for any page of it."""
 
 _MAX_MISFITS = 0.05
-"""Greatest share of pages below a prefix that lie in folders of other pages. Measured, docs/browse_logs.md,
-"What was tuned on what"."""
+"""Greatest share of pages below a prefix that lie in folders of other pages. Measured:
+research/notebook/news-from-logs.md."""
 
 _FOLDS = 4
 """Parts for held-out coverage: each is looked up in what three quarters of the pages teach. Chosen, not

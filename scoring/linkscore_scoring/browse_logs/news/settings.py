@@ -15,7 +15,7 @@ class NewsSettings:
     ----------
     signal
         What tells news: `DECAY` of clicks (`decay_gain`), or ClickThroughConcentration, `CONSISTENT` or
-        `LITERAL` (`concentration`). [decay: measured, docs/browse_logs.md, "How well it tells news"]
+        `LITERAL` (`concentration`). [decay: measured, research/notebook/news-from-logs.md]
     m
         Days that count as first for concentration, >= 1. [3: the paper gives none and its mean bounds it by
         6; chosen, not measured]
@@ -32,8 +32,8 @@ class NewsSettings:
     theta
         Share of news above which a prefix is one, [0, 1]. [.8: Wang 2008, section 6.1]
     min_pages
-        Pages that a prefix must be learned from, >= 1. [3: measured, docs/browse_logs.md, "What was tuned on
-        what"; the paper has no such bound]
+        Pages that a prefix must be learned from, >= 1. [3: measured,
+        research/notebook/news-from-logs.md; the paper has no such bound]
     min_coverage
         Share of the news that must lie below prefixes learned from other pages; if less does, the model
         abstains, [0, 1]. [.2: chosen, not measured]

@@ -20,7 +20,7 @@ measured."""
 
 DECAY_DAYS = 5.0
 """Days in which clicks on news fall to a third. Between 3 and 8 it tells news from other pages equally well
-on three logs, see docs/browse_logs.md, "What was tuned on what"."""
+on three logs, see research/notebook/news-from-logs.md."""
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]

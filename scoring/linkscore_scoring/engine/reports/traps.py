@@ -1,6 +1,6 @@
 """Which parts of a site look like traps: many fetches, little new, and always more of the same to fetch.
 
-Its figures were chosen, not measured; docs/operations.md explains them to users.
+Its figures were chosen, not measured; docs/reference/operations.md explains them to users.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ export type ImportBrowseRecordsResponse = Message<"linkscore.v1.ImportBrowseReco
   visitCount: bigint;
 
   /**
-   * Records left out, by rule; see docs/browse_logs.md.
+   * Records left out, by rule; see docs/guides/browse-logs.md.
    *
    * @generated from field: map<string, uint64> left_out = 4;
    */
