@@ -172,6 +172,7 @@ class ResidentSites(SiteTable):
 
     def writable(self, name: str) -> SiteShard:
         """Return a site for an event that changes it, made if it is new."""
+        self.known_values.forget(name)
         with self._lock:
             live = self._live.get(name)
             if live is None:
@@ -192,6 +193,7 @@ class ResidentSites(SiteTable):
 
     def reconfigure(self, config: CrawlConfig) -> None:
         """Let all sites take over a configuration: those in memory now, the others when they come back."""
+        self.known_values.clear()
         with self._lock:
             self.checkpoint.copy_on_write(self.checkpoint.pending)
             number = max(self._configs) + 1

@@ -9,9 +9,10 @@ one group.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush, merge
+from heapq import heappop, heappush, merge
 from typing import NamedTuple
 
 import numpy as np
@@ -67,8 +68,10 @@ class SiteInFlight:
 
     Attributes
     ----------
+    asked
+        How many fetches there are in the question.
     in_flight
-        How many fetches there are, those that this question began included.
+        Those, and the ones that this question began.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class SiteInFlight:
         self._is_counting = False
         self._counted: FetchesInFlight | None = None
         self._places: int | None = None
-        self.in_flight = sum(under_way.values())
+        self.asked = self.in_flight = sum(under_way.values())
 
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return the value of each bucket."""
@@ -170,34 +173,42 @@ class Offer(NamedTuple):
         return -self.cost < self.floor and not keeps_filling(self.in_flight, free)
 
 
-def offers(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) -> list[Offer]:
+def offers(
+    rows: NDArray[np.int64], entry_of: Callable[[int], BucketEntry], values: NDArray[np.float64], n: int
+) -> list[Offer]:
     """Return the fetches that a group would begin with n places, best first.
 
     More than n if some of them may rather wait: whether they do depends on the places left to all. Fewer if
     nothing more waits or no site has a place left. Changes what the sites count as in flight. Values only
-    fall while fetches begin, so a bucket is valued anew only when its turn comes. Cost: O(n_rows) and O((n +
-    valuations) log n_rows), of which there are 50,000 at most.
+    fall while fetches begin, so a bucket is looked at, and valued anew, only when its turn comes. Cost: a
+    sort of the rows and O((n + valuations) log n_rows), of which there are 50,000 at most.
 
     Parameters
     ----------
-    entries
-        One for each bucket.
+    rows
+        Rows of buckets of which links wait, ascending.
+    entry_of
+        The bucket of a row.
     values
         Value of each row at the beginning, (n_rows,).
     """
-    numbers = {id(site): number for number, site in enumerate({id(e.site): e.site for e in entries}.values())}
-    of_row = {entry.row: entry for entry in entries}
-    heap = [
-        (-float(values[e.row]), e.row, e.site.in_flight if e.site is not None else 0)
-        for e in entries
-        if e.waiting
-    ]
-    heapify(heap)
-    taken, found = dict.fromkeys(of_row, 0), list[Offer]()
+    waiting = rows[np.argsort(-values[rows], kind="stable")]
+    turns = zip((-values[waiting]).tolist(), waiting.tolist(), strict=True)
+    entries: dict[int, BucketEntry] = {}
+    heap: list[tuple[float, int, int]] = []  # cost, row, and in flight when that was its cost
+    numbers: dict[int, int] = {}
+    taken, found = Counter[int](), list[Offer]()
+    ahead = next(turns, None)
     sure = valued = 0
-    while heap and sure < n:
-        cost, row, in_flight = heappop(heap)
-        entry = of_row[row]
+    while (heap or ahead) and sure < n:
+        if ahead is not None and not (heap and heap[0] < ahead):
+            cost, row = ahead
+            entry = entries[row] = entry_of(row)
+            in_flight = entry.site.asked if entry.site is not None else 0
+            ahead = next(turns, None)
+        else:
+            cost, row, in_flight = heappop(heap)
+            entry = entries[row]
         site = entry.site
         if taken[row] >= entry.waiting or (site is not None and not site.has_place):
             continue
@@ -206,7 +217,7 @@ def offers(entries: Sequence[BucketEntry], values: NDArray[np.float64], n: int) 
             heappush(heap, (-site.value(entry.name, -cost), row, site.in_flight))
             continue
         in_flight, floor = (site.in_flight, site.floor) if site is not None else (0, 0.0)
-        offer = Offer(cost, row, numbers[id(site)], in_flight, floor)
+        offer = Offer(cost, row, numbers.setdefault(id(site), len(numbers)), in_flight, floor)
         if offer.waits(n):  # and still does with less places free: nothing of the site comes any more
             continue
         found.append(offer)

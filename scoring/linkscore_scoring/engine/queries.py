@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,26 +236,62 @@ class CrawlQueries:
         `fetch_plan.allocate` makes one plan of what groups of sites answer; parameters as of `plan_fetches`.
         """
         given = Repeated.of(buckets)
-        by_site: dict[str, dict[int, str]] = {}
-        for place, name in enumerate(given.distinct):
-            site, _, own = name.partition("/")
-            by_site.setdefault(site, {})[place] = own
         under_way: dict[str, dict[str, int]] = {}
         for name, count in (in_flight or {}).items():
             site, _, own = name.partition("/")
             under_way.setdefault(site, {})[own] = count
-        first_rows = given.first_rows() if n else []
-        worth, entries = np.zeros(len(given.distinct)), list[BucketEntry]()
-        for site, names in by_site.items():
-            known = None
-            if site in self.crawl.sites:
-                known = SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
-                worth[list(names)] = known.values(list(names.values()))
-            for place, own in names.items() if n else ():
-                row = first_rows[place]
-                entries.append(BucketEntry(row, known, own, waiting[row] if waiting else n))
-        values = worth[given.places]
-        return values, offers(entries, values, n) if n else []
+
+        @cache
+        def flight_of(site: str) -> SiteInFlight | None:
+            if site not in self.crawl.sites:
+                return None
+            return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
+
+        values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
+        if not n:
+            return values, []
+        rows = np.array(given.first_rows(), dtype=np.int64)
+        if waiting:
+            rows = rows[np.asarray(waiting)[rows] > 0]
+
+        def entry_of(row: int) -> BucketEntry:
+            site, _, own = given[row].partition("/")
+            return BucketEntry(row, flight_of(site), own, waiting[row] if waiting else n)
+
+        return values, offers(rows, entry_of, values, n)
+
+    def _worth(
+        self,
+        names: Sequence[str],
+        flight_of: Callable[[str], SiteInFlight | None],
+        under_way: Collection[str],
+        choice: PolicyChoice | None,
+    ) -> NDArray[np.float64]:
+        """Return the values of distinct buckets: of sites that did not change, those known already.
+
+        Of a site with fetches in flight, one of `under_way`, nothing is known beforehand.
+        """
+        keeps, known = self._keeps(choice), self.crawl.sites.known_values
+        hidden = {name for site in under_way for name in known.names(site)}
+        kept = map(known.buckets.get, names) if keeps else repeat(None, len(names))
+        worth = np.array(
+            [None if name in hidden else value for name, value in zip(names, kept, strict=True)],
+            dtype=np.float64,
+        )
+        by_site: dict[str, dict[int, str]] = {}
+        for place in np.flatnonzero(np.isnan(worth)).tolist():
+            site, _, own = names[place].partition("/")
+            by_site.setdefault(site, {})[place] = own
+        for site, own_names in by_site.items():
+            flight, places = flight_of(site), list(own_names)
+            worth[places] = flight.values(list(own_names.values())) if flight is not None else 0.0
+            if keeps and flight is not None and site not in under_way:
+                known.keep(site, dict(zip([names[at] for at in places], worth[places].tolist(), strict=True)))
+        return worth
+
+    def _keeps(self, choice: PolicyChoice | None) -> bool:
+        """Say whether values hold until an event changes their site: the policy looks at no other."""
+        return choice is None and not self.crawl.crawl_wide.knows(self.crawl.config.policy)
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)
@@ -296,9 +333,12 @@ class CrawlQueries:
     def site_values(self, sites: Sequence[str], choice: PolicyChoice | None = None) -> NDArray[np.float64]:
         """Return what a fetch from each site is worth, (n_sites,) float64."""
         values, unseen = np.zeros(len(sites)), None
+        known = self.crawl.sites.known_values.sites if self._keeps(choice) else {}
         for row, site in enumerate(sites):
-            if site in self.crawl.sites:
-                values[row] = self._site_value(site, choice)
+            if site in known:
+                values[row] = known[site]
+            elif site in self.crawl.sites:
+                values[row] = known[site] = self._site_value(site, choice)
             else:  # sites never seen are one and the same, asked once
                 unseen = self._site_value(site, choice) if unseen is None else unseen
                 values[row] = unseen

@@ -58,6 +58,10 @@ class CrawlWide:
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 
+    def knows(self, choice: PolicyChoice) -> bool:
+        """Say whether the crawl's policy of this choice knows anything across sites."""
+        return choice.key in self._known
+
     def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
         """Let a policy of one site share what the crawl's policies of this choice know; return it."""
         if choice.key in self._known:

@@ -15,6 +15,9 @@ Make = Callable[[str, CrawlConfig], SiteShard]
 Configure = Callable[[SiteShard, CrawlConfig], None]
 """Lets a site take over a later configuration."""
 
+_MOST_VALUES = 300_000
+"""A bound: buckets whose values are kept from one event to the next, some 200 bytes each. Chosen."""
+
 
 class SiteFacts(NamedTuple):
     """What is asked of all sites of a crawl at once.
@@ -61,14 +64,63 @@ def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
     )
 
 
+class KnownValues:
+    """What buckets and sites are worth to the served policy, kept until an event changes their site.
+
+    A frontier of many sites asks about all of them after each fetch, which changed one. Of values that depend
+    on other sites too nothing may be kept.
+
+    Attributes
+    ----------
+    buckets
+        Values by the whole name of the bucket.
+    sites
+        Values by the name of the site.
+    """
+
+    def __init__(self) -> None:
+        self.buckets: dict[str, float] = {}
+        self.sites: dict[str, float] = {}
+        self._names: dict[str, list[str]] = {}
+
+    def keep(self, site: str, values: Mapping[str, float]) -> None:
+        """Keep the values of buckets of a site that were not known."""
+        self._names.setdefault(site, []).extend(values)
+        self.buckets.update(values)
+
+    def names(self, site: str) -> list[str]:
+        """Return the buckets of a site whose values are known."""
+        return self._names.get(site, [])
+
+    def forget(self, site: str) -> None:
+        """Forget what is known of a site, or of all sites if that is much."""
+        if len(self.buckets) > _MOST_VALUES:
+            self.clear()
+        self.sites.pop(site, None)
+        for name in self._names.pop(site, ()):
+            self.buckets.pop(name, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.buckets.clear()
+        self.sites.clear()
+        self._names.clear()
+
+
 class SiteTable(Mapping[str, SiteShard]):
     """Sites by name, in the order in which they came: a dictionary that makes what an event is about.
 
     A table of another kind, which keeps sites elsewhere, gives the same answers; see `CrawlModel`.
+
+    Attributes
+    ----------
+    known_values
+        What was answered about sites that did not change since.
     """
 
     def __init__(self, make: Make, configure: Configure, config: CrawlConfig) -> None:
         self._make, self._configure, self._config = make, configure, config
+        self.known_values = KnownValues()
         self._sites: dict[str, SiteShard] = {}
         self._hosts: dict[int, str] = {}
 
@@ -118,6 +170,7 @@ class SiteTable(Mapping[str, SiteShard]):
 
     def writable(self, name: str) -> SiteShard:
         """Return a site for an event that changes it, made if it is new."""
+        self.known_values.forget(name)
         if name not in self._sites:
             self._sites[name] = self._make(name, self._config)
             self._hosts[hash_of(name)] = name
@@ -128,6 +181,7 @@ class SiteTable(Mapping[str, SiteShard]):
 
     def reconfigure(self, config: CrawlConfig) -> None:
         """Let all sites take over a configuration."""
+        self.known_values.clear()
         self._config = config
         for shard in self._sites.values():
             self._configure(shard, config)

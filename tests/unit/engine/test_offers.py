@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkscore_scoring.engine import fetch_plan
-from linkscore_scoring.engine.fetch_plan import BucketEntry, SiteInFlight, allocate, keeps_filling, offers
+from linkscore_scoring.engine.fetch_plan import (
+    BucketEntry,
+    Offer,
+    SiteInFlight,
+    allocate,
+    keeps_filling,
+    offers,
+)
 
 N_GROUPS = 3
 
@@ -105,6 +112,12 @@ def chosen_one_by_one(entries: list[BucketEntry], values: np.ndarray, n: int) ->
     return takes
 
 
+def offered(entries: list[BucketEntry], values: np.ndarray, n: int) -> list[Offer]:
+    """Return what is offered of the buckets of some entries, one a row."""
+    rows = [entry.row for entry in entries if entry.waiting]
+    return offers(np.array(rows, dtype=np.int64), entries.__getitem__, values, n)
+
+
 @given(drawn=st.lists(sites, min_size=1, max_size=7), n=st.integers(1, 20), seed=st.randoms())
 @settings(max_examples=400, deadline=None)
 def test_places_are_allocated_as_fetches_are_chosen_one_by_one_whatever_the_groups(
@@ -117,12 +130,12 @@ def test_places_are_allocated_as_fetches_are_chosen_one_by_one_whatever_the_grou
         seed.shuffle(rows)
         values = values_of(found, rows)
         one_by_one = chosen_one_by_one(entries_of(found, rows), values, n)
-        together = allocate([offers(entries_of(found, rows), values, n)], values, n)
+        together = allocate([offered(entries_of(found, rows), values, n)], values, n)
         groups = []
         for group in range(N_GROUPS):
             at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
             own = [rows[row] for row in at]
             if own:
-                offered = offers(entries_of(found, own), values_of(found, own), n)
-                groups.append([offer._replace(row=at[offer.row]) for offer in offered])
+                found_here = offered(entries_of(found, own), values_of(found, own), n)
+                groups.append([offer._replace(row=at[offer.row]) for offer in found_here])
         assert allocate(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one
