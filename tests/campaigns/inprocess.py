@@ -20,9 +20,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
 )
 from linkscore_scoring.features.types import Limits
-from linkscore_server.browse_logs.manager import BrowseLogManager
-from linkscore_server.browse_logs.service import BrowseLogService
-from linkscore_server.browse_logs.settings import BrowseLogSettings
+from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.directories import Parts, directory_of
@@ -132,9 +130,9 @@ class InProcess:
         self.registry = CrawlRegistry(store, settings, self.metrics, domain_of=registrable_domain)
         self.parser = PageParser(Limits(), self._clock)
         self._now_s = 1_760_000_000.0
-        self._browse_logs = BrowseLogManager(
-            self.registry, BrowseLogSettings.of(settings), self.metrics, self._clock
-        )
+        host = Host(self.registry, settings, self.metrics, self._clock)
+        self._browse_logs = BrowseLogs(host)
+        self.registry.before_serving.append(self._browse_logs.recovered)
         self._handlers: list[Any] = []
         work = DelayEstimator(settings.target_delay_s)
         room = InflightBytes(settings.max_inflight_bytes, settings.max_message_bytes)
@@ -144,10 +142,9 @@ class InProcess:
             "LinkScoringService": scoring,
             "CrawlService": CrawlService(self.registry, self._clock),
             "SiteModelService": SiteModelService(self.registry),
-            "BrowseLogService": BrowseLogService(self.registry, self._browse_logs),
+            **self._browse_logs.servicers,
             "InspectionService": InspectionService(self.registry),
         }
-        host = Host(self.registry, settings, self.metrics, self._clock)
         all_calls = complete(services, dict(RuleFiles(host).methods))
         parts = Parts(settings, store, self.registry, scoring, all_calls, self.metrics, self._clock)
         add_services(directory_of(settings)(parts).servicers, self)  # type: ignore[arg-type]

@@ -103,7 +103,6 @@ class SiteStates:
         if path is not None and path.exists():
             try:
                 with self._reading("cut"):
-                    self._con = self._connected()
                     self._check_format()
                     found = self._con.execute("SELECT seq FROM cut").fetchone()
                     if found and type(found[0]) is not int:
@@ -239,8 +238,6 @@ class SiteStates:
     def _connection(self) -> sqlite3.Connection:
         if self._con is None:
             self._con = self._connected()
-            if not self._con.execute("PRAGMA user_version").fetchone()[0]:
-                self._con.executescript(_TABLES)
         return self._con
 
     def _connected(self) -> sqlite3.Connection:
@@ -249,6 +246,9 @@ class SiteStates:
         con = sqlite3.connect(self._path or ":memory:", isolation_level=None, check_same_thread=False)
         try:
             con.executescript(_SETUP)
+            # A file that a crash left half-made holds nothing yet.
+            if not con.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                con.executescript(_TABLES)
         except sqlite3.Error:
             con.close()
             raise

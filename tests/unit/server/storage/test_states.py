@@ -164,3 +164,29 @@ def test_a_full_disk_is_an_error_and_what_was_put_stays(path: Path | None) -> No
         put_many(states)
     assert (states.is_lost, states.get(0), states.get(7)) == (False, b"small", STATES[7])
     states.close()
+
+
+def test_a_file_that_a_kill_left_half_made_holds_nothing_yet(tmp_path: Path) -> None:
+    """At any byte of its making: the file alone, its mode, its tables not yet committed."""
+    empty, mode_only, tables_open = (tmp_path / name for name in ("empty", "mode", "tables"))
+    empty.touch()
+    for path in (mode_only, tables_open):
+        con = sqlite3.connect(path, isolation_level=None)
+        con.execute("PRAGMA journal_mode = WAL")
+        if path == tables_open:
+            con.execute("BEGIN")
+            con.execute("CREATE TABLE cut (id INTEGER PRIMARY KEY)")
+        killed = tmp_path / f"killed-{path.name}"
+        killed.mkdir()
+        for file in tmp_path.glob(f"{path.name}*"):
+            if file.is_file():
+                shutil.copy(file, killed)
+        con.close()
+    for path in (empty, tmp_path / "killed-mode/mode", tmp_path / "killed-tables/tables"):
+        with reading_copy(path) as copy:
+            assert copy.seq == 0
+        states = filled(path)
+        states.close()
+        again = SiteStates(path)
+        assert (again.seq, again.get(7)) == (5, STATES[7])
+        again.close()
