@@ -104,7 +104,7 @@ class SiteStates:
             try:
                 with self._reading("cut"):
                     self._check_format()
-                    found = self._con.execute("SELECT seq FROM cut").fetchone()
+                    found = self._connection().execute("SELECT seq FROM cut").fetchone()
                     if found and type(found[0]) is not int:
                         raise CorruptState(f"{path}: the cut has no number")
                     self.seq = found[0] if found else 0
