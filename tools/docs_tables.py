@@ -20,17 +20,20 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
+from linkscore_server.browse_logs.settings import BrowseLogSettings
+from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
-from linkscore_server.settings import Settings, all_settings
+from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.settings import KafkaSettings
 from linkscore_server.storage.space import SpaceAlarm
-from linkscore_server.tokens import Role
 from linkscore_server.workers.metrics import SupervisorMetrics
+from linkscore_server.workers.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -144,18 +147,43 @@ def parameters_table() -> str:
 
 
 def settings_table() -> str:
-    """Return one row per setting, in the order of the dataclass."""
-    rows = ((f"`{s.name}`", _default(s.default), str(s.metadata["doc"])) for s in fields(all_settings()))
+    """Return a heading and a table for each group of settings, those of annexes last.
+
+    Raises
+    ------
+    ValueError
+        If a setting of the core is in no group, or a group names one that is not there.
+    """
+    core = {each.name: each for each in fields(Settings)}
+    named = [name for names in SETTING_GROUPS.values() for name in names]
+    if sorted(named) != sorted(core):
+        raise ValueError(f"SETTING_GROUPS: must name each setting once, got {set(named) ^ set(core)}")
+    groups = {title: [core[name] for name in names] for title, names in SETTING_GROUPS.items()}
+    for title, kind in ANNEX_SETTINGS.items():
+        groups[title] = [each for each in fields(kind) if each.name in vars(kind)["__annotations__"]]
+    return "".join(f"\n### {title}\n\n{_settings(group)}" for title, group in groups.items()) + "\n"
+
+
+def _settings(group: Iterable[Any]) -> str:
+    rows = ((f"`{s.name}`", _default(s.default), str(s.metadata["doc"])) for s in group)
     return _table(("Setting", "Default", "Meaning"), rows)
 
 
-def roles_table() -> str:
-    """Return one row per RPC: who may call it, and whether calls are written down."""
+def rpcs_table() -> str:
+    """Return one row per RPC: the least role of its caller, whether calls are written down, what it does."""
+    said: dict[str, str] = {}
+    for path in sorted(PROTO.glob("*_service.proto")):
+        text = path.read_text(encoding="utf-8")
+        service = re.search(r"^service (\w+)", text, re.MULTILINE)
+        said |= {
+            f"{service and service[1]}/{name}": comment.partition(". ")[0].rstrip(".")
+            for name, comment in commented(text, r"rpc (\w+)\(.*")
+        }
     rows = (
-        (f"`{method}`", *("yes" if role >= rpc.role else "-" for role in Role), "yes" if rpc.audited else "-")
+        (f"`{method}`", f"`{rpc.role.name.lower()}`", "yes" if rpc.audited else "-", said[method])
         for method, rpc in RPCS.items()
     )
-    return _table(("RPC", *(f"`{role.name.lower()}`" for role in Role), "Audit line"), rows)
+    return _table(("RPC", "Role", "Audit line", "What it does"), rows)
 
 
 def metrics_table() -> str:
@@ -172,16 +200,47 @@ def metrics_table() -> str:
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
+SETTING_GROUPS: dict[str, tuple[str, ...]] = {
+    "Addresses and files": ("listen", "metrics_listen", "data_dir", "log"),
+    "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
+    "Memory": ("memory_mb", "site_memory_mb", "site_links", "site_blocks", "site_apaths", "site_arms"),
+    "Load": (
+        "target_delay_s",
+        "max_inflight_bytes",
+        "max_items_in_work",
+        "stream_window",
+        "min_ping_interval_ms",
+        "learning_processes",
+    ),
+    "Durability": ("snapshot_events", "keep_log", "min_free_mb", "idle_crawl_s", "drain_s"),
+    "Limits of a page": ("max_body_bytes", "max_links", "max_depth", "max_elements"),
+    "Limits of a call": (
+        "max_message_bytes",
+        "max_pages_per_call",
+        "max_links_per_call",
+        "max_buckets_per_call",
+        "max_sites_per_call",
+        "max_feedback_per_call",
+        "max_crawls",
+    ),
+    "Logs and traces": ("log_level", "otlp_endpoint"),
+}
+"""Settings of the core by the heading they are listed under."""
+ANNEX_SETTINGS: dict[str, type[Settings]] = {
+    "Several processes": WorkerSettings,
+    "Logs on Kafka": KafkaSettings,
+    "Several machines": ClusterSettings,
+    "Browse logs": BrowseLogSettings,
+}
+"""Those of annexes; each class adds its own."""
+
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "concepts/architecture.md": {"events": events_table},
-    "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
-    "reference/operations.md": {
-        "settings": settings_table,
-        "roles": roles_table,
-        "metrics": metrics_table,
-        "formats": formats_table,
-    },
     "policies.md": {"policies": policies_table, "parameters": parameters_table},
+    "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
+    "reference/formats.md": {"formats": formats_table, "events": events_table},
+    "reference/metrics.md": {"metrics": metrics_table},
+    "reference/settings.md": {"settings": settings_table},
+    "reference/wire.md": {"rpcs": rpcs_table},
 }
 """Tables by page, each with what makes it."""
 

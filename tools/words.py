@@ -25,7 +25,6 @@ NOT_YET = {
     "docs/guides/export-rules.md",
     "docs/guides/frontier.md",
     "docs/guides/several-machines.md",
-    "docs/reference/errors.md",
     "docs/reference/operations.md",
     "docs/reference/replay.md",
 }

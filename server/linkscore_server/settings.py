@@ -43,85 +43,97 @@ class Settings:
         "127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one"
     )
     metrics_listen: str = setting(
-        "127.0.0.1:9411", "Prometheus HTTP address `host:port`; empty: no metrics port"
+        "127.0.0.1:9411", "HTTP address of the metrics, `host:port`; empty: no metrics port"
     )
-    data_dir: str = setting("./linkscore-data", "folder of the event logs; `memory`: keep nothing")
+    data_dir: str = setting(
+        "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
+    )
     log: str = setting(
         "file",
-        "where events go: `file`: into data_dir; `SCHEME://HOST:PORT,HOST:PORT`: to a store of that scheme, "
-        "see docs/guides/several-machines.md",
+        "where events go. `file`: into data_dir; `SCHEME://HOST:PORT,HOST:PORT`: to a store of that scheme, "
+        "such as kafka (docs/guides/several-machines.md)",
     )
     max_message_bytes: int = setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = setting(10_000_000, "largest page body after decompression, bytes")
-    max_links: int = setting(10_000, "links of a page that are read")
-    max_depth: int = setting(250, "element depth that is read")
-    max_elements: int = setting(50_000, "elements of a page that are read")
+    max_links: int = setting(10_000, "links read from a page; later ones are left out")
+    max_depth: int = setting(250, "element depth read from a page")
+    max_elements: int = setting(50_000, "elements read from a page; later ones are left out")
     max_pages_per_call: int = setting(500, "pages in one IngestPages or ClassifyPages call")
     max_links_per_call: int = setting(20_000, "links in one ScoreLinks call")
     max_buckets_per_call: int = setting(100_000, "buckets in one RankBuckets call")
     max_sites_per_call: int = setting(100_000, "sites in one RankSites call")
     max_feedback_per_call: int = setting(5_000, "events in one ReportFeedback call")
-    max_crawls: int = setting(100, "crawls of one server")
+    max_crawls: int = setting(100, "crawls a server may have; another one is refused with LIMIT_EXCEEDED")
     max_items_in_work: int = setting(
         20_000,
-        "pages and feedback events waiting for an answer; a crawl that has its share may come back",
+        "pages and feedback events without an answer yet; above it a crawl with more than its share gets "
+        "RESOURCE_EXHAUSTED and a retry delay",
     )
     max_inflight_bytes: int = setting(
         256 << 20,
-        "bytes of requests in work at a time, of all calls; more are told to come back; for 2 GB of memory",
+        "total size of requests being processed, bytes; above it new calls wait, then get "
+        "RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
     )
     site_memory_mb: int = setting(
         900,
-        "memory that the sites of all crawls may take, MiB, by an estimate; those longest without an event "
-        "are put away and come back when asked for; for 2 GB of memory",
+        "memory for the sites of all crawls, MiB, estimated; above it the sites longest without an event are "
+        "evicted to the disk, and read back when needed; the default suits 2 GB of memory",
     )
     memory_mb: int = setting(
         1_800,
-        "memory that the server may take, MiB; above it pages and feedback are told to come back; "
-        "for 2 GB of memory",
+        "memory of the whole server, MiB; above it pages and feedback get RESOURCE_EXHAUSTED with a retry "
+        "delay, queries are answered; 90 % of the container's memory is a good start",
     )
     target_delay_s: float = setting(
-        5.0, "seconds of work that may stand in front of a call; four times as much in a burst"
+        5.0,
+        "seconds a call may have to wait; a call that would wait longer is rejected at once; four times as "
+        "much in a burst after idle time",
     )
-    site_links: int = setting(200_000, "links remembered per site")
-    site_blocks: int = setting(500_000, "text block hashes remembered per site")
-    site_apaths: int = setting(20_000, "distinct tag paths remembered per site")
-    site_arms: int = setting(20_000, "bandit arms per site")
-    stream_window: int = setting(32, "pages of one stream in work at a time")
+    site_links: int = setting(
+        200_000, "links remembered per site, the bound on memory that matters most: some 0.7 KB each"
+    )
+    site_blocks: int = setting(500_000, "hashes of text blocks remembered per site")
+    site_apaths: int = setting(20_000, "distinct link paths remembered per site")
+    site_arms: int = setting(20_000, "arms per site: groups of links that a policy learns values of")
+    stream_window: int = setting(32, "pages of one stream that are processed at a time")
     snapshot_events: int = setting(
-        5_000, "events between snapshots of a crawl; as many are replayed after a crash, 3 ms each"
+        5_000, "events between snapshots of a crawl; a start after a crash replays as many, 3 ms each"
     )
     keep_log: str = setting(
         "all",
-        "`all`, or `snapshots`: delete log segments whose events two snapshots hold (Data folder, Cutting)",
+        "`all`: keep the whole log; `snapshots`: delete log segments whose events two snapshots hold",
     )
     learning_processes: int = setting(
         1,
-        "processes that learn sites beside this one, started when needed, of each worker; "
-        "0: sites are learned by the process that answers calls",
+        "processes per worker that learn the templates of sites, started when needed; "
+        "0: the process that answers calls does it",
         may_be_zero=True,
     )
     min_free_mb: int = setting(
         256,
-        "space that stays free on the disk of data_dir, MiB, at most a twentieth of the disk; below it pages "
-        "and feedback are refused as DISK_FULL; 0: until a write fails",
+        "free space on the disk of data_dir, MiB, at most a twentieth of the disk; below it pages and "
+        "feedback are refused as DISK_FULL; 0: until a write fails",
         may_be_zero=True,
     )
     idle_crawl_s: float = setting(
-        1_800.0, "seconds without a call after which a crawl is put away; the next call opens it again"
+        1_800.0, "seconds without a call after which a crawl is closed; the next call opens it again"
     )
-    drain_s: float = setting(15.0, "seconds for calls in flight after SIGTERM")
-    min_ping_interval_ms: int = setting(5_000, "client keepalive pings closer together than this are refused")
-    tls_cert: str = setting("", "PEM certificate chain; with `tls_key` switches TLS on")
-    tls_key: str = setting("", "PEM private key")
-    tls_client_ca: str = setting("", "PEM certificates of client authorities; switches mutual TLS on")
+    drain_s: float = setting(15.0, "seconds that calls in progress get to finish after SIGTERM")
+    min_ping_interval_ms: int = setting(5_000, "least time between keepalive pings of a client, milliseconds")
+    tls_cert: str = setting("", "PEM file of the certificate chain; with `tls_key` it switches TLS on")
+    tls_key: str = setting("", "PEM file of the private key")
+    tls_client_ca: str = setting(
+        "", "PEM file of the authority of clients; every client then needs a certificate"
+    )
     token_file: str = setting(
         "",
-        "tokens that calls must carry, one a line as `linkscore token new` prints it, or a plain one alone",
+        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it, or one "
+        "plain token alone; empty: every call is taken",
     )
-    log_level: str = setting("info", "debug, info, warning or error")
+    log_level: str = setting("info", "least level of log lines: debug, info, warning or error")
     otlp_endpoint: str = setting(
-        "", "OpenTelemetry collector that traces go to, `http://host:port` of its gRPC port; empty: no traces"
+        "",
+        "gRPC address of the OpenTelemetry collector that gets traces, `http://host:port`; empty: no traces",
     )
 
     def problems(self) -> list[FieldProblem]:

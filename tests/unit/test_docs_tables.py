@@ -13,6 +13,7 @@ import pytest
 from linkscore.v1 import errors_pb2
 from linkscore_scoring.engine.events import Event
 from linkscore_scoring.policies.registry import builtin
+from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import STATUS_TABLE
 from linkscore_server.settings import all_settings
 from linkscore_server.storage.formats import FORMATS
@@ -20,7 +21,10 @@ from linkscore_server.storage.formats import FORMATS
 pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("concepts/architecture.md", "reference/errors.md", "reference/operations.md", "policies.md")
+PAGES = (
+    "policies.md",
+    *(f"reference/{name}.md" for name in ("errors", "formats", "metrics", "settings", "wire")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +57,34 @@ def test_what_says_that_it_is_made_is_made(tables: ModuleType, name: str) -> Non
 
 
 def test_a_stale_table_is_replaced_and_the_text_around_it_stays(tables: ModuleType) -> None:
-    fresh = (tables.DOCS / "reference/operations.md").read_text(encoding="utf-8")
-    stale = fresh.replace("| `listen` |", "| `listne` |")
+    fresh = (tables.DOCS / "reference/settings.md").read_text(encoding="utf-8")
+    stale = fresh.replace("| `drain_s` |", "| `drian_s` |")
     assert stale != fresh
-    assert tables.with_tables("reference/operations.md", stale) == fresh
+    assert tables.with_tables("reference/settings.md", stale) == fresh
 
 
 def test_a_page_without_markers_is_refused(tables: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"settings.*0 times"):
-        tables.with_tables("reference/operations.md", "no markers here")
+        tables.with_tables("reference/settings.md", "no markers here")
 
 
 def test_every_setting_has_a_row_with_its_default(tables: ModuleType) -> None:
     table = tables.settings_table()
-    assert column(table, 0) == [setting.name for setting in fields(all_settings())]
+    named = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert sorted(named) == sorted(setting.name for setting in fields(all_settings()))
     assert any(line.startswith("| `drain_s` | `15.0` |") for line in table.splitlines())
+
+
+def test_a_setting_without_a_group_is_refused(tables: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tables.SETTING_GROUPS, "Durability", ())
+    with pytest.raises(ValueError, match="drain_s"):
+        tables.settings_table()
+
+
+def test_every_call_has_a_row_with_what_the_contract_says_of_it(tables: ModuleType) -> None:
+    table = tables.rpcs_table()
+    assert "| `CrawlService/DeleteCrawl` | `admin` | yes | Deletes a crawl, its models and its log |" in table
+    assert column(table, 0) == list(RPCS)
 
 
 def test_every_event_has_a_row_by_its_number(tables: ModuleType) -> None:

@@ -86,7 +86,7 @@ const (
 	// answered. See RetryInfo.
 	ErrorReason_ERROR_REASON_DISK_FULL ErrorReason = 30
 	// FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
-	// later refuses nothing: breadth-first order stands in for it, and Site.policy_state says so.
+	// later refuses nothing: breadth-first order replaces it, and Site.policy_state says so.
 	ErrorReason_ERROR_REASON_POLICY_FAILED ErrorReason = 31
 )
 

@@ -45,7 +45,7 @@ class FeedbackGiven:
 
 @dataclass(frozen=True, slots=True)
 class LearningRequested:
-    """Somebody asked to learn a site now."""
+    """A client asked to learn a site now."""
 
     site: str
 
@@ -74,7 +74,7 @@ class LearningFailed:
 
 @dataclass(frozen=True, slots=True)
 class LogsMined:
-    """What the browse logs of a site gave takes the place of what they gave before; see `site.browse`.
+    """What the browse logs of a site gave replaces what they gave before; see `site.browse`.
 
     It is in the log as a whole, so that recovery reads no logs and mines nothing.
     """

@@ -12,11 +12,13 @@ class BrowseLogSettings(Settings):
     """Of a server that takes browse logs in."""
 
     max_records_per_batch: int = setting(100_000, "records in one batch of ImportBrowseRecords")
-    browse_retention_days: int = setting(90, "days that a day of a browse log is kept after it came")
-    browse_window_days: int = setting(60, "days of a browse log that are mined, the last ones")
+    browse_retention_days: int = setting(90, "days that an imported day of a browse log is kept")
+    browse_window_days: int = setting(60, "latest days of a browse log that are mined")
     browse_mine_every_days: int = setting(1, "new days of a site's browse log after which it is mined again")
-    browse_mine_min_visits: int = setting(1_000, "visits of a site below which it is mined on request only")
+    browse_mine_min_visits: int = setting(1_000, "visits a site needs to be mined without a request")
     browse_max_pages_a_day: int = setting(
-        500, "pages of a site that a client visits on one day before it is taken for a program"
+        500, "pages of a site that a client may visit on a day; a client with more counts as a program"
     )
-    browse_memory_mb: int = setting(512, "memory of one import or mining of browse logs, MiB")
+    browse_memory_mb: int = setting(
+        512, "memory of one import or mining of browse logs, MiB, beside memory_mb"
+    )

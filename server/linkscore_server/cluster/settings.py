@@ -15,19 +15,21 @@ class ClusterSettings(KafkaSettings):
 
     peers_listen: str = setting(
         "",
-        "address `host:port` where other processes over the same brokers ask this one: they share crawls; "
-        "empty: this process has all",
+        "address `host:port` where the other servers of the cluster reach this one; empty: this server "
+        "has all crawls",
     )
-    advertise: str = setting("", "address `host:port` at which they reach it; empty: that of peers_listen")
+    advertise: str = setting(
+        "", "address `host:port` that the other servers use, where it differs from peers_listen"
+    )
     role: str = setting(
         "all",
-        "of a process in a cluster. `all`: answers calls, and has a share of the crawls; `front`: answers "
-        "calls by asking the others; `owner`: answers only the others, at peers_listen",
+        "part of this server in the cluster. `all`: answers calls and has a share of the crawls; `front`: "
+        "answers calls by asking the others; `owner`: answers only the others, at peers_listen",
     )
     session_s: float = setting(
         15.0,
-        "seconds without a sign of life after which other processes take over what this one has; "
-        "longer than brokers take to replace one of theirs",
+        "seconds without a sign of life after which the others take over this server's share; must be longer "
+        "than the brokers need to replace one of theirs",
     )
 
     @property

@@ -21,7 +21,7 @@ _ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
 class RegistryCollector(Collector):
     """Reads the models of a registry; every figure is O(sites in memory), and none names a site.
 
-    What sites that are put away know does not count but for their number.
+    Of evicted sites only the number counts.
     """
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
@@ -45,7 +45,9 @@ class RegistryCollector(Collector):
         yield from _policies(shards)
         evicted = sum(site.memory.evicted for site in sites)
         yield GaugeMetricFamily(
-            "linkscore_links_evicted", "Links forgotten because of the bound", value=evicted
+            "linkscore_links_evicted",
+            "Links forgotten because of site_links, in the sites in memory",
+            value=evicted,
         )
 
     def _crawls(self) -> Iterator[Metric]:
@@ -60,18 +62,18 @@ class RegistryCollector(Collector):
         )
         yield GaugeMetricFamily(
             "linkscore_events_to_replay",
-            "Events of crawls in memory after their last snapshot: as many are replayed after a crash",
+            "Events after the last snapshots; a start after a crash replays as many, 3 ms each",
             value=sum(actor.replay_count for actor in self._registry.actors()),
         )
 
     def _memory(self) -> Iterator[Metric]:
         budget = self._registry.memory.budget
         yield GaugeMetricFamily(
-            "linkscore_site_memory_bytes", "Estimate of what sites in memory take", value=budget.used
+            "linkscore_site_memory_bytes", "Memory of the sites, estimated", value=budget.used
         )
         yield GaugeMetricFamily(
             "linkscore_site_memory_limit_bytes",
-            "What they may take: site_memory_mb, less while the process is close to memory_mb",
+            "Bound of it: site_memory_mb, or less while the process is close to memory_mb",
             value=budget.limit,
         )
         yield GaugeMetricFamily(
@@ -90,7 +92,7 @@ class RegistryCollector(Collector):
         )
         yield GaugeMetricFamily(
             "linkscore_disk_full",
-            "Whether pages and feedback are refused for want of disk space, 1 or 0 (min_free_mb)",
+            "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0",
             value=float(space.is_on),
         )
 
@@ -101,9 +103,13 @@ class RegistryCollector(Collector):
             "site_blocks": (s.site_blocks, [len(site.texts) for site in sites]),
             "site_apaths": (s.site_apaths, [len(site.link_paths) for site in sites]),
         }
-        limit = GaugeMetricFamily("linkscore_bound", "Settings that bound memory", labels=["bound"])
+        limit = GaugeMetricFamily(
+            "linkscore_bound", "Settings that bound the memory of a site", labels=["bound"]
+        )
         used = GaugeMetricFamily(
-            "linkscore_bound_used", "Largest use of a bound by any site", labels=["bound"]
+            "linkscore_bound_used",
+            "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten",
+            labels=["bound"],
         )
         for name, (most, counts) in uses.items():
             limit.add_metric([name], most)
@@ -115,7 +121,7 @@ class RegistryCollector(Collector):
 def _by_stage(sites: list[SiteModel], put_away: int) -> GaugeMetricFamily:
     stages = Counter(site.stage for site in sites)
     family = GaugeMetricFamily(
-        "linkscore_sites", "Sites by stage; put_away: not in memory, of any stage", labels=["stage"]
+        "linkscore_sites", "Sites by stage; put_away: evicted, of any stage", labels=["stage"]
     )
     for stage in Stage:
         family.add_metric([stage.name.lower()], stages[stage])
@@ -149,7 +155,7 @@ def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
         trust.add_metric(key, sum(f.trust for f in found) / len(found))
     failures = CounterMetricFamily(
         "linkscore_policy_failures",
-        "Errors of policies that were installed beside linkscore; breadth-first order stood in",
+        "Errors of policies from other packages; breadth-first order replaced them",
         labels=["policy"],
     )
     for name, count in sorted(FAILURES.items()):

@@ -97,12 +97,12 @@ class Metrics:
         )
         self.queue_delay = Gauge(
             "linkscore_queue_delay_seconds",
-            "Time until all calls of LinkScoringService that are in work are answered",
+            "Time until all calls of LinkScoringService in progress are answered; compare target_delay_s",
             registry=r,
         )
         self.calls_shed = Counter(
             "linkscore_calls_shed",
-            "Calls refused or dropped because there was no time or no memory for them",
+            "Calls rejected or dropped for want of time or memory; their callers try again",
             ["method"],
             registry=r,
         )
@@ -110,17 +110,19 @@ class Metrics:
     def _add_page_metrics(self, r: CollectorRegistry) -> None:
         self.pages = Counter(
             "linkscore_pages",
-            "Pages taken in, by outcome: ok, failed, duplicate, invalid, fault",
+            "Pages ingested, by outcome: ok, failed, duplicate, invalid, fault",
             ["outcome"],
             registry=r,
         )
         self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
         self.novel_chars = Counter(
-            "linkscore_novel_text_chars", "Characters of long text never seen before", registry=r
+            "linkscore_novel_text_chars",
+            "Characters of new long text; divided by linkscore_pages_total, new text per page",
+            registry=r,
         )
         self.pages_left = Counter(
             "linkscore_pages_left_to_python",
-            "Pages that the compiled reader left to the pure one, by reason: depth, attributes, rel",
+            "Pages that the compiled reader left to pure Python, by reason: depth, attributes, rel",
             ["reason"],
             registry=r,
         )
@@ -169,7 +171,7 @@ class Metrics:
         )
         self.writer_failures = Counter(
             "linkscore_writer_failures",
-            "Crawls opened again because what writes their events ended with an error",
+            "Crawls opened again because their writer ended with an error",
             registry=r,
         )
         self.apply_failures = Counter(
@@ -179,17 +181,19 @@ class Metrics:
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
         self.sites_put_away = Counter(
-            "linkscore_sites_put_away", "Sites put away to keep within site_memory_mb", registry=r
+            "linkscore_sites_put_away",
+            "Sites evicted to keep within site_memory_mb; as many as pages: raise the setting",
+            registry=r,
         )
         self.put_away_failures = Counter(
-            "linkscore_put_away_failures", "Tries to put sites away that failed: memory grows", registry=r
+            "linkscore_put_away_failures", "Failed evictions of sites; memory grows", registry=r
         )
         self.snapshot_failures = Counter(
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )
         self.log_bytes_cut = Counter(
             "linkscore_log_bytes_cut",
-            "Bytes of log segments that were deleted, two snapshots holding their events (keep_log)",
+            "Bytes of deleted log segments, whose events two snapshots hold (keep_log)",
             registry=r,
         )
 
@@ -200,13 +204,13 @@ class Metrics:
             registry=r,
         )
         self.crawls_put_away = Counter(
-            "linkscore_crawls_put_away", "Crawls closed because nobody asked for them", registry=r
+            "linkscore_crawls_put_away", "Crawls closed after idle_crawl_s without a call", registry=r
         )
 
     def _add_learning_metrics(self, r: CollectorRegistry) -> None:
         self.policy_relearned = Counter(
             "linkscore_policy_relearned",
-            "Parts of a site that a policy learned anew because the site had changed",
+            "Parts of a site that a policy learned again because the site had changed",
             ["policy"],
             registry=r,
         )
@@ -216,7 +220,7 @@ class Metrics:
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
         self.site_notices = Counter(
             "linkscore_site_notices",
-            "What was told of sites, once each: trap_copies, trap_endless, trap_fading, needs_examples",
+            "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples",
             ["kind"],
             registry=r,
         )
@@ -230,7 +234,9 @@ class Metrics:
             registry=r,
         )
         self.browse_days_deleted = Counter(
-            "linkscore_browse_days_deleted", "Days of browse logs deleted, their retention over", registry=r
+            "linkscore_browse_days_deleted",
+            "Days of browse logs deleted after browse_retention_days",
+            registry=r,
         )
         self.browse_files_damaged = Gauge(
             "linkscore_browse_files_damaged",
@@ -253,14 +259,14 @@ class Metrics:
     def _add_cluster_metrics(self, r: CollectorRegistry) -> None:
         self.scattered_seconds = Histogram(
             "linkscore_scattered_call_duration_seconds",
-            "Time to answer a call about a crawl of several groups, until the last one that is asked has",
+            "Time to answer a call about a crawl of several groups; the slowest group counts",
             ["method"],
             buckets=_LATENCY_S,
             registry=r,
         )
         self.pages_passed_on = Counter(
             "linkscore_pages_passed_on",
-            "Pages that were read here for the process that has their sites, and those it was left to read",
+            "Pages for other processes, by state: read here, or left unread for the one that has the site",
             ["state"],
             registry=r,
         )

@@ -70,7 +70,7 @@ DO UPDATE SET state = excluded.state, crc = excluded.crc
 
 
 class SiteLost(LinkscoreError):
-    """A site that was put away cannot be read back; its crawl is opened again from the log."""
+    """An evicted site cannot be read back; its crawl is opened again from the log."""
 
 
 class SiteStates:

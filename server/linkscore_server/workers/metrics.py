@@ -23,13 +23,13 @@ class SupervisorMetrics:
         )
         self.restarts = Counter(
             "linkscore_worker_restarts",
-            "Starts of a worker after an end that nobody asked for",
+            "Restarts of a worker after an unexpected end",
             [LABEL],
             registry=self.registry,
         )
         self.replacements = Counter(
             "linkscore_worker_replacements",
-            "New processes in the place of one that was asked to leave (SIGHUP)",
+            "Workers replaced by a new process on request (SIGHUP)",
             [LABEL],
             registry=self.registry,
         )

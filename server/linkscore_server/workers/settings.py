@@ -12,9 +12,7 @@ from linkscore_server.settings import Settings, setting
 class WorkerSettings(Settings):
     """Of a server of several processes on one machine."""
 
-    workers: int = setting(
-        1, "processes that share crawls, their groups and the port; memory bounds are of all together"
-    )
+    workers: int = setting(1, "server processes on this machine; they share crawls, port and memory bounds")
 
     def problems(self) -> list[FieldProblem]:
         """See `Settings.problems`."""

@@ -47,26 +47,26 @@ class Counts(Collector):
 
 
 _METRICS = {
-    "takeovers": ("linkscore_log_takeovers", "Logs on brokers that this process took over"),
+    "takeovers": ("linkscore_log_takeovers", "Logs on brokers that this server took over"),
     "fenced": (
         "linkscore_log_fenced_appends",
-        "Groups of events refused because another process had taken the log over",
+        "Appends refused because another server had taken the log over",
     ),
     "unknown": (
         "linkscore_log_unknown_appends",
-        "Groups of events of which it is not known whether they are in the log; it is opened again",
+        "Appends with unknown outcome; the crawl is opened again from the log",
     ),
     "stale": (
         "linkscore_log_stale_frames",
-        "Groups of events passed over: written by a process that had lost the log",
+        "Groups of events ignored because their writer had lost the log",
     ),
     "cuts": ("linkscore_shared_snapshots", "Snapshots of shards written to brokers"),
     "cuts_taken": (
         "linkscore_shared_snapshots_taken",
-        "Snapshots of shards taken over from brokers, made by another process",
+        "Snapshots of shards read from brokers, written by another server",
     ),
     "cut_failures": (
         "linkscore_shared_snapshot_failures",
-        "Snapshots of shards that could not be written to brokers; another process replays more",
+        "Snapshots of shards that could not be written to brokers; a server that takes over replays more",
     ),
 }

@@ -20,11 +20,11 @@ class KafkaSettings(Settings):
 
     kafka_properties: str = setting(
         "",
-        "file of `name = value` lines passed on to the Kafka client (librdkafka) as they are: TLS, SASL",
+        "file of `name = value` lines for the Kafka client (librdkafka), such as TLS and SASL",
     )
-    kafka_prefix: str = setting("linkscore", "what the names of the topics of this server begin with")
+    kafka_prefix: str = setting("linkscore", "prefix of the names of this server's topics")
     kafka_replicas: int = setting(
-        3, "brokers that have a copy of each topic; all but one must confirm a page"
+        3, "copies of each topic on different brokers; all but one must confirm a page"
     )
 
     @property

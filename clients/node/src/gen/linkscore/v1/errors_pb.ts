@@ -214,7 +214,7 @@ export enum ErrorReason {
 
   /**
    * FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
-   * later refuses nothing: breadth-first order stands in for it, and Site.policy_state says so.
+   * later refuses nothing: breadth-first order replaces it, and Site.policy_state says so.
    *
    * @generated from enum value: ERROR_REASON_POLICY_FAILED = 31;
    */
