@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires, version
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
@@ -45,4 +49,18 @@ def _extra_in(requirement: str) -> str:
 
 def missing_extra(extra: str, exc: ImportError) -> str:
     """Say which extra has what could not be imported."""
-    return f"needs the {extra} extra: pip install 'linkscore[{extra}]' ({exc})"
+    return f"needs the {extra} extra: {install_command(extra)} ({exc})"
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra, from where linkscore was installed: a clone, a wheel, an index.
+
+    pip notes a clone or a wheel in ``direct_url.json`` (PEP 610), and nothing of an index.
+    """
+    noted = json.loads(distribution("linkscore").read_text("direct_url.json") or "{}")
+    url = urlsplit(noted.get("url", ""))
+    source = url2pathname(url.path) if url.scheme == "file" else ""
+    if not source or not Path(source).exists():
+        return f"pip install 'linkscore[{extra}]'"
+    editable = "-e " if noted.get("dir_info", {}).get("editable") else ""
+    return f"pip install {editable}'{source}[{extra}]'"

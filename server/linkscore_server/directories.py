@@ -92,7 +92,15 @@ class Directory:
 
 
 def directory_of(settings: Settings) -> type[Directory]:
-    """Return the directory for settings: an annex's that fits, else that of one process with all crawls."""
+    """Return the directory for settings: an annex's that fits, else that of one process with all crawls.
+
+    An annex whose extra is not installed is left out: settings that ask for it are refused before.
+    """
     found: list[type[Directory]] = [Directory]
-    found += [entry.load() for entry in sorted(entry_points(group="linkscore.directories"))]
+    for entry in sorted(entry_points(group="linkscore.directories")):
+        try:
+            found.append(entry.load())
+        except ModuleNotFoundError:
+            if not entry.extras:
+                raise
     return max(found, key=lambda each: each.fits(settings))

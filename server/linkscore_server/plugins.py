@@ -9,6 +9,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from linkscore_cli.extras import install_command
 from linkscore_scoring.policies.base import Policy
 
 GROUP = "linkscore.policies"
@@ -43,7 +44,7 @@ def external_services() -> list[Any]:
         try:
             found.append(entry.load())
         except ModuleNotFoundError as exc:
-            remedy = f"; pip install 'linkscore[{entry.extras[0]}]'" if entry.extras else ""
+            remedy = f"; {install_command(entry.extras[0])}" if entry.extras else ""
             _log.warning("services %s are left out: %s%s", entry.name, exc, remedy)
         except Exception:
             _log.exception("services %s cannot be loaded", entry.name)

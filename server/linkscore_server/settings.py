@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self, cast
 
+from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_server.text_files import text_of
 from linkscore_server.tls_files import tls_problems
@@ -198,9 +199,7 @@ class Settings:
         if not _is_importable(
             "opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"
         ):
-            return [
-                FieldProblem("otlp_endpoint", "needs the tracing extra: pip install 'linkscore[tracing]'")
-            ]
+            return [FieldProblem("otlp_endpoint", f"needs the tracing extra: {install_command('tracing')}")]
         return []
 
 

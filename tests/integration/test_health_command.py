@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from linkscore_cli.extras import install_command
 from linkscore_server.app import Application
 from linkscore_server.commands.health import check_health, target_of
 from linkscore_server.settings import Settings
@@ -124,5 +125,5 @@ def test_without_its_dependencies_the_command_names_the_extra(arguments: list[st
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"linkscore: needs the {extra} extra: pip install 'linkscore[{extra}]'")
+    assert done.stderr.startswith(f"linkscore: needs the {extra} extra: {install_command(extra)}")
     assert "Traceback" not in done.stderr

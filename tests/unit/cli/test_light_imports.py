@@ -8,6 +8,7 @@ from pathlib import Path
 
 import linkscore_cli
 from bare_command import run_bare
+from linkscore_cli.extras import install_command
 
 
 def test_the_help_lists_what_needs_an_extra_and_which() -> None:
@@ -28,7 +29,7 @@ def test_a_command_that_needs_an_extra_says_which() -> None:
     extras = ["server"] * len(server) + ["logs"] * len(logs) + ["lab"] * len(lab)
     for extra, got in zip(extras, run_bare(server + logs + lab), strict=True):
         assert got.code == 1
-        assert f"needs the {extra} extra: pip install 'linkscore[{extra}]'" in got.output
+        assert f"needs the {extra} extra: {install_command(extra)}" in got.output
 
 
 def imports_at_module_level(path: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from linkscore_cli.extras import install_command
 from linkscore_server import settings as settings_module
 from linkscore_server.settings import Settings, all_settings, load, setting
 from refused_settings import refused
@@ -75,7 +76,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
 def test_traces_without_their_extra_are_refused_naming_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     rule = refused({"otlp_endpoint": "http://collector:4317"}, {}, None)["otlp_endpoint"]
-    assert rule == "needs the tracing extra: pip install 'linkscore[tracing]'"
+    assert rule == f"needs the tracing extra: {install_command('tracing')}"
 
 
 def test_an_unknown_variable_of_ours_is_refused() -> None:

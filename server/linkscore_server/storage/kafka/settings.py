@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import FieldProblem
 from linkscore_server.settings import Settings, address_problems, setting
 from linkscore_server.storage.kafka import properties
@@ -47,7 +48,7 @@ class KafkaSettings(Settings):
         if not all(host and not address_problems("log", host, unix=False) for host in hosts):
             return [FieldProblem("log", f"must be file or kafka://HOST:PORT,HOST:PORT, got {self.log!r}")]
         if not properties.is_installed():
-            return [FieldProblem("log", "needs the kafka extra: pip install 'linkscore[kafka]'")]
+            return [FieldProblem("log", f"needs the kafka extra: {install_command('kafka')}")]
         found = [
             FieldProblem(name, f"must be {must} with log = kafka://")
             for name, must, is_so in (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from linkscore_cli.extras import install_command
 from linkscore_server.storage.kafka import properties
 from linkscore_server.storage.kafka.settings import KafkaSettings
 from refused_settings import refused
@@ -67,7 +68,7 @@ def test_a_missing_file_of_properties_is_refused() -> None:
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(properties, "is_installed", lambda: False)
     rule = refused(ON_BROKERS, {}, None)["log"]
-    assert rule == "needs the kafka extra: pip install 'linkscore[kafka]'"
+    assert rule == f"needs the kafka extra: {install_command('kafka')}"
 
 
 def test_a_file_of_properties_of_one_endless_line_is_refused(tmp_path: Path) -> None:
