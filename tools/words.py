@@ -24,7 +24,6 @@ NOT_YET = {
     "docs/guides/console.md",
     "docs/guides/export-rules.md",
     "docs/guides/frontier.md",
-    "docs/guides/several-machines.md",
     "docs/reference/operations.md",
     "docs/reference/replay.md",
 }

@@ -38,7 +38,6 @@ NOT_YET = {
     "docs/guides/console.md",
     "docs/guides/export-rules.md",
     "docs/guides/frontier.md",
-    "docs/guides/several-machines.md",
 }
 RUN = ("python", "console", "setup")
 SAME = {"py": "python", "python3": "python", "sh": "console", "bash": "console", "shell": "console"}
