@@ -188,6 +188,7 @@ class Connection:
             self._created = asyncio.ensure_future(
                 self._client.ensure_crawl(crawl=self._crawl, **self._config)
             )
+            self._created.add_done_callback(_heard)  # whoever waits may be gone by then
         created = self._created
         try:
             await self._introduce(self._client, await asyncio.shield(created))
@@ -388,3 +389,9 @@ class Connection:
             logger.info("linkscore: %s%s", self._scored(), lost)
             await self._client.close()
             self._client = None
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """Take the error of a future, so that asyncio does not log it as nobody's."""
+    if not future.cancelled():
+        future.exception()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from linkscore.client import Client
 from linkscore.errors import LinkscoreError
 from linkscore.messages import CrawlOptions, Policy, Wanted, policy_spec, wanted_spec
 from linkscore.v1.crawl_service_pb2 import Learn
+
+logger = logging.getLogger("linkscore")
 
 PREFIX = "LINKSCORE_"
 LEARN = {name.removeprefix("LEARN_").lower(): number for name, number in Learn.items() if number}
@@ -112,7 +115,7 @@ class Config:
         )
         problems += made._problems()
         if problems:
-            raise ValueError("; ".join(problems))
+            raise _refused("; ".join(problems))
         return made
 
     def crawl_options(self) -> CrawlOptions:
@@ -147,7 +150,7 @@ class Config:
             try:
                 client.ensure_crawl(crawl=self.crawl, **self.crawl_options())
             except LinkscoreError as error:
-                raise ValueError(
+                raise _refused(
                     f"LINKSCORE_REQUIRED: the server at {self.target} does not give crawl {self.crawl!r}: "
                     f"{error.code.name}: {error}"
                 ) from None
@@ -177,6 +180,12 @@ class Config:
         if self.refresh < 1:
             found.append(f"LINKSCORE_REFRESH: must be >= 1, got {self.refresh}")
         return found
+
+
+def _refused(problem: str) -> ValueError:
+    """Say why the crawl does not start in one line of the log; Scrapy adds a traceback to what is raised."""
+    logger.error("linkscore: %s", problem)
+    return ValueError(problem)
 
 
 def _text(value: Any) -> str:

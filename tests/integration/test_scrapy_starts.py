@@ -1,0 +1,155 @@
+"""A real Scrapy crawl says in plain lines what its settings ask for, whom it reached and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_lab.conformance.certificates import make_certificates
+from page_server import serving_pages
+from server_process import serving
+
+NOBODY = "127.0.0.1:9"  # the port of discard, where nothing listens
+SPIDER = """
+import json, sys
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+
+class Threads(Spider):
+    name = "threads"
+    start_urls = [sys.argv[1] + "/t/0"]
+
+    def parse(self, response):
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+
+process = CrawlerProcess({
+    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
+    "LOG_LEVEL": "INFO", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
+    **json.loads(sys.argv[2]),
+})
+process.crawl(Threads)
+process.start()
+"""
+
+
+def body_of(path: str) -> str:
+    """Return a page of a site of threads that link to twelve others each."""
+    number = int(path.rpartition("/")[2])
+    links = "".join(f'<li><a href="/t/{(number * 7 + i) % 500}">go {i}</a></li>' for i in range(12))
+    return f"<html><body><ul>{links}</ul><p>{f'words of thread {number} ' * 20}</p></body></html>"
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """Paths that the site was asked for."""
+    return []
+
+
+@pytest.fixture
+def site(asked: list[str]) -> Iterator[str]:
+    def noted(path: str) -> str:
+        asked.append(path)
+        return body_of(path)
+
+    with serving_pages(noted) as (host, _):
+        yield f"http://{host}"
+
+
+def crawl(site: str, pages: int = 20, **settings: Any) -> list[str]:
+    """Crawl in a process of its own; returns the lines of its log."""
+    told = json.dumps({"CLOSESPIDER_PAGECOUNT": pages, **settings})
+    done = subprocess.run(
+        [sys.executable, "-c", SPIDER, site, told], capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.stderr.splitlines()
+
+
+def of_linkscore(log: list[str]) -> list[str]:
+    """Return what linkscore said, without the time."""
+    return [line.partition("[linkscore] ")[2] for line in log if "[linkscore] " in line]
+
+
+def fetches(log: list[str]) -> int:
+    """Return the number of responses."""
+    found = [line for line in log if "'downloader/response_count'" in line]
+    return int(found[0].rpartition(" ")[2].strip(",}")) if found else 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"LINKSCORE_TARGET": "http://localhost:7411"}, "LINKSCORE_TARGET: "),
+        ({"LINKSCORE_TARGET": NOBODY, "LINKSCORE_REQUIRED": True}, "LINKSCORE_REQUIRED: the server at "),
+        ({"LINKSCORE_TARGET": NOBODY, "LINKSCORE_TLS": "/none.pem"}, "LINKSCORE_TLS: cannot read "),
+    ],
+)
+def test_a_setting_that_cannot_be_is_one_plain_line_and_no_crawl(
+    site: str, settings: dict[str, Any], problem: str
+) -> None:
+    log = crawl(site, **settings)
+    (said,) = of_linkscore(log)
+    assert said.startswith(f"ERROR: linkscore: {problem}")
+    assert fetches(log) == 0
+
+
+def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site: str) -> None:
+    log = crawl(site, LINKSCORE_TARGET=NOBODY)
+    warned, ended = of_linkscore(log)
+    assert warned.startswith("WARNING: linkscore: no answer (")
+    assert ended.startswith("INFO: linkscore: 0 of ")
+    assert fetches(log) >= 20
+    assert not [line for line in log if "Traceback" in line or "[asyncio]" in line]
+
+
+def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
+    site: str, asked: list[str], tmp_path: Path
+) -> None:
+    made = make_certificates(tmp_path)
+    known, mine = tmp_path / "known", tmp_path / "mine"
+
+    def renewed(token: str) -> None:
+        mine.write_text(token)
+        known.write_text(f"team write * sha256:{hashlib.sha256(token.encode()).hexdigest()}\n")
+
+    renewed("first-token-of-the-team")
+    flags = [
+        "--tls-cert",
+        f"{made}/server.pem",
+        "--tls-key",
+        f"{made}/server.key",
+        "--token-file",
+        f"{known}",
+    ]
+    with serving(tmp_path / "data", *flags, "--token-file", f"{known}") as process:
+        settings = {
+            "LINKSCORE_TARGET": process.target,
+            "LINKSCORE_TLS": f"{made}/ca.pem",
+            "LINKSCORE_TOKEN_FILE": f"{mine}",
+            "LINKSCORE_REQUIRED": True,
+        }
+        log = list[str]()
+        crawling = threading.Thread(
+            target=lambda: log.extend(crawl(site, pages=60, DOWNLOAD_DELAY=0.1, **settings))
+        )
+        crawling.start()
+        while len(asked) < 20 and crawling.is_alive():
+            time.sleep(0.05)
+        renewed("second-token-of-the-team")
+        crawling.join()
+    began, *_, ended = of_linkscore(log)
+    assert began.endswith(f"at {process.target}: crawl threads, policy harvest")
+    scored, _, of = ended.removeprefix("INFO: linkscore: ").partition(" of ")
+    assert of == f"{scored} requests scored"
+    assert int(scored) > 400
+    assert fetches(log) >= 60
