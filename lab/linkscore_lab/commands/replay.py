@@ -22,28 +22,32 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option("--suite", type=FILE, help="TOML file of sites, tasks and policies, instead of archives.")
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
 @click.option("--url-list", type=FILE, help="For a folder of HTML: table of path and url.")
-@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
-@click.option("--relevant-url", default="", help="RE2 expression found in the URL of a wanted page.")
-@click.option("--structured-data", default="", help="Type (QAPage, say) that wanted pages carry.")
-@click.option("--wanted-tag", default="", help="Tag that wanted pages carry; --relevant: pages it counts on.")
-@click.option("--wanted", default="", help="Query that policies which go by words are told.")
+@click.option("--relevant", default="", help="Types of target pages, separated by commas; needs --labels.")
+@click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
 @click.option(
-    "--language", "languages", multiple=True, metavar="CODE", help="Language they are told; repeatable."
+    "--structured-data", default="", help="Type of structured data on target pages, such as QAPage."
 )
+@click.option("--wanted-tag", default="", help="Tag on target pages; --relevant: types it counts on.")
+@click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
+@click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
 @click.option(
     "--quality-weight",
     type=click.FloatRange(0.0, 1.0),
     default=0.0,
-    help="How much it counts for them that a page reads well.",
+    help="Weight of readability for them.",
 )
-@click.option("--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the query.")
+@click.option(
+    "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the query by meaning."
+)
 @click.option(
     "--warm-start",
     type=FILE,
     multiple=True,
     help="File of `linkscore export-experience` to start from; repeatable.",
 )
-@click.option("--feedback-file", type=FILE, help="TSV of url and reward in [0, 1].")
+@click.option(
+    "--feedback-file", type=FILE, help="TSV of url and reward in [0, 1]; target pages have .5 or more."
+)
 @click.option("--target-type", "targets", multiple=True, help="Page type to crawl for; repeatable.")
 @click.option("--policy", "policies", multiple=True, help="NAME[:param=value,...]; repeatable.")
 @click.option("--budget", default=None, help="Fetches, or share of the reachable pages.  [default: 25%]")
@@ -54,9 +58,14 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
     default=None,
     help="Start pages: the entry, others drawn.  [default: 1]",
 )
-@click.option("--examples", type=click.IntRange(1), default=None, help="Give so many example pages per type.")
-@click.option("--feedback", is_flag=True, help="Report the label after each fetch.")
-@click.option("--delay", type=click.IntRange(0), default=None, help="Fetches by which feedback is late.")
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=None,
+    help="Give the policy this many example pages per type.",
+)
+@click.option("--feedback", is_flag=True, help="Report the reward after each fetch.")
+@click.option("--delay", type=click.IntRange(0), default=None, help="Fetches by which feedback comes late.")
 @click.option(
     "--share",
     type=click.FloatRange(0, 1, min_open=True),
@@ -66,33 +75,34 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option(
     "--every", type=click.IntRange(1), default=None, help="Fetches between two bucket orders.  [default: 1]"
 )
-@click.option(
-    "--in-flight", type=click.IntRange(1), default=None, help="Fetches under way at a time.  [default: 1]"
-)
+@click.option("--in-flight", type=click.IntRange(1), default=None, help="Fetches in flight.  [default: 1]")
 @click.option(
     "--latency-spread",
     type=click.FloatRange(0, 3),
     default=None,
-    help="How much fetches differ in what they take: sigma of a log-normal.  [default: 0]",
+    help="Spread of the latency of fetches: sigma of a log-normal.  [default: 0]",
 )
 @click.option("--clusterer", type=click.Choice(CLUSTERERS), default=None, help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
-@click.option("--obey-verdicts", is_flag=True, help="Leave links that are to skip when their turn comes.")
-@click.option("--obey-requests", is_flag=True, help="Fetch what the model asks for before anything else.")
+@click.option("--obey-verdicts", is_flag=True, help="Do not fetch links with the verdict SKIP.")
+@click.option("--obey-requests", is_flag=True, help="Fetch suggestions of the model first.")
 @click.option("--leave-site-out", is_flag=True, help="Page types by the model trained without the site.")
 @click.option(
     "--browse-log", "browse_logs", multiple=True, type=FILE, help="Browse log of a site; repeatable."
 )
 @click.option(
-    "--browse-days", type=click.IntRange(0), default=0, help="Days of it that are known.  [default: all]"
+    "--browse-days", type=click.IntRange(0), default=0, help="First days of it that are used.  [default: all]"
 )
 @click.option("--target", default="", help="Score with the server at host:port instead of in process.")
 @click.option("--report", type=OUT, help="Write an HTML report.")
 @json_file_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
 def replay(json_file: Path | None, **options: Any) -> None:
-    """Crawl a stored site again under each policy, and compare what they would have found."""
+    """Crawl a stored site again under each policy, and compare what they would have found.
+
+    Without an option about target pages, those with much text of their own count.
+    """
     with lab_errors(), figures_to(json_file) as json_out:
         from linkscore_lab.replay.command import run_replay, suite_of
 

@@ -42,7 +42,8 @@ def run(
         Each ``NAME`` or ``NAME:param=value,...``; ``oracle_label`` and ``oracle_greedy`` are bounds.
     relevance
         Which pages are wanted: `ByType`, `ByUrl`, `ByStructuredData` or `ByFeedback` of
-        `linkscore_lab.datasets.relevance`. None: only `targets` are tasks.
+        `linkscore_lab.datasets.relevance`. None: only `targets` are tasks; without those too, pages with
+        text of their own are wanted.
     targets
         Page types that are a task each, with a budget of as many fetches as there are such pages.
     labels
@@ -56,7 +57,7 @@ def run(
     workers
         Processes; 0 means one a core.
     listener
-        Told of the progress; None: nobody.
+        Hears of the progress; None: nobody.
     protocol
         Fields of `ReplayProtocol`: ``budget="25%"``, ``n_examples=3``, ``obey_verdicts=True`` ...
 

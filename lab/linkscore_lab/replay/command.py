@@ -25,11 +25,17 @@ from linkscore_lab.replay.session import ReplaySession
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
 from linkscore_lab.replay.summary import print_summary
-from linkscore_lab.replay.task import Task
+from linkscore_lab.replay.task import NEW_TEXT, Task
 from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.site.texts import HALF_CHARS
 
 _DEFAULT_POLICIES = ("breadth_first", "harvest")
+_BY_TEXT = (
+    f"Target pages here are those with at least {HALF_CHARS:.0f} characters of text of their own. "
+    "Say what you crawl for: --relevant-url PATTERN, --labels with --relevant, --structured-data or "
+    "--feedback-file."
+)
 
 
 def suite_of(options: Mapping[str, Any]) -> Suite:
@@ -66,7 +72,7 @@ def _one_site(options: Mapping[str, Any]) -> Suite:
         "tag": options["wanted_tag"],
     }
     targets = tuple(options["targets"])
-    relevance = choose_relevance(**ways) if any(ways.values()) or not targets else None
+    relevance = choose_relevance(**ways) if any(ways.values()) else None
     policies = tuple(read_policy(name) for name in _DEFAULT_POLICIES)
     return Suite((SuiteSite(source, relevance, targets),), policies)
 
@@ -116,6 +122,8 @@ def run_replay(
         session = ReplaySession(suite, listener, _make_scorer(target, browse_logs, browse_days), workers)
         runs = list(session.run())
     print_summary(console, runs)
+    if any(run.task == NEW_TEXT for run in runs):
+        console.print(_BY_TEXT, soft_wrap=True)
     meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)
     if json_out is not None:
         write_results(json_out, runs, meta)

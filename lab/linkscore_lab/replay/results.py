@@ -48,7 +48,7 @@ class RunResult:
     site
         Name of the site.
     task
-        ``user_content`` or ``target:TYPE``.
+        ``user_content``, ``new_text`` or ``target:TYPE``.
     mode
         What the policy learned of labels: ``none``, ``examples`` or ``feedback``.
     policy

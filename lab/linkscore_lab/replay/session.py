@@ -18,9 +18,11 @@ from linkscore_lab.replay.runs import Case, Experiment, MakeScorer, cases
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import (
+    NEW_TEXT,
     USER_CONTENT,
     Task,
     draw_starts,
+    new_text_rewards,
     page_rewards,
     target_name,
     type_rewards,
@@ -152,6 +154,8 @@ class ReplaySession:
             tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, merged), merged))
             if not tasks[0].wanted:
                 raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
+        elif not any(entry.targets for entry in group):
+            tasks.append(_new_text(experiment))
         for target in dict.fromkeys(t for entry in group for t in entry.targets):
             merged = type_rewards(site, target)
             task = Task(target_name(target), wanted_pages(site, experiment.facts, merged), merged)
@@ -197,3 +201,14 @@ class ReplaySession:
             self.listener.at(fetches.value)
             yield result
         self.listener.at(total)
+
+
+def _new_text(experiment: Experiment) -> Task:
+    """Return the task of a site of which nobody said what is relevant."""
+    site = experiment.site
+    rewards = new_text_rewards(site)
+    task = Task(NEW_TEXT, wanted_pages(site, experiment.facts, rewards), rewards)
+    if not task.wanted:
+        rule = f"{site.name}: no reachable page has much text of its own; say what is relevant"
+        raise InvalidInput(rule, field="relevant")
+    return task

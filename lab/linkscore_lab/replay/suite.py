@@ -34,7 +34,8 @@ class SuiteSite:
     source
         Archives and labels.
     relevance
-        What is relevant in task ``user_content``; None leaves that task out.
+        What is relevant in task ``user_content``; None leaves that task out. Without targets too, pages with
+        text of their own are wanted, in task ``new_text``.
     targets
         Page types that are a task of their own.
     kinds
@@ -166,8 +167,6 @@ def check_suite(suite: Suite) -> None:
 
 def _site_problems(site: SuiteSite) -> list[FieldProblem]:
     problems = _unknown("modes", site.modes, MODES)
-    if site.relevance is None and not site.targets:
-        problems.append(FieldProblem("relevant", "what is relevant must be said, or a target type"))
     if (isinstance(site.relevance, ByType) or site.targets) and site.source.labels is None:
         problems.append(FieldProblem("labels", "is needed where pages are wanted by type"))
     return problems
@@ -191,6 +190,8 @@ def _site(site: Mapping[str, Any], defaults: Mapping[str, Any], folder: Path) ->
             feedback=path("feedback_file"),
             tag=site.get("wanted_tag", ""),
         )
+    elif not site.get("targets"):
+        raise InvalidInput("must name a page type where targets are the only task", field="targets")
     return SuiteSite(
         SiteSource([folder / name for name in _names(site["warc"])], path("labels"), path("url_list")),
         relevance,

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from linkscore_lab.datasets.relevance import WANTED_REWARD, Relevance
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.hashing import hash64
+from linkscore_scoring.site.texts import TextOwners, text_reward
 
 USER_CONTENT = "user_content"
+NEW_TEXT = "new_text"
+"""The task of a site nothing is said about: pages with text of their own."""
 
 
 def target_name(page_type: str) -> str:
@@ -25,7 +29,7 @@ class Task:
     Attributes
     ----------
     name
-        ``user_content`` or ``target:TYPE``.
+        ``user_content``, ``new_text`` or ``target:TYPE``.
     wanted
         Reachable wanted pages by identity, each with its page type (empty if it has none).
     rewards
@@ -39,7 +43,7 @@ class Task:
     @property
     def is_target(self) -> bool:
         """Whether one type is looked for, with a budget of as many fetches as it has pages."""
-        return self.name != USER_CONTENT
+        return self.name not in (USER_CONTENT, NEW_TEXT)
 
     def budget(self, text: str, n_reachable: int) -> int:
         """Return a number of fetches: that of the wanted pages for a target, else a share or a number.
@@ -117,6 +121,30 @@ def page_rewards(site: StoredSite, relevance: Relevance) -> dict[str, float]:
             if reward is not None:
                 rewards[record.key] = reward
     return rewards
+
+
+def new_text_rewards(site: StoredSite) -> dict[str, float]:
+    """Return what the text of its own makes each reachable page worth, by identity: a policy without labels.
+
+    Text that several pages show belongs to the one that is its source, as `TextOwners` decides over all
+    pages in breadth-first order; `text_reward` turns characters into a reward, 0.5 at `HALF_CHARS`.
+
+    Cost: a decoding a page.
+    """
+    owners, own = TextOwners(), dict.fromkeys((hash64(record.key) for record in site.records), 0)
+    reachable = site.reachable()
+    for number in reachable:
+        event = site.event(number)
+        if event is None or event.features is None:
+            continue
+        features, page = event.features, hash64(site.records[number].key)
+        identity = hash64(features.canonical_key or features.key)
+        change = owners.see(page, identity, features.block_hashes, features.block_chars)
+        own[page] += change.own_chars
+        for loser, chars in change.lost.items():
+            own[loser] -= chars
+    keys = [site.records[number].key for number in reachable]
+    return {key: text_reward(own[hash64(key)]) for key in keys}
 
 
 def type_rewards(site: StoredSite, page_type: str) -> dict[str, float]:

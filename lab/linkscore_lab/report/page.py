@@ -22,14 +22,15 @@ from linkscore_lab.report.html import Html, PolicyMark, marks_of, tag
 from linkscore_lab.report.tables import definitions, explanations, glance_table, inputs_table, metrics_table
 from linkscore_scoring.errors import InvalidInput
 
-USER_CONTENT = "user_content"
+CONTENT_TASKS = {"user_content": "user content", "new_text": "pages with new text"}
+"""Tasks with a budget, in words; each other one is about a target type."""
 _Questions = Mapping[Question, Sequence[RunGroup]]
 
 
 def title_of(question: Question, groups: Iterable[RunGroup] = ()) -> str:
     """Return a question in words, e.g. ``forum: user content, no labels``."""
     site, task, mode = question
-    asked = "user content" if task == USER_CONTENT else task.replace("target:", "target ", 1)
+    asked = CONTENT_TASKS.get(task) or task.replace("target:", "target ", 1)
     return f"{site}: {asked}, {mode_in_words(mode, groups)}"
 
 
@@ -39,16 +40,20 @@ def section_id(question: Question) -> str:
 
 
 def at_a_glance(questions: _Questions, marks: Mapping[str, PolicyMark]) -> Html:
-    """Return tables of one metric over all sites: of user content, of target types, each by mode."""
-    content: dict[str, dict[str, Sequence[RunGroup]]] = {}
+    """Return tables of one metric over all sites: of content, of target types, each by mode."""
+    content: dict[str, dict[str, dict[str, Sequence[RunGroup]]]] = {task: {} for task in CONTENT_TASKS}
     targets: dict[str, dict[str, Sequence[RunGroup]]] = {}
     for (site, task, mode), groups in questions.items():
-        if task == USER_CONTENT:
-            content.setdefault(mode, {})[site] = groups
+        if task in content:
+            content[task].setdefault(mode, {})[site] = groups
         else:
             targets.setdefault(mode, {})[f"{site}: {task.removeprefix('target:')}"] = groups
     tables = [
-        *_glances(content, ("valid_ratio", "area_5pct"), "user content", marks),
+        *(
+            table
+            for task, words in CONTENT_TASKS.items()
+            for table in _glances(content[task], ("valid_ratio", "area_5pct"), words, marks)
+        ),
         *_glances(targets, ("harvest_rate", "recall"), "pages of a target type", marks),
     ]
     return tag("section", tag("h2", "At a glance"), *tables, id="glance")
@@ -98,7 +103,7 @@ def _size(groups: Sequence[RunGroup]) -> str:
     budget, reachable, wanted = (
         max(getattr(run, name) for run in runs) for name in ("budget", "n_reachable", "n_wanted")
     )
-    return f"{budget:,} fetches; {reachable:,} pages can be reached, {wanted:,} of them are wanted."
+    return f"{budget:,} fetches; {reachable:,} pages can be reached, {wanted:,} of them are target pages."
 
 
 def _folded(title: str, content: Html | None, *, opened: bool = False) -> Html | None:

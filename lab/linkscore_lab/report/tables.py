@@ -64,8 +64,8 @@ def _column(groups: Sequence[RunGroup], metric: str) -> Column:
 
 
 def _twin(task: str) -> str:
-    """Return which name of one figure to leave out: a valid ratio is of user content."""
-    return "harvest_rate" if task == "user_content" else "valid_ratio"
+    """Return which name of one figure to leave out: a harvest rate is of a target type."""
+    return "valid_ratio" if task.startswith("target:") else "harvest_rate"
 
 
 def _extras(group: RunGroup) -> list[Html]:

@@ -18,6 +18,7 @@ from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import in_options
 from linkscore_cli.main import SECTIONS, main
 from linkscore_cli.policies import policy_text, read_policy
+from replay_sites import shop
 
 
 def leaves(command: click.Command, *path: str) -> dict[tuple[str, ...], click.Command]:
@@ -214,6 +215,15 @@ def test_errors_of_the_lab_name_options_too(tmp_path: Path) -> None:
     got = run("replay", tmp_path / "site.warc.gz", "--relevant", "x", "--relevant-url", "y")
     assert got.exit_code == 1
     assert "Error: --relevant: must be given in exactly one way" in got.output
+
+
+def test_an_archive_alone_is_replayed_for_new_text(tmp_path: Path) -> None:
+    warc, _ = shop(tmp_path)
+    got = run("replay", warc, "--seeds", "1", "--report", tmp_path / "out.html")
+    assert got.exit_code == 0, got.output
+    assert "new_text 24" in got.output
+    assert "at least 400 characters of text of their own" in got.output
+    assert "pages with new text, no labels" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
 # Policies

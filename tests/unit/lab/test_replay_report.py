@@ -118,7 +118,7 @@ def test_the_page_shows_questions_figures_inputs_and_reasons(written: str) -> No
         "5 runs, made 2026-01-02T03:04:05Z with linkscore 1.2.3",
         "s: user content, no labels",
         "s: target thread, with feedback",
-        "4 fetches; 10 pages can be reached, 3 of them are wanted.",
+        "4 fetches; 10 pages can be reached, 3 of them are target pages.",
         "ab" * 32,
         "thread 75\u00a0%, board 25\u00a0%",
         "led to text",

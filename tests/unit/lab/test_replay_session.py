@@ -16,9 +16,9 @@ from linkscore_lab.replay.runs import ReplayProtocol
 from linkscore_lab.replay.session import ReplaySession
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
-from linkscore_lab.replay.task import Task, draw_examples, draw_starts
+from linkscore_lab.replay.task import Task, draw_examples, draw_starts, new_text_rewards
 from linkscore_scoring.errors import InvalidInput
-from replay_sites import shop
+from replay_sites import page, shop, write_site
 
 
 class Silence:
@@ -142,6 +142,30 @@ def test_relevance_of_nothing_is_refused(tmp_path: Path) -> None:
     site = replace(shop_site(tmp_path), relevance=ByType(["unicorn"]))
     with pytest.raises(InvalidInput, match="no reachable page is relevant"):
         run(of(site, "breadth_first"))
+
+
+def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_about(tmp_path: Path) -> None:
+    """Items have some 460 characters each; a list that shows the beginning of all of them owns none of it."""
+    items = {
+        f"/item/{n}": f"number {n} has a text of its own, which goes on for a while " * 8 for n in range(5)
+    }
+    pages = {"/": page(["/list"])}
+    pages["/list"] = page(list(items)) + "".join(f"<p>{text}</p>" for text in items.values())
+    pages |= {url: page(["/"], text) for url, text in items.items()}
+    warc = write_site(tmp_path / "shop.warc.gz", "shop.test", pages)
+    found = run(of(SuiteSite(SiteSource([warc])), "breadth_first", "oracle_greedy"))
+    assert {(r.task, r.n_reachable, r.n_wanted) for r in found} == {("new_text", 7, 5)}
+    with prepare_site([SiteSource([warc])], workers=1) as site:
+        rewards = new_text_rewards(site)
+    assert rewards["http://shop.test/list"] == rewards["http://shop.test/"] == 0.0
+    chars = len(items["/item/0"].strip())
+    assert rewards["http://shop.test/item/0"] == pytest.approx(chars / (chars + 400))
+
+
+def test_a_site_without_text_says_that_something_must_be_relevant(tmp_path: Path) -> None:
+    warc = write_site(tmp_path / "bare.warc.gz", "bare.test", {"/": page(["/a"]), "/a": page()})
+    with pytest.raises(InvalidInput, match=r"relevant: .*no reachable page has much text of its own"):
+        run(of(SuiteSite(SiteSource([warc])), "breadth_first"))
 
 
 def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ modes = ["feedback", "none"]
         ("[[site]]\nwarc = 'a'\nrelevant = 'x'", r"site\[0\].labels: is needed"),
         ("modes = ['loud']\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "must be among none, examples"),
         ("tasks = ['fun']\n[[site]]\nwarc = 'a'", "must be among user_content, target, got fun"),
+        ("tasks = 'target'\n[[site]]\nwarc = 'a'", "targets: must name a page type"),
         ("seeds = 0\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "seeds: must be at least 1, got 0"),
         ("share = 0.0\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", r"share: must be in \(0, 1\], got 0"),
         ("policies = ['nix']\n[[site]]\nwarc = 'a'\nrelevant_url = 'x'", "must be one of .*, got 'nix'"),
