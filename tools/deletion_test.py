@@ -228,6 +228,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="say what annexes there are")
     parser.add_argument("--fast", action="store_true", help="imports and unit tests only")
     parser.add_argument("--no-run", action="store_true", help="without `make run`")
+    parser.add_argument("--processes", default="2", help="that run tests, by default 2")
     parser.add_argument("--keep", action="store_true", help="leave the clone there")
     given = parser.parse_args()
     if given.list:
@@ -294,7 +295,7 @@ def tried(name: str, annex: Annex, folder: Path, given: argparse.Namespace) -> s
     print(f"{name}: {len(named)} other tests name it", flush=True)
     (folder / "left_out").write_text("".join(f"--deselect={test}\n" for test in named), encoding="utf-8")
     test = (python, "-m", "pytest", "-q", "-m", "not slow and not long and not whole", "@left_out")
-    if not runs(folder, *test, "-n", "2", "--dist", "loadfile", *selection):
+    if not runs(folder, *test, "-n", given.processes, "--dist", "loadfile", *selection):
         return "tests of the core fail"
     if not (given.fast or given.no_run) and not runs(folder, "make", "--silent", "run"):
         return "`make run` fails"
