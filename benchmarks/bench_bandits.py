@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.pages import Corpus
 from benchmarks.table import Row
-from linkscore_scoring.learners.bandits import HostBandit
+from linkscore_scoring.learners.classifiers.link_features import GROUPS, LinkFeatures
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
-from linkscore_scoring.learners.link_features import GROUPS, LinkFeatures
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 
 ARMS, PULLED, DECISIONS = 1_000_000, 20_000, 300
 LINKS, LABELS = 1_000, 300

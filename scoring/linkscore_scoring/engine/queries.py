@@ -36,7 +36,7 @@ from linkscore_scoring.engine.results import (
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import NoRules, NotLearned
-from linkscore_scoring.learners.bandits.allocation import allocate_best
+from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy

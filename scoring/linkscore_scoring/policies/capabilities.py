@@ -15,7 +15,6 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from linkscore_scoring.learners.classifiers import online
 from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl, PolicyTrust, SitesRanked
 from linkscore_scoring.policies.base import Params, Policy, Scores
 from linkscore_scoring.policies.experience import Experience
@@ -72,6 +71,15 @@ class UsesCrawlWideState(Protocol):
     """
 
     crawl_wide: CrawlKnowledge | None
+
+
+@runtime_checkable
+class LoadsLibraries(Protocol):
+    """Imports libraries while it learns, which takes seconds."""
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what a policy with these parameters would import while it learns."""
 
 
 @runtime_checkable
@@ -553,9 +561,9 @@ def load_libraries(kind: type[Policy], params: Any) -> None:
 
     It may take seconds: do it where nobody waits.
     """
-    for _, part in ((kind, params), *parts_of(kind, params)):
-        if classifier := getattr(part, "classifier", ""):
-            online.load_libraries(classifier)
+    for of, part in ((kind, params), *parts_of(kind, params)):
+        if issubclass(of, LoadsLibraries):
+            of.load_libraries(part)
 
 
 def residual(kind: type[Policy], params: Any) -> float:

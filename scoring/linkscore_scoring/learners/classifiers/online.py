@@ -60,7 +60,7 @@ class OnlineClassifier(Stateful):
 
     Examples
     --------
-    >>> from linkscore_scoring.learners.link_features import LinkFeatures
+    >>> from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
     >>> features, classifier = LinkFeatures(["url"]), OnlineClassifier("arow")
     >>> urls = [f"http://h.example/{kind}/{n}" for n in range(20) for kind in ("report", "user")]
     >>> classifier.learn(features.of(urls), np.array([1.0, 0.0] * 20))

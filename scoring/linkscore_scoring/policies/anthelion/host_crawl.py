@@ -12,15 +12,15 @@ from typing import Annotated
 import numpy as np
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.learners.bandits.allocation import allocate
-from linkscore_scoring.learners.bandits.hashed_random import Floats, uniform
-from linkscore_scoring.learners.bandits.host_bandit import Arm, HostBandit
-from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.learners.classifiers.base import Features, logit, sigmoid
+from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
+from linkscore_scoring.learners.classifiers.neighbour_labels import NeighbourLabels
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
-from linkscore_scoring.learners.link_features import LinkFeatures
-from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.policies.anthelion.allocation import allocate
+from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
+from linkscore_scoring.policies.anthelion.host_bandit import Arm, HostBandit
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored, stored_as

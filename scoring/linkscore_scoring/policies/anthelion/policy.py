@@ -8,12 +8,12 @@ from typing import Any
 
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import CorruptState, FieldProblem
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
-from linkscore_scoring.learners.classifiers import CLASSIFIERS
-from linkscore_scoring.learners.latest_links import LatestLinks
-from linkscore_scoring.learners.link_features import GROUPS, feature_names
+from linkscore_scoring.learners.classifiers import CLASSIFIERS, online
+from linkscore_scoring.learners.classifiers.latest_links import LatestLinks
+from linkscore_scoring.learners.classifiers.link_features import GROUPS, feature_names
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, SiteRanking, probs_of, steps_of
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
@@ -41,7 +41,7 @@ class AnthelionParams(Params):
     Attributes
     ----------
     value_function
-        What a host is worth: one of the eight of `learners.bandits.host_values`. The default was not chosen
+        What a host is worth: one of the eight of `policies.anthelion.host_values`. The default was not chosen
         by figures: with and without p they agree.
     explore_prob
         The paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
@@ -51,7 +51,7 @@ class AnthelionParams(Params):
     classifier
         Name of an online classifier. Default AROW: measured, docs/policies.md#anthelion.
     features
-        Groups of link features of `learners.link_features`, joined by ``+``; chosen, not measured.
+        Groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured.
     classify
         When a link gets its probability (the paper's OnExplore and OnDemand): ``on_explore`` once, when it is
         found; ``on_demand``, the default, measured, anew for each decision.
@@ -127,6 +127,11 @@ class Anthelion(Policy):
         self.crawl_wide = _crawl_of(params, seed)
         self._frozen = params.classify == "on_explore"
         self._examples = LatestLinks()
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries(params.classifier)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""

@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from linkscore_scoring.learners.bandits.hashed_random import Floats, tie_of, uniform
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.learners.classifiers.base import Features
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
+from linkscore_scoring.policies.anthelion.hashed_random import Floats, tie_of, uniform
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, clipped, host_arm, lexical
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch

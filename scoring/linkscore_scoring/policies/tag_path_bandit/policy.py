@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.learners.classifiers import CLASSIFIERS
+from linkscore_scoring.learners.classifiers import CLASSIFIERS, online
 from linkscore_scoring.learners.classifiers.base import Floats
+from linkscore_scoring.learners.classifiers.latest_links import LatestLinks
+from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
-from linkscore_scoring.learners.latest_links import LatestLinks
-from linkscore_scoring.learners.link_features import LinkFeatures
 from linkscore_scoring.policies.base import (
     NO_VERDICT,
     SKIP,
@@ -129,6 +129,11 @@ class TagPathBandit(Stateful, Policy):
         self._examples = LatestLinks()
         self._features = LinkFeatures(_FEATURES, dim=_DIM)
         self._labels = {}
+
+    @classmethod
+    def load_libraries(cls, params: Any) -> None:
+        """Import what the classifier would import at its first labels."""
+        online.load_libraries(params.classifier)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Group new tag paths, and reward the pull that led here with the targets in sight."""

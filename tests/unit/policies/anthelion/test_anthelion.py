@@ -14,8 +14,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.learners.bandits.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.host_crawl import clipped, host_arm, host_scores, probs_of, steps_of
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.policy import Anthelion, AnthelionParams
 from linkscore_scoring.policies.anthelion.released import scaled
 from linkscore_scoring.policies.base import make_params

@@ -8,8 +8,8 @@ from math import log, log1p
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from linkscore_scoring.learners.bandits.arm_index import Groups
-from linkscore_scoring.learners.bandits.hashed_random import Floats, uniform
+from linkscore_scoring.policies.anthelion.arm_index import Groups
+from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
 
 # Counts are rounded so that many arms share a posterior: exactly while a pull matters, by at most 5 % beyond.
 _EXACT = 10.0

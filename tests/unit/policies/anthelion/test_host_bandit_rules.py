@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.learners.bandits import HOST_VALUES, HostBandit
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
 from linkscore_scoring.testing.subject import packed, unpacked
 
 Maker = Callable[[int], HostBandit]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
-from linkscore_scoring.learners.neighbour_labels import KINDS
+from linkscore_scoring.learners.classifiers.neighbour_labels import KINDS
 
 GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
 """Names of the groups of features, as `LinkFeatures` lists them."""

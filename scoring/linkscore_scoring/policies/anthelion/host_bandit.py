@@ -8,16 +8,16 @@ from typing import Annotated
 
 import numpy as np
 
-from linkscore_scoring.learners.bandits.arm_index import Groups, LazyHeap
-from linkscore_scoring.learners.bandits.hashed_random import Floats, tie_of, uniform
-from linkscore_scoring.learners.bandits.host_values import (
+from linkscore_scoring.policies.anthelion.arm_index import Groups, LazyHeap
+from linkscore_scoring.policies.anthelion.hashed_random import Floats, tie_of, uniform
+from linkscore_scoring.policies.anthelion.host_values import (
     DRAWN,
     HOST_VALUES,
     USES_BEST,
     lambda_after,
     released_lambda_after,
 )
-from linkscore_scoring.learners.bandits.posteriors import choice_probs, highest_drawn, rounded
+from linkscore_scoring.policies.anthelion.posteriors import choice_probs, highest_drawn, rounded
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 _COIN, _WHICH = -1, -2

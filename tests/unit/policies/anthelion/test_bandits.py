@@ -7,16 +7,16 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.bandits.arm_index import Groups, LazyHeap
-from linkscore_scoring.learners.bandits.hashed_random import uniform
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.host_values import (
+from linkscore_scoring.policies.anthelion.arm_index import Groups, LazyHeap
+from linkscore_scoring.policies.anthelion.hashed_random import uniform
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
+from linkscore_scoring.policies.anthelion.host_values import (
     DRAWN,
     HOST_VALUES,
     lambda_after,
     released_lambda_after,
 )
-from linkscore_scoring.learners.bandits.posteriors import beta, highest_drawn, rounded
+from linkscore_scoring.policies.anthelion.posteriors import beta, highest_drawn, rounded
 
 G, B, P, U = (np.array([x]) for x in (3.0, 1.0, 0.5, 0.25))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.link_features import (
+from linkscore_scoring.learners.classifiers.link_features import (
     GROUPS,
     LinkFeatures,
     feature_names,
     host_of_url,
     url_words,
 )
-from linkscore_scoring.learners.neighbour_labels import NeighbourLabels
+from linkscore_scoring.learners.classifiers.neighbour_labels import NeighbourLabels
 from linkscore_scoring.policies.anthelion.released import (
     SLOTS,
     java_hash,

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linkscore_scoring.learners.bandits.hashed_random import Floats
-from linkscore_scoring.learners.bandits.posteriors import beta
+from linkscore_scoring.policies.anthelion.hashed_random import Floats
+from linkscore_scoring.policies.anthelion.posteriors import beta
 
 HostValue = Callable[[Any, Any, Any, Any], Any]
 """Arrays or single numbers."""

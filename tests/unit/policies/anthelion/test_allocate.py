@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.bandits import allocation
-from linkscore_scoring.learners.bandits.allocation import RoundRobin, allocate, allocate_best
-from linkscore_scoring.learners.bandits.host_bandit import HostBandit
-from linkscore_scoring.learners.bandits.posteriors import choice_probs
+from linkscore_scoring.policies.anthelion import allocation
+from linkscore_scoring.policies.anthelion.allocation import allocate
+from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
+from linkscore_scoring.policies.anthelion.posteriors import choice_probs
 
 PLENTY = 10**6
 
@@ -28,24 +28,6 @@ def dealt(made: HostBandit, n: int, waiting: dict[int, int] | None = None, *, se
     arms = list(made.arms)
     values = dict(zip(arms, made.worth(arms, [1.0] * len(arms)).tolist(), strict=True))
     return allocate(made, values, waiting or dict.fromkeys(arms, PLENTY), n, seq)
-
-
-def test_equal_arms_take_turns_in_the_order_given() -> None:
-    turns = RoundRobin([(5, 0.5), (9, 0.5), (1, 0.1)])
-    assert [turns.take() for _ in range(5)] == [5, 9, 5, 9, 5]
-    turns.discard(5)
-    turns.discard(9)
-    assert turns.take() == 1
-    turns.discard(1)
-    with pytest.raises(LookupError):
-        turns.top()
-
-
-def test_the_best_arm_is_dealt_all_that_waits_then_the_next() -> None:
-    values, waiting = {1: 0.2, 2: 0.9, 3: 0.9}, {1: 9, 2: 2, 3: 4}
-    assert allocate_best(values, waiting, 8) == {2: 2, 3: 4, 1: 2}
-    assert allocate_best(values, waiting, 99) == {2: 2, 3: 4, 1: 9}
-    assert allocate_best({}, {}, 3) == {}
 
 
 def test_a_bandit_without_exploration_deals_like_the_best_value() -> None:

@@ -1,0 +1,104 @@
+"""Which sites next, by the host bandit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
+from linkscore_scoring.testing.crawl import report, visit
+from linkscore_scoring.testing.pages import page_of
+
+
+def anthelion(**params: object) -> CrawlModel:
+    return CrawlModel(CrawlConfig("c", PolicyChoice("anthelion", params)), ticket_key=b"key")
+
+
+def taught(crawl: CrawlModel, host: str, good: int, bad: int) -> None:
+    """Fetch pages that link to the next one of both kinds, and label them: posts are good, tags are bad."""
+    for n in range(max(good, bad)):
+        links = [(f"http://{host}/{kind}/{n + 1}", "x/a") for kind in ("post", "tag")]
+        for kind, count, reward in (("post", good, 1.0), ("tag", bad, 0.0)):
+            if n < count:
+                url = f"http://{host}/{kind}/{n}"
+                visit(crawl, url, page_of(url, links=links))
+                report(crawl, url, reward)
+
+
+def test_by_hand_of_the_success_rate() -> None:
+    """(G + 1) / (B + 1) is 7/3, 1 and 3/7; as a score v / (1 + v)."""
+    crawl = anthelion(value_function="success_rate")
+    taught(crawl, "good", 6, 2)
+    taught(crawl, "bad", 2, 6)
+    got = CrawlQueries(crawl).rank_sites(["bad", "good", "new"], [None, 2, None], 3)
+    assert got.values.tolist() == pytest.approx([0.3, 0.7, 0.5], abs=1e-8)
+    assert got.urls.tolist() == [0, 2, 1]
+    assert got.order().tolist() == [1, 2, 0]
+    assert got.probs is None
+
+
+def test_the_best_link_of_a_host_enters_where_the_function_has_it() -> None:
+    crawl = anthelion(value_function="best_score", features="url", hub_weight=0.0)
+    taught(crawl, "a", 20, 20)
+    for host, kind in (("posts", "post"), ("tags", "tag")):
+        found = [(f"http://{host}/{kind}/{n}", "x/a") for n in range(3)]
+        visit(crawl, f"http://{host}/", page_of(f"http://{host}/", links=found))
+    posts, tags = CrawlQueries(crawl).rank_sites(["posts", "tags"], [None, None], 1).values
+    assert posts > 0.7 > 0.3 > tags
+    [post, tag] = (
+        CrawlQueries(crawl)
+        .score_links(["http://posts/post/0", "http://tags/tag/0"], ["", ""], [b""] * 2, [""] * 2)
+        .scores
+    )
+    assert (posts, tags) == pytest.approx((post, tag), rel=0.2)
+
+
+@pytest.mark.parametrize("function", HOST_VALUES)
+def test_every_value_function_prefers_the_host_that_yielded(function: str) -> None:
+    crawl = anthelion(value_function=function)
+    taught(crawl, "good", 9, 1)
+    taught(crawl, "bad", 0, 9)
+    got = CrawlQueries(crawl).rank_sites(["bad", "good"], [None, None], 200)
+    assert ((got.values >= 0.0) & (got.values <= 1.0)).all()
+    assert got.urls.sum() == 200
+    if function != "best_score":
+        assert got.values[1] > got.values[0]
+        assert got.urls[1] > 150
+    if got.probs is not None:
+        assert got.probs.sum() == pytest.approx(1.0)
+        assert got.urls[1] / 200 == pytest.approx(got.probs[1], abs=0.15)
+
+
+def test_asleep_sites_have_a_value_and_no_url_and_no_probability() -> None:
+    crawl = anthelion(explore_prob=0.5)
+    taught(crawl, "good", 6, 2)
+    got = CrawlQueries(crawl).rank_sites(["good", "empty", "new"], [0, 0, 2], 5)
+    assert got.urls.tolist() == [0, 0, 2]
+    assert got.probs is not None
+    assert got.probs.tolist() == [0.0, 0.0, 1.0]
+    assert (got.values > 0.0).all()
+
+
+def test_as_released_the_last_host_in_map_order_comes_first_whatever_it_yielded() -> None:
+    crawl = anthelion(mode="as_released", value_function="success_rate")
+    hosts = [f"h{n}" for n in range(5)]
+    for host in hosts:
+        taught(crawl, host, 1, 4)
+    got = CrawlQueries(crawl).rank_sites(hosts, [None] * 5, 3)
+    [best] = np.flatnonzero(got.urls)
+    assert got.urls[best] == 3
+    scores = (
+        CrawlQueries(crawl)
+        .score_links([f"http://{h}/x" for h in hosts], [""] * 5, [b""] * 5, [""] * 5)
+        .scores
+    )
+    assert best == int(np.argmax(scores))
+
+
+def test_new_sites_share_alike() -> None:
+    got = CrawlQueries(anthelion()).rank_sites([f"s{n}" for n in range(4)], [None] * 4, 10)
+    assert len(set(got.values.tolist())) == 1
+    assert got.urls.tolist() == [3, 3, 2, 2]
