@@ -21,7 +21,7 @@ import time
 import venv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import files
+from importlib.metadata import distributions, files
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -60,6 +60,8 @@ for root in sys.argv[1:]:
 
 
 CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka")
+LEARNERS = f"{SCORING}/learners/classifiers"
+PYTHON = "clients/python/linkscore"
 WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py")
 
 Definition = tuple[str, set[str]]
@@ -84,6 +86,8 @@ class Annex:
         Extras of pyproject.toml that are its own.
     packages
         Distributions that nothing else needs: they are uninstalled too.
+    run
+        What is run, instead of `make run`, where the annex itself is what that runs.
     """
 
     says: str
@@ -92,6 +96,7 @@ class Annex:
     words: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    run: tuple[str, ...] = ("make", "--silent", "run")
 
 
 ANNEXES = {
@@ -119,7 +124,7 @@ ANNEXES = {
     "console": Annex(
         "a web page that shows crawls",
         ("console",),
-        ("tests/unit/console", "tests/browser"),
+        ("tests/unit/console", "tests/browser", "tests/integration/test_demo_watch.py"),
         extras=("console",),
         packages=("starlette", "uvicorn", "jinja2"),
     ),
@@ -142,11 +147,57 @@ ANNEXES = {
     "clusterers": Annex(
         "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
         (f"{SCORING}/clustering/others",),
+        ("tests/contract/test_contract_clusterers.py",),
         words=tuple(
             word
             for name in ("dbscan", "crescenzi_mdl", "uxclust", "irobot_regions")
             for word in (name, f"CLUSTERER_{name.upper()}")
         ),
+    ),
+    "native": Annex(
+        "the compiled kernels, in Rust: the pure ones give the same",
+        ("native",),
+        ("tests/unit/features/test_native.py", "tests/unit/clustering/test_template_space.py"),
+        extras=("native",),
+        packages=("linkscore-native",),
+    ),
+    "crawlee": Annex(
+        "Crawlee for Python and Crawl4AI, and the session and frontier that they share",
+        tuple(f"{PYTHON}/{name}.py" for name in ("crawlee", "crawl4ai", "session", "frontier")),
+        ("tests/crawlers",),
+        extras=("crawlee", "crawl4ai"),
+    ),
+    "crawlers": Annex(
+        "all crawlers in Python: Scrapy too, the lab's crawls with it, URL Frontier, what adapters share",
+        (
+            f"{PYTHON}/scrapy",
+            *(
+                f"{PYTHON}/{name}.py"
+                for name in ("crawlee", "crawl4ai", "session", "frontier", "connection", "outages")
+            ),
+            *(f"{PYTHON}/{name}.py" for name in ("allotment", "breaker")),
+            *("frontier", "lab/linkscore_lab/crawls", "lab/linkscore_lab/experiments"),
+        ),
+        (
+            *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),
+            "tests/integration/test_jvm_crawls.py",
+        ),
+        extras=("scrapy", "crawlee", "crawl4ai", "frontier"),
+        packages=("scrapy",),
+        run=(".venv/bin/python", "-m", "pytest", "-q", "tests/integration/test_replay_target.py"),
+    ),
+    "classifiers": Annex(
+        "online classifiers of links, and the policies anthelion and tag_path_bandit that learn with them",
+        (
+            *(LEARNERS, f"{SCORING}/testing/classifiers.py"),
+            *(f"{POLICIES}/anthelion", f"{POLICIES}/tag_path_bandit"),
+        ),
+        (
+            *("tests/unit/learners/classifiers", "tests/conformance/test_classifiers_conform.py"),
+            *("tests/unit/policies/anthelion", "tests/unit/policies/tag_path_bandit"),
+        ),
+        words=("anthelion", "tag_path_bandit"),
+        packages=("river",),
     ),
     "kafka": Annex(
         "logs on Kafka, and the clusters that share them",
@@ -175,6 +226,7 @@ ANNEXES = {
             f"{SCORING}/browse_logs",
             f"{POLICIES}/browse_log",
             "lab/linkscore_lab/browse_logs",
+            "cli/linkscore_cli/logs.py",
         ),
         (
             *("tests/unit/policies/browse_log", "tests/unit/server/browse_logs", "tests/unit/browse_logs"),
@@ -258,6 +310,7 @@ def merged(names: Iterable[str]) -> Annex:
     return Annex(
         "; ".join(annex.says for annex in found),
         *(tuple(item for annex in found for item in getattr(annex, part)) for part in lists),
+        run=next((annex.run for annex in found if annex.run != Annex.run), Annex.run),
     )
 
 
@@ -297,8 +350,8 @@ def tried(name: str, annex: Annex, folder: Path, given: argparse.Namespace) -> s
     test = (python, "-m", "pytest", "-q", "-m", "not slow and not long and not whole", "@left_out")
     if not runs(folder, *test, "-n", given.processes, "--dist", "loadfile", *selection):
         return "tests of the core fail"
-    if not (given.fast or given.no_run) and not runs(folder, "make", "--silent", "run"):
-        return "`make run` fails"
+    if not (given.fast or given.no_run) and not runs(folder, *annex.run):
+        return f"`{' '.join(annex.run)}` fails"
     return ""
 
 
@@ -309,7 +362,8 @@ def installed(folder: Path, without: Iterable[str]) -> bool:
     """
     venv.create(folder / ".venv", with_pip=False)
     (there,) = (folder / ".venv").glob("lib/python*/site-packages")
-    left_out = {path.parts[0] for name in ("linkscore", *without) for path in files(name) or ()}
+    there_too = {distribution.name for distribution in distributions()} & {"linkscore", *without}
+    left_out = {path.parts[0] for name in there_too for path in files(name) or ()}
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if path.name not in left_out:
             (there / path.name).symlink_to(path)

@@ -12,9 +12,6 @@ from urllib.request import url2pathname
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
 
-LOGS_COMMANDS = "linkscore.commands.logs"
-"""Group of those below `linkscore logs`."""
-
 _NAME = re.compile(r"[\w.-]+")
 """Of a distribution, as a requirement begins with it."""
 

@@ -22,10 +22,12 @@ from rich.text import Text
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import needing
-from linkscore_cli.extras import LOGS_COMMANDS
 from linkscore_cli.files import lines_of
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
+
+COMMANDS = "linkscore.commands.logs"
+"""Group of the entry points of commands below `linkscore logs`."""
 
 # A bound, chosen.
 _TIMEOUT_S = 60.0
@@ -40,7 +42,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _Command = Callable[..., None]
 
 
-@click.group(cls=CommandGroup, entry_group=LOGS_COMMANDS)
+@click.group(cls=CommandGroup, entry_group=COMMANDS)
 def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
 

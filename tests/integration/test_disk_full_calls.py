@@ -12,7 +12,6 @@ from typing import Any
 import grpc
 import pytest
 
-from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
@@ -80,9 +79,6 @@ BROUGHT: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
         crawl_pb.UpdateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL, observe_only=True))
     ),
     "LearnSite": lambda s: s.sites.LearnSite(site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}")),
-    "ImportBrowseRecords": lambda s: s.browse.ImportBrowseRecords(
-        iter([browse_pb.ImportBrowseRecordsRequest(crawl=CRAWL, batch_id="b")])
-    ),
 }
 ASKED: dict[str, Callable[[Stubs], Awaitable[Any]]] = {
     "RankBuckets": lambda s: s.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, buckets=["a"])),

@@ -9,7 +9,6 @@ import grpc
 import pytest
 
 from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
-from linkscore_lab.crawls.servers import own
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.datasets.site import Reply
@@ -21,8 +20,14 @@ from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol, cases
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import Task, page_rewards, wanted_pages
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.policies.registry import builtin
+from server_process import serving
 
-POLICIES = ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", "pagerank")
+POLICIES = [
+    name
+    for name in ("breadth_first", "uniform_random", "harvest", "source_ucc", "opic", "pagerank")
+    if name in builtin()
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +55,9 @@ def _record(url: str, reply: Reply) -> bytes:
 
 @pytest.mark.long
 def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Path) -> None:
-    with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
+    with prepare_site([archive]) as site, serving(tmp_path) as server:
         here = Experiment(site, ReplayProtocol(budget="240"))
-        there = Experiment(site, here.protocol, make_scorer=remote.at(address))
+        there = Experiment(site, here.protocol, make_scorer=remote.at(server.target))
         rewards = page_rewards(site, ByType(USER_CONTENT))
         task = Task("user_content", wanted_pages(site, here.facts, rewards), rewards)
         todo = list(cases([task], ["feedback"], [read_policy(name) for name in POLICIES], [2]))
@@ -68,10 +73,10 @@ def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Pat
 
 @pytest.mark.long
 def test_the_crawl_of_a_replay_is_deleted(archive: SiteSource, tmp_path: Path) -> None:
-    with prepare_site([archive]) as site, own(tmp_path / "server.log")() as address:
-        case = Case(Task("user_content", {site.entries[0]: ""}), "none", read_policy("opic"), 1)
-        Experiment(site, ReplayProtocol(budget="3"), make_scorer=remote.at(address)).run(case)
-        with grpc.insecure_channel(address) as channel:
+    with prepare_site([archive]) as site, serving(tmp_path) as server:
+        case = Case(Task("user_content", {site.entries[0]: ""}), "none", read_policy("breadth_first"), 1)
+        Experiment(site, ReplayProtocol(budget="3"), make_scorer=remote.at(server.target)).run(case)
+        with grpc.insecure_channel(server.target) as channel:
             crawls = crawl_service_pb2_grpc.CrawlServiceStub(channel)
             assert not crawls.ListCrawls(crawl_service_pb2.ListCrawlsRequest()).crawls
 

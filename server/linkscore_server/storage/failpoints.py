@@ -19,12 +19,9 @@ NAMES = (
     "file.drafted",  # a file is durable under its passing name
     "file.renamed",  # it has its name, which is not durable
     "log.marked",  # what is to be cut from a log is known, and still there
-    "visits.drafted",  # a batch is written, under its passing name
-    "visits.staged",  # it is durable, and in no log
-    "visits.published",  # one file of it is where it belongs
     "crawl.doomed",  # a crawl is deleted, its files are still there
 )
-"""All places, in the order in which a page, a snapshot and a batch pass them."""
+"""Places of the core, in the order in which a page and a snapshot pass them; an annex names its own."""
 
 
 def _nothing(place: str) -> None:

@@ -27,6 +27,7 @@ import msgpack
 from campaigns import options
 from campaigns.power.disk import Call, Disk, calls
 from campaigns.power.life import Known, begin, end, live
+from linkscore_server.browse_logs.visits.files import FAILPOINTS
 from linkscore_server.storage import failpoints
 
 RECORDER = Path(__file__).with_name("recorder.c")
@@ -205,7 +206,7 @@ def main() -> int:
     print(
         "| cut at | times |",
         "|---|---|",
-        *(f"| {place} | {outcome.places[place]} |" for place in ("anywhere", *failpoints.NAMES)),
+        *(f"| {place} | {outcome.places[place]} |" for place in ("anywhere", *failpoints.NAMES, *FAILPOINTS)),
         f"seed {given.seed}: {outcome.cuts} power cuts in {outcome.lives} lives of {outcome.calls} calls, "
         f"{len(outcome.problems)} problems",
         sep="\n",

@@ -23,11 +23,9 @@ def test_the_help_lists_what_needs_an_extra_and_which() -> None:
 
 def test_a_command_that_needs_an_extra_says_which() -> None:
     server = [["serve"], ["health", "--listen", "a:1"]]
-    server += [["logs", "stats", "--crawl", "c", "--data-dir", "."]]
-    logs = [["logs", "import", "x.log", "--crawl", "c"]]
-    lab = [["replay", "site.warc.gz"], ["logs", "report", "x.log"]]
-    extras = ["server"] * len(server) + ["logs"] * len(logs) + ["lab"] * len(lab)
-    for extra, got in zip(extras, run_bare(server + logs + lab), strict=True):
+    lab = [["replay", "site.warc.gz"]]
+    extras = ["server"] * len(server) + ["lab"] * len(lab)
+    for extra, got in zip(extras, run_bare(server + lab), strict=True):
         assert got.code == 1
         assert f"needs the {extra} extra: {install_command(extra)}" in got.output
 

@@ -109,7 +109,6 @@ def test_a_file_that_cannot_be_used_is_one_line_with_its_option(
 FILES = [
     ("serve", "--config"),
     ("check-config", "--config"),
-    ("frontier", "--target-token-file"),
     ("health", "--tls-ca"),
 ]
 
@@ -131,12 +130,8 @@ def test_a_file_of_a_process_that_cannot_be_read_is_named(command: str, option: 
         ["replay"],
         ["compare", __file__],
         ["suite"],
-        ["logs", "report"],
-        ["logs", "import"],
         ["crawls", "create", "c", "--experience"],
         ["crawls", "create", "c", "--example"],
-        ["logs", "mine", "--labels"],
-        ["demo", "--warc"],
     ],
     ids=" ".join,
 )
@@ -146,7 +141,7 @@ def test_a_file_that_is_missing_is_one_line_that_names_it(words: list[str]) -> N
     assert "/no/such/file" in got.output
 
 
-@pytest.mark.parametrize("command", ["serve", "check-config", "health", "frontier"])
+@pytest.mark.parametrize("command", ["serve", "check-config", "health"])
 @pytest.mark.parametrize("content", [b"", b"no certificate", b"\xcc\xfe"])
 def test_a_certificate_that_is_none_is_named_before_anything_starts(
     command: str, content: bytes, tmp_path: Path

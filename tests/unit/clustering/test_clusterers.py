@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from linkscore.v1.crawl_service_pb2 import Clusterer
 from linkscore_scoring.clustering.base import MAX_PAGES, renumbered
 from linkscore_scoring.clustering.others.dbscan import Dbscan
 from linkscore_scoring.clustering.registry import CLUSTERERS, DEFAULT, OUTLIER, clusterer_named
@@ -19,6 +20,11 @@ DENSE = ("cosine_linkage", "dbscan")
 def sampled(*tries: PathTrie) -> list[SamplePage]:
     """Return pages nobody links to."""
     return [SamplePage(f"/{i}", trie) for i, trie in enumerate(tries)]
+
+
+def test_the_clusterers_are_those_of_the_contract() -> None:
+    named = {name.removeprefix("CLUSTERER_").lower() for name in Clusterer.keys()}  # noqa: SIM118
+    assert named - {"unspecified"} == set(CLUSTERERS)
 
 
 @pytest.fixture(params=sorted(CLUSTERERS))

@@ -1,4 +1,4 @@
-"""Layouts go through the log, and are extracted where a policy of the crawl reads them."""
+"""Layouts are extracted where a policy of the crawl reads them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,8 @@ import pytest
 
 from linkscore_scoring.engine import config as config_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.events import PageFetched, decode, encode
-from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.registry import policy_class
-
-BODY = b"<ul><li><a href=/a>one</a> text<li><a href=/b>two</a> text<li><a href=/c>three</a> text</ul>"
-
-
-@pytest.mark.parametrize("layout", [False, True])
-def test_a_page_is_the_same_after_bytes_with_layout_or_without(layout: bool) -> None:
-    page = extract(BODY, url="http://a.test/", layout=layout)
-    assert (page.layout is not None) == layout
-    event = PageFetched("", "a.test", page.url, page.key, 200, "", b"", 0.0, page)
-    assert decode(encode(event)) == event
 
 
 def test_a_crawl_reads_layouts_if_one_of_its_policies_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.task import Task
+from linkscore_scoring.policies.registry import builtin
 from warc_writing import http, record
 
 TYPES = "site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t1\ns\tlist\t0\t0\n"
@@ -215,7 +216,7 @@ def test_with_feedback_the_policy_is_told_of_good_and_bad_pages(
     assert set(told) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("name", sorted(plans.WITHOUT_RANDOMNESS))
+@pytest.mark.parametrize("name", sorted(plans.WITHOUT_RANDOMNESS & set(builtin())))
 def test_policies_that_run_once_order_the_same_whatever_the_seed(corpora: Path, name: str) -> None:
     (listed,) = sites_of(corpora)
     stored = prepare_site([SiteSource([listed.archive], listed.labels)], workers=1)

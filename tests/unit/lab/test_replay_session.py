@@ -112,7 +112,7 @@ def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_clusterer_is_refused(tmp_path: Path) -> None:
     suite = replace(of(shop_site(tmp_path), "harvest"), protocol=ReplayProtocol(clusterer="nix"))
-    with pytest.raises(InvalidInput, match=r"clusterer: must be one of cosine_linkage, .*, got 'nix'"):
+    with pytest.raises(InvalidInput, match=r"clusterer: must be one of .*cosine_linkage.*, got 'nix'"):
         run(suite)
 
 

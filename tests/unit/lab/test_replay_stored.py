@@ -30,14 +30,6 @@ def test_facts_are_those_of_the_survey(tmp_path: Path) -> None:
         stored.close()
 
 
-def test_pages_have_their_layout_if_that_is_asked_for(tmp_path: Path) -> None:
-    warc, _ = shop(tmp_path)
-    for layout in (False, True):
-        with prepare_site([SiteSource([warc])], workers=1, layout=layout) as site:
-            events = [site.event(n) for n in site.reachable()]
-            assert {event.features.layout is not None for event in events} == {layout}
-
-
 def test_of_two_records_with_one_identity_the_first_counts(warc: Path) -> None:
     with prepare_site([SiteSource([warc])], workers=1) as site:
         assert site.body(site.number("https://s.test/b?x=1&y=2")).startswith(b'<a href="/none">')

@@ -142,13 +142,13 @@ class Auto(Composite):
     >>> from linkscore_scoring.engine.config import PolicyChoice
     >>> from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
     >>> from linkscore_scoring.testing.site import GeneratedSite
-    >>> model = crawl_model(PolicyChoice("auto", {"policies": "harvest+in_degree"}))
+    >>> model = crawl_model(PolicyChoice("auto", {"policies": "harvest+breadth_first"}))
     >>> crawl = SimulatedCrawl(model, GeneratedSite(seed=1)).fetch(60)
     >>> crawl.wanted_share() > 0.6
     True
     >>> auto = model.shard("site.example").served
     >>> [known.policy for known in auto.policy_trust()], auto.active.name
-    (['harvest', 'in_degree'], 'harvest')
+    (['harvest', 'breadth_first'], 'harvest')
     """
 
     name = "auto"

@@ -51,6 +51,13 @@ MAX_PARTS = 24
 CHECKSUM_BYTES = 16
 """Bytes of the checksum of a file: damage that it misses does not happen."""
 
+FAILPOINTS = (
+    "visits.drafted",  # a batch is written, under its passing name
+    "visits.staged",  # it is durable, and in no log
+    "visits.published",  # one file of it is where it belongs
+)
+"""Places that a batch passes, as in `storage.failpoints`."""
+
 _DRAFT = ".tmp"
 _TRIES = 3  # a merge takes files away from a reader; the next list of them is whole again
 _NONE = (

@@ -91,11 +91,11 @@ def test_an_external_policy_goes_by_name_and_struct() -> None:
     assert (spec.external.name, dict(spec.external.params)) == ("of_somebody", {"depth": 2.0})
 
 
-def test_the_clusterers_of_the_contract_are_those_of_the_library() -> None:
-    numbers = [number for name, number in crawl_pb.Clusterer.items() if not name.endswith("UNSPECIFIED")]
+def test_the_clusterers_of_the_library_are_in_the_contract() -> None:
+    numbers = [crawl_pb.Clusterer.Value(f"CLUSTERER_{name.upper()}") for name in CLUSTERERS]
     learning = [crawl_pb.LearningConfig(clusterer=number) for number in numbers]
     found = [config_of(crawl_pb.Crawl(name="crawls/c", learning=each), now_s=0.0) for each in learning]
-    assert sorted(config.learning.clusterer for config in found) == sorted(CLUSTERERS)
+    assert [config.learning.clusterer for config in found] == list(CLUSTERERS)
     assert [crawl_message(CrawlModel(c, ticket_key=b"")).learning.clusterer for c in found] == numbers
 
 
@@ -130,12 +130,6 @@ def test_a_page_becomes_an_event_with_features(parser: PageParser) -> None:
     event = parser.event(page(0), lambda _: HOST)
     assert (event.event_id, event.site, event.url, event.now_s) == ("page-0", HOST, url_of(0), NOW)
     assert len(event.features.links) == 13
-
-
-def test_a_page_has_its_layout_if_that_is_asked_for(parser: PageParser) -> None:
-    plain, read = (parser.event(page(0), lambda _: HOST, layout=layout).features for layout in (False, True))
-    assert plain.layout is None
-    assert len(read.layout.groups) == len(read.links) == 13
 
 
 @pytest.mark.parametrize(

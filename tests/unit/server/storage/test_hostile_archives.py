@@ -167,7 +167,6 @@ HOSTILE: dict[str, Callable[[], list[bytes]]] = {
     "a snapshot that is no zstd": lambda: stored(EMPTY_LOG | {"snapshot": snapshot(b"x")}),
     "a snapshot of something else": lambda: stored(EMPTY_LOG | {"snapshot": snapshot(PACKED(b"\x93\1\2\3"))}),
     "too many groups": lambda: stored({f"0-of-{10**12}/{FIRST_LOG}": SEGMENT_HEADER}),
-    "a day that is none": lambda: stored(EMPTY_LOG | {"browse/days/never/x.parquet": b"x"}),
     "sites that are none": lambda: stored(EMPTY_LOG | {"sites.db": b"SQLite format 3\0" + bytes(4_096)}),
     "no zstd in zstd": lambda: [b"x" * 4_096],
     "nothing": list,
