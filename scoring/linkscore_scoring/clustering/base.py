@@ -77,7 +77,7 @@ class Clustering:
 
 
 class Clusterer(ABC):
-    """Family of clusterers; constructors only store parameters, `fit` imports heavy libraries.
+    """Family of clusterers; parameters are fields of a dataclass, `fit` imports heavy libraries.
 
     A subclass names itself and the dataclass of its `model`, and says whether `fit` reads
     `SamplePage.in_links`, and with which parameters it does what its paper says to the letter.
@@ -122,6 +122,27 @@ def check_size(sample: Sequence[SamplePage]) -> None:
     """
     if len(sample) > MAX_PAGES:
         raise LimitExceeded(f"sample: at most {MAX_PAGES} pages can be clustered, got {len(sample)}")
+
+
+def large(groups: NDArray[np.int64], least: int = 2) -> NDArray[np.int64]:
+    """Return the groups of at least so many pages; pages of others, and of negative groups, are outliers."""
+    sizes = np.bincount(groups[groups >= 0], minlength=1)
+    return np.where((groups >= 0) & (sizes[groups] >= least), groups, OUTLIER).astype(np.int64)
+
+
+def labelled(groups: NDArray[np.int64], zero: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return labels and notes of a sample from the groups of its pages that are not `zero`."""
+    labels = np.full(len(zero), OUTLIER, dtype=np.int64)
+    labels[~zero] = groups
+    return or_one_cluster(renumbered(labels), zero)
+
+
+def means_of(vectors: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean vector of every cluster 0, 1, ..., (n_clusters, n_paths)."""
+    n_clusters = int(labels.max(initial=OUTLIER)) + 1
+    if not n_clusters:
+        return np.zeros((0, vectors.shape[1]))
+    return np.stack([vectors[labels == cluster].mean(axis=0) for cluster in range(n_clusters)])
 
 
 def renumbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:

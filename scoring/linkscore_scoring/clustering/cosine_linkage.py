@@ -16,8 +16,9 @@ from linkscore_scoring.clustering.base import (
     Clustering,
     ClusterModel,
     check_size,
-    or_one_cluster,
-    renumbered,
+    labelled,
+    large,
+    means_of,
 )
 from linkscore_scoring.clustering.class_paths import (
     ClassPathFilter,
@@ -126,6 +127,7 @@ class _Nearness:
         return self._column_of.get(self._paths.settle(path))
 
 
+@dataclass(eq=False, kw_only=True)
 class CosineLinkage(Clusterer):
     """The default: finds templates that share their tags and differ in classes, with few outliers.
 
@@ -156,10 +158,9 @@ class CosineLinkage(Clusterer):
     name: ClassVar[str] = "cosine_linkage"
     model: ClassVar[type[ClusterModel]] = CosineLinkageModel
 
-    def __init__(self, *, cut: float = 0.7, min_size: int = 4, min_df: int = 4) -> None:
-        self.cut = cut
-        self.min_size = min_size
-        self.min_df = min_df
+    cut: float = 0.7
+    min_size: int = 4
+    min_df: int = 4
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
@@ -170,18 +171,14 @@ class CosineLinkage(Clusterer):
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l2")
         vectors = vectorizer.transform(bags)
         zero = zero_rows(vectors)
-        labels = np.full(len(vectors), OUTLIER, dtype=np.int64)
-        labels[~zero] = self._groups(vectors[~zero])
-        labels, notes = or_one_cluster(renumbered(labels), zero)
-        model = CosineLinkageModel(paths, vectorizer, _means(vectors, labels), cut=self.cut)
+        labels, notes = labelled(self._groups(vectors[~zero]), zero)
+        model = CosineLinkageModel(paths, vectorizer, means_of(vectors, labels), cut=self.cut)
         return Clustering(labels, model, vectors, notes)
 
     def _groups(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
         if len(vectors) < 2:
             return np.full(len(vectors), OUTLIER, dtype=np.int64)
-        groups = linkage_groups(cosine_distances(vectors), self.cut)
-        sizes = np.bincount(groups)
-        return np.where(sizes[groups] >= self.min_size, groups, OUTLIER).astype(np.int64)
+        return large(linkage_groups(cosine_distances(vectors), self.cut), self.min_size)
 
 
 def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -191,11 +188,3 @@ def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     np.clip(distances, 0.0, 1.0, out=distances)
     np.fill_diagonal(distances, 0.0)
     return distances
-
-
-def _means(vectors: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean vector of every cluster 0, 1, ..., (n_clusters, n_paths)."""
-    n_clusters = int(labels.max(initial=OUTLIER)) + 1
-    if not n_clusters:
-        return np.zeros((0, vectors.shape[1]))
-    return np.stack([vectors[labels == cluster].mean(axis=0) for cluster in range(n_clusters)])

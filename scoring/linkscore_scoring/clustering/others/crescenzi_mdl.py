@@ -19,8 +19,8 @@ from linkscore_scoring.clustering.base import (
     Clustering,
     ClusterModel,
     check_size,
-    or_one_cluster,
-    renumbered,
+    labelled,
+    large,
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
@@ -82,6 +82,7 @@ class CrescenziModel(ClusterModel):
         return list(self.paths)
 
 
+@dataclass(eq=False, kw_only=True)
 class CrescenziMdl(Clusterer):
     """Crescenzi 2005: choose it to compare with; it swallows small templates that resemble a large one.
 
@@ -119,9 +120,8 @@ class CrescenziMdl(Clusterer):
     name: ClassVar[str] = "crescenzi_mdl"
     model: ClassVar[type[ClusterModel]] = CrescenziModel
 
-    def __init__(self, *, threshold: float = 0.2, max_paths: int = 4_000) -> None:
-        self.threshold = threshold
-        self.max_paths = max_paths
+    threshold: float = 0.2
+    max_paths: int = 4_000
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
@@ -133,9 +133,8 @@ class CrescenziMdl(Clusterer):
         column = {path: i for i, path in enumerate(paths.vocabulary)}
         rows = presence(held, column).astype(np.int16)
         empty = np.array([not page.paths.parents for page in sample], dtype=np.bool_)
-        labels = np.full(len(sample), OUTLIER, dtype=np.int64)
-        labels[~empty] = self._classes(rows[~empty], _arcs(sample, empty, column))
-        labels, notes = or_one_cluster(renumbered(_large(labels)), empty)
+        classes = self._classes(rows[~empty], _arcs(sample, empty, column))
+        labels, notes = labelled(large(classes), empty)
         model = CrescenziModel(paths.vocabulary, _schemas(rows, labels))
         return Clustering(labels, model, model.vectors(sample), notes)
 
@@ -213,12 +212,6 @@ def _arcs(sample: Sequence[SamplePage], empty: NDArray[np.bool_], column: dict[s
         if classless in ids and target in place
     }
     return np.array(sorted(found), dtype=np.int64).reshape(-1, 3)
-
-
-def _large(classes: Counts) -> Counts:
-    """Return the classes of more than one page; the others are outliers."""
-    sizes = np.bincount(classes[classes >= 0], minlength=1)
-    return np.where((classes >= 0) & (sizes[classes] > 1), classes, OUTLIER).astype(np.int64)
 
 
 def _schemas(rows: PathCounts, labels: Counts) -> NDArray[np.float64]:

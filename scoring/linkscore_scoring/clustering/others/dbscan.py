@@ -15,8 +15,7 @@ from linkscore_scoring.clustering.base import (
     Clustering,
     ClusterModel,
     check_size,
-    or_one_cluster,
-    renumbered,
+    labelled,
 )
 from linkscore_scoring.clustering.others.eps import EpsMode, choose_eps, k_distances, pairwise_distances
 from linkscore_scoring.clustering.others.knn import NearestNeighbours
@@ -54,6 +53,7 @@ class DbscanModel(ClusterModel):
         return list(self.vectorizer.vocabulary)
 
 
+@dataclass(eq=False, kw_only=True)
 class Dbscan(Clusterer):
     """The paper's clusterer: choose it to reproduce Xu 2018; `cosine_linkage` is better on most sites.
 
@@ -89,10 +89,9 @@ class Dbscan(Clusterer):
     paper_params: ClassVar[Mapping[str, Any]] = {"eps_mode": "literal"}
     model: ClassVar[type[ClusterModel]] = DbscanModel
 
-    def __init__(self, *, min_pts: int = 4, eps_mode: EpsMode = "windowed", guard: bool = True) -> None:
-        self.min_pts = min_pts
-        self.eps_mode: EpsMode = eps_mode
-        self.guard = guard
+    min_pts: int = 4
+    eps_mode: EpsMode = "windowed"
+    guard: bool = True
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
@@ -102,20 +101,16 @@ class Dbscan(Clusterer):
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l1")
         vectors = vectorizer.transform(bags)
         zero = zero_rows(vectors)
-        eps, labels = self._cluster(vectors, zero)
-        labels, notes = or_one_cluster(labels, zero)
+        eps, groups = self._groups(vectors[~zero])
+        labels, notes = labelled(groups, zero)
         neighbours = NearestNeighbours(vectors, labels, k=max(1, self.min_pts - 1))
         return Clustering(labels, DbscanModel(vectorizer, neighbours, eps=eps), vectors, notes)
 
-    def _cluster(
-        self, vectors: NDArray[np.float64], zero: NDArray[np.bool_]
-    ) -> tuple[float, NDArray[np.int64]]:
-        """Return eps and the labels; zero vectors take no part, or they would form a cluster of their own."""
-        labels = np.full(len(vectors), OUTLIER, dtype=np.int64)
-        used = vectors[~zero]
-        if len(used) < self.min_pts:
-            return 0.0, labels
-        distances = pairwise_distances(used, used)
+    def _groups(self, vectors: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        """Return eps and the groups; zero vectors take no part, or they would form a cluster of their own."""
+        if len(vectors) < self.min_pts:
+            return 0.0, np.full(len(vectors), OUTLIER, dtype=np.int64)
+        distances = pairwise_distances(vectors, vectors)
         eps = choose_eps(
             k_distances(distances, self.min_pts - 1),
             n_features=vectors.shape[1],
@@ -123,8 +118,7 @@ class Dbscan(Clusterer):
             mode=self.eps_mode,
             guard=self.guard,
         ).value
-        labels[~zero] = _dbscan(distances, eps, self.min_pts)
-        return eps, renumbered(labels)
+        return eps, _dbscan(distances, eps, self.min_pts)
 
 
 def _dbscan(distances: NDArray[np.float64], eps: float, min_pts: int) -> NDArray[np.int64]:

@@ -15,8 +15,9 @@ from linkscore_scoring.clustering.base import (
     Clustering,
     ClusterModel,
     check_size,
-    or_one_cluster,
-    renumbered,
+    labelled,
+    large,
+    means_of,
 )
 from linkscore_scoring.clustering.others.eps import pairwise_distances
 from linkscore_scoring.clustering.sample import SamplePage
@@ -79,6 +80,7 @@ class IRobotModel(ClusterModel):
         return list(self.regions)
 
 
+@dataclass(eq=False, kw_only=True)
 class IRobotRegions(Clusterer):
     """Cai 2008: choose it to compare with; few features part few templates.
 
@@ -115,13 +117,10 @@ class IRobotRegions(Clusterer):
     name: ClassVar[str] = "irobot_regions"
     model: ClassVar[type[ClusterModel]] = IRobotModel
 
-    def __init__(
-        self, *, min_depth: int = 3, min_share: float = 0.3, epsilon: float = 0.5, max_regions: int = 4_000
-    ) -> None:
-        self.min_depth = min_depth
-        self.min_share = min_share
-        self.epsilon = epsilon
-        self.max_regions = max_regions
+    min_depth: int = 3
+    min_share: float = 0.3
+    epsilon: float = 0.5
+    max_regions: int = 4_000
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
@@ -133,12 +132,8 @@ class IRobotRegions(Clusterer):
         empty = self._model(space.vocabulary, np.zeros((0, len(space.vocabulary))))
         vectors = empty.vectors(sample)
         zero = zero_rows(vectors)
-        labels = np.full(len(vectors), OUTLIER, dtype=np.int64)
-        labels[~zero] = self._linked(vectors[~zero])
-        labels, notes = or_one_cluster(renumbered(labels), zero)
-        n_clusters = int(labels.max(initial=OUTLIER)) + 1
-        centres = [vectors[labels == label].mean(axis=0) for label in range(n_clusters)]
-        model = self._model(space.vocabulary, np.array(centres).reshape(n_clusters, vectors.shape[1]))
+        labels, notes = labelled(self._linked(vectors[~zero]), zero)
+        model = self._model(space.vocabulary, means_of(vectors, labels))
         return Clustering(labels, model, vectors, notes)
 
     def _model(self, regions: Sequence[str], centres: NDArray[np.float64]) -> IRobotModel:
@@ -147,7 +142,7 @@ class IRobotRegions(Clusterer):
         )
 
     def _linked(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the group of every page by single linkage; pages alone are outliers."""
+        """Return the group of every page by single linkage; of pages alone -1."""
         from scipy.sparse import csr_matrix  # slow to import: only where learning happens
         from scipy.sparse.csgraph import connected_components
 
@@ -155,7 +150,7 @@ class IRobotRegions(Clusterer):
             return np.zeros(0, dtype=np.int64)
         near = csr_matrix(pairwise_distances(vectors, vectors) <= self.epsilon)
         groups = np.asarray(connected_components(near, directed=False)[1], dtype=np.int64)
-        return np.where(np.bincount(groups)[groups] > 1, groups, OUTLIER).astype(np.int64)
+        return large(groups)
 
 
 NO_REGION = "no region"
@@ -163,7 +158,11 @@ NO_REGION = "no region"
 
 
 def regions_of(
-    trie: PathTrie, *, min_depth: int = 3, min_share: float = 0.3, min_repeats: int = 3
+    trie: PathTrie,
+    *,
+    min_depth: int = IRobotRegions.min_depth,
+    min_share: float = IRobotRegions.min_share,
+    min_repeats: int = 3,
 ) -> dict[str, float]:
     """Return the regions of a page: location -> share of the page's displayed leaves, in (0, 1].
 

@@ -16,6 +16,7 @@ from linkscore_scoring.clustering.base import (
     Clustering,
     ClusterModel,
     check_size,
+    large,
     or_one_cluster,
     renumbered,
 )
@@ -72,6 +73,7 @@ class UxClustModel(ClusterModel):
         return list(self.link_paths.values())
 
 
+@dataclass(eq=False, kw_only=True)
 class UxClust(Clusterer):
     """Grigalis and Cenys 2014: choose it to compare with, or where pages of a template differ in everything.
 
@@ -107,8 +109,7 @@ class UxClust(Clusterer):
     model: ClassVar[type[ClusterModel]] = UxClustModel
     reads_in_links: ClassVar[bool] = True
 
-    def __init__(self, *, max_share: float = 0.3) -> None:
-        self.max_share = max_share
+    max_share: float = 0.3
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """See `Clusterer.fit`."""
@@ -171,8 +172,7 @@ def _labels(sample: Sequence[SamplePage], joined: _Joined) -> NDArray[np.int64]:
     roots = [joined.root(page.hash) for page in sample]
     numbers: dict[int, int] = {}
     labels = np.array([numbers.setdefault(root, len(numbers)) for root in roots], dtype=np.int64)
-    sizes = np.bincount(labels, minlength=1)
-    return renumbered(np.where(sizes[labels] > 1, labels, OUTLIER).astype(np.int64))
+    return renumbered(large(labels))
 
 
 def _unknown(sample: Sequence[SamplePage]) -> NDArray[np.bool_]:
