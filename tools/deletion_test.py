@@ -263,8 +263,8 @@ ANNEXES = {
 
 STANDS_WITHOUT = (
     *("source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
-    *("exporters", "clusterers", "go", "node", "java", "console", "frontier"),
-    *("kafka", "cluster", "workers", "routing", "browse_logs"),
+    *("exporters", "clusterers", "go", "node", "java", "console", "frontier", "research", "native"),
+    *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
 )
 """Annexes that were deleted and the tests of ``--fast`` passed, which CI takes in turn. Whole, with
 all tests of the core, the first five passed; the others are still to be made so."""

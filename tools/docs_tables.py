@@ -7,6 +7,7 @@ Each table stands between two comments of its page, ``<!-- NAME: made by `make g
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import re
 import sys
@@ -17,6 +18,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from google.rpc import code_pb2
+
+sys.path.insert(0, str(Path(__file__).parent))  # tools, also where this module is loaded by a test
+from deletion_test import ANNEXES
+from house_table import CORE, GONE, House
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
@@ -200,6 +205,43 @@ def metrics_table() -> str:
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
+def rooms_table() -> str:
+    """Return one row per room of the core, with what its `__init__` says; lines have two digits."""
+    house = House(ROOT)
+    rooms: dict[str, list[str]] = {}
+    for file in house.files_of(CORE, GONE):
+        top = next(folder for folder in CORE if file.startswith(f"{folder}/"))
+        inside = file.removeprefix(f"{top}/").split("/")[:-1]
+        depth = 2 if inside[:1] == ["policies"] else 1
+        rooms.setdefault("/".join([top, *inside[:depth]]), []).append(file)
+    total = sorted(file for files in rooms.values() for file in files)
+    rows = [
+        (f"`{room}`", str(len(files)), _about(house.lines_of(files)), _said(ROOT / room / "__init__.py"))
+        for room, files in sorted(rooms.items())
+    ]
+    rows.append(("all", str(len(total)), _about(house.lines_of(total)), ""))
+    return _table(("Room", "Files", "Lines", "What it is"), rows)
+
+
+def annexes_table() -> str:
+    """Return one row per annex: what it is, and the lines that go with it."""
+    house = House(ROOT)
+    rows = ((f"`{name}`", annex.says, _about(house.lines_of(annex.parts))) for name, annex in ANNEXES.items())
+    return _table(("Annex", "What it is", "Lines"), rows)
+
+
+def _about(lines: int) -> str:
+    """Return a count with two digits that say something: the table stays as it is for a few lines."""
+    unit = 10 ** max(0, len(str(lines)) - 2)
+    return f"{round(lines / unit) * unit:,}"
+
+
+def _said(init: Path) -> str:
+    """Return the first sentence of a package, empty if it is none."""
+    said = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) if init.exists() else None
+    return (said or "").partition("\n\n")[0].replace("\n", " ").rstrip(".")
+
+
 SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Addresses and files": ("listen", "metrics_listen", "data_dir", "log"),
     "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
@@ -235,6 +277,7 @@ ANNEX_SETTINGS: dict[str, type[Settings]] = {
 """Those of annexes; each class adds its own."""
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "find-your-way.md": {"rooms": rooms_table, "annexes": annexes_table},
     "policies.md": {"policies": policies_table, "parameters": parameters_table},
     "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
     "reference/formats.md": {"formats": formats_table, "events": events_table},

@@ -245,15 +245,19 @@ class House:
 
     def lines_of(self, folders: Sequence[str], without: Sequence[str] = ()) -> int:
         """Return the lines of the source files below some folders."""
+        files = self.files_of(folders, without)
+        return sum(len((self.root / name).read_bytes().splitlines()) for name in files)
+
+    def files_of(self, folders: Sequence[str], without: Sequence[str] = ()) -> list[str]:
+        """Return the source files below some folders, by their path."""
         left_out = tuple(part if part.endswith(".py") else f"{part}/" for part in without)
         command = ["git", "ls-files", "--", *(folder for folder in folders if (self.root / folder).exists())]
         listed = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True)
-        names = [
+        return [
             name
             for name in listed.stdout.splitlines()
             if name.endswith(LANGUAGES) and not name.startswith(left_out) and not NOT_PRODUCT.search(name)
         ]
-        return sum(len((self.root / name).read_bytes().splitlines()) for name in names)
 
     def repeated_class_names(self) -> dict[str, list[str]]:
         """Return the modules of each class name that stands twice or more."""

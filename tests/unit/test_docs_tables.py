@@ -22,6 +22,7 @@ pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
+    "find-your-way.md",
     "policies.md",
     *(f"reference/{name}.md" for name in ("errors", "formats", "metrics", "settings", "wire")),
 )

@@ -1,4 +1,4 @@
-"""What a server must not lose: of each crawl an append log of events, a snapshot, visits of browse logs.
+"""What a server must not lose: of each crawl an append log of events and a snapshot.
 
 `Store` is the seam; `FileStore` (one folder, the default) and `MemoryStore` (tests, crawls that need not
 survive) stand behind it. Everything blocks: the server calls it in threads. The room knows events and visits
