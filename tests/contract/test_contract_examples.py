@@ -22,17 +22,6 @@ def test_the_example_client_of_the_readme_runs(target: str, capsys: pytest.Captu
     assert "links of shop.example" in capsys.readouterr().out
 
 
-def test_the_scrapy_settings_of_the_documents_name_what_there_is() -> None:
-    from scrapy.utils.misc import load_object
-
-    scope: dict[str, object] = {}
-    for document in ("README.md", "docs/scrapy.md"):
-        exec(next(e for e in examples(document) if "SPIDER_MIDDLEWARES" in e), scope)
-        assert all(
-            load_object(name) for name in [*scope["SPIDER_MIDDLEWARES"], scope["SCHEDULER_PRIORITY_QUEUE"]]
-        )
-
-
 def test_the_policy_of_the_policy_guide_scores_links() -> None:
     from linkscore_scoring.policies.base import make_params
     from linkscore_scoring.types import links_of_page

@@ -118,7 +118,7 @@ def test_the_command_exits_with_1_when_nobody_answers() -> None:
     assert "UNAVAILABLE" in done.stdout
 
 
-@pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["demo"], "lab")])
+@pytest.mark.parametrize(("arguments", "extra"), [(["serve"], "server"), (["replay"], "lab")])
 def test_without_its_dependencies_the_command_names_the_extra(arguments: list[str], extra: str) -> None:
     # None in sys.modules makes the import fail as if the package were not installed.
     code = "import sys; sys.modules['click'] = None; from linkscore_cli.__main__ import main; main()"

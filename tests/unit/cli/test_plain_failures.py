@@ -167,7 +167,7 @@ def test_no_metrics_is_one_line(nobody: str) -> None:
 
 
 def test_help_is_help() -> None:
-    for words in ([], ["crawls"], ["logs"]):
+    for words in ([], ["crawls"]):
         assert run(*words).output.startswith("Usage: ")
 
 
