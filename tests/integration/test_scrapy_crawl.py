@@ -169,6 +169,14 @@ def test_the_crawl_follows_the_buckets(site, fake, tmp_path) -> None:
     assert fake.crawls.keys() == {"crawls/site-spider"}
 
 
+def test_a_crawl_without_the_queue_is_warned_of(site, fake, tmp_path) -> None:
+    plain = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+    settings = plain | {"LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}
+    assert "set SCHEDULER_PRIORITY_QUEUE" in finish(start(site, tmp_path, **settings))[1]
+    watched = finish(start(site, tmp_path, **settings, LINKSCORE_OBSERVE_ONLY=True))[1]
+    assert "set SCHEDULER_PRIORITY_QUEUE" not in watched
+
+
 def test_tickets_travel_back_with_the_page(site, fake, tmp_path) -> None:
     crawl(site, tmp_path, fake)
     by_url = {page.url: page for page in fake.pages}

@@ -13,6 +13,7 @@ from scrapy import Request, signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from linkscore.messages import Row, rows
@@ -20,6 +21,7 @@ from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
 from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
+from linkscore.scrapy.queue import BucketQueue
 from linkscore.scrapy.scoring import ANSWERS, META, PageAnswer, bucket_values, is_web, mark, note_page
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
@@ -138,6 +140,12 @@ class LinkscoreMiddleware:
     def _opened(self) -> None:
         if not on_last_failure(self._crawler, self._fetch_failed):
             logger.warning("linkscore cannot see failed fetches with this downloader")
+        settings = self._crawler.settings
+        if not self._session.config.observe_only and not _has_buckets(settings["SCHEDULER_PRIORITY_QUEUE"]):
+            logger.warning(
+                "linkscore: requests keep the order they were found in; "
+                'set SCHEDULER_PRIORITY_QUEUE = "linkscore.scrapy.BucketQueue"'
+            )
         self._session.start(self._session.connection.greet())
 
     def _fetch_failed(self, request: Any, exception: Exception, spider: Any = None) -> None:
@@ -169,6 +177,10 @@ class LinkscoreMiddleware:
         await self._session.drain()
         await self._reporter.flush()
         await self._session.close()
+
+
+def _has_buckets(queue: Any) -> bool:
+    return bool(issubclass(load_object(queue), BucketQueue))
 
 
 def _has_asyncio() -> bool:
