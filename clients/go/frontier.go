@@ -35,7 +35,7 @@ type place struct {
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
 // are not. A URL is taken once. Call Done when a URL that was taken is answered: what is under way counts when the
-// next is chosen. While the server is away links go on by the rule of outages (docs/clients.md). Safe for concurrent
+// next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md). Safe for concurrent
 // use; it grows with the URLs that wait.
 type Frontier struct {
 	turn    sync.Mutex // of those who ask: each knows what those before it took

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/clients.md, which all
+// The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/reference/clients.md, which all
 // adapters share.
 const (
 	trust     = 16    // links taken from a bucket nobody had tried that halve what it is thought to be worth

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
-"""Metadata of a link that linkscore scored; docs/clients.md says what they are."""
+"""Metadata of a link that linkscore scored; docs/reference/clients.md says what they are."""
 
 STATUS = "fetch.statusCode"
 """Metadata in which StormCrawler keeps the HTTP status of a fetch."""

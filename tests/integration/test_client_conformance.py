@@ -1,4 +1,4 @@
-"""The Python clients do what docs/clients.md asks of every client, and the kit notices one that does not."""
+"""The Python clients do what docs/reference/clients.md asks of all, and the kit notices one that does not."""
 
 from __future__ import annotations
 

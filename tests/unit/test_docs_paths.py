@@ -111,12 +111,13 @@ def test_every_page_that_a_file_names_is_there() -> None:
 
 
 def command_lines(page: Path) -> Iterator[list[str]]:
-    """Yield the words of each `linkscore` command of a page's console snippets."""
+    """Yield the words of each `linkscore` command of a page's console snippets, not of what they printed."""
     for snippet in re.findall(
         r"^ *```console\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     ):
+        prompt = r"\$ " if re.search(r"^ *\$ ", snippet, re.MULTILINE) else ""
         for line in re.sub(r"\\\n", " ", snippet).splitlines():
-            if found := re.match(r" *(?:\$ )?(?:\w+=\S+ )*linkscore (.*)", line):
+            if found := re.match(rf" *{prompt}(?:\w+=\S+ )*linkscore (.*)", line):
                 yield shlex.split(re.split(r"(?:^| )(?:[|<>]|&&|--) ", found[1])[0], comments=True)
 
 

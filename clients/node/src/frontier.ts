@@ -38,7 +38,7 @@ const any = () => true;
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
  * the server said nothing about behind them. A URL is given once. Call `done` when one that was given is answered: what is
- * under way counts when the next is chosen. While the server is away links go on by the rule of outages (docs/clients.md).
+ * under way counts when the next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md).
  */
 export class Frontier<T> {
   private readonly values = new Map<string, number>();

@@ -1,5 +1,5 @@
 /**
- * The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/clients.md, which all
+ * The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/reference/clients.md, which all
  * adapters share.
  */
 

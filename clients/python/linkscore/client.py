@@ -384,7 +384,7 @@ class Client:
         free. Say what is under way (`in_flight`, by the bucket its link was taken from, until the page was
         ingested) and how many links of each bucket wait: what little is known of is spread, and `urls` of
         the answer, parallel to `order`, says how many of each to take. They may be fewer than `n`, unless
-        you `fill`: then leave a place empty until the next page was ingested. See docs/clients.md.
+        you `fill`: then leave a place empty until the next page was ingested. See docs/reference/clients.md.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""`linkscore conformance`: does a client do what docs/clients.md says?"""
+"""`linkscore conformance`: does a client do what docs/reference/clients.md says?"""
 
 from __future__ import annotations
 

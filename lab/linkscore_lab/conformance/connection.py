@@ -16,7 +16,7 @@ from linkscore_lab.conformance.trial import PAGE, Trial, holds, same, scenario
 
 Code = grpc.StatusCode
 _SECRET = "xyz"  # noqa: S105 - of a server that lives for one scenario
-# Just under the 64 MiB of docs/clients.md, which the rest of the message must fit in as well.
+# Just under the 64 MiB of docs/reference/clients.md, which the rest of the message must fit in as well.
 _BIG_BYTES = 60 * 1024 * 1024
 # Time on the wire of a call that is answered at once, on a machine that has other work.
 _SLACK_S = 2.0

@@ -29,7 +29,7 @@ public final class Frontier {
   private static final int MAX_PLACES = 4;
 
   // While the server is away, the value of a bucket counts half after so many URLs, for each that was taken before and
-  // one more. Measured with all adapters (docs/clients.md, rule 8).
+  // one more. Measured with all adapters (docs/reference/clients.md, rule 8).
   private static final double TRUST = 16;
 
   // Links that are scored in one call.

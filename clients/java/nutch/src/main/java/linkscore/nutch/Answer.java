@@ -51,7 +51,7 @@ final class Answer {
     return places;
   }
 
-  /** The form URLs are compared in (docs/clients.md): no fragment, no default port, host in lower case, no dot segments. */
+  /** The form URLs are compared in (docs/reference/clients.md): no fragment, no default port, host in lower case, no dot segments. */
   static String form(String url) {
     try {
       URL parts = new URI(url).normalize().toURL();

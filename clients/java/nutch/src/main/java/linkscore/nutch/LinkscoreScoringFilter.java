@@ -50,7 +50,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final Text MISSED = new Text("linkscore.missed");
   private static final String ANSWER = "linkscore.answer";
 
-  // Sort values, in the order of docs/clients.md: start pages, scored links (1 plus a value in [0, 1]), links that came
+  // Sort values, in the order of docs/reference/clients.md: start pages, scored links (1 plus a value in [0, 1]), links that came
   // while the server was away, links it did not find on their page.
   private static final float SEEDS = 3;
   private static final float SCORED = 1;

@@ -14,7 +14,7 @@ import org.apache.nutch.crawl.CrawlDatum;
 
 /**
  * A bucket a link waits in, with the value that bucket had when the link was found there, the ticket it was given, and when
- * that was. A CrawlDatum holds up to four of them as values of the keys of docs/clients.md, a line each, best first.
+ * that was. A CrawlDatum holds up to four of them as values of the keys of docs/reference/clients.md, a line each, best first.
  */
 final class Place {
   // As the queues of the other clients.

@@ -38,7 +38,7 @@ final class Waiting {
   private static final int ANSWERS_A_LINK = 4;
 
   // While the server is away the value of a bucket counts half after so many links, for each that was taken before and one
-  // more: as in the frontiers of the other clients (docs/clients.md, rule 8).
+  // more: as in the frontiers of the other clients (docs/reference/clients.md, rule 8).
   static final double TRUST = 16;
 
   // How long a generated URL waits for its update before it is generated again; Nutch's own default.

@@ -1,6 +1,6 @@
 package linkscore.stormcrawler;
 
-/** Metadata of a URL; all but the last are called alike by every adapter (docs/clients.md). */
+/** Metadata of a URL; all but the last are called alike by every adapter (docs/reference/clients.md). */
 final class Keys {
   /** Name of the bucket; empty if the server answered of the page, and not of this link. */
   static final String BUCKET = "linkscore.bucket";

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends every parsed page to a linkscore server and writes bucket, value, score and ticket into the metadata of its
- * outlinks, by the names of docs/clients.md. What orders them is the frontier ({@code linkscore frontier}) or, more
+ * outlinks, by the names of docs/reference/clients.md. What orders them is the frontier ({@code linkscore frontier}) or, more
  * simply, {@link LinkscoreScheduler}.
  */
 public final class LinkscoreFilter extends AbstractConfigurable implements JSoupFilter {
