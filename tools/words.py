@@ -26,7 +26,6 @@ NOT_YET = {
     "docs/guides/export-rules.md",
     "docs/guides/frontier.md",
     "docs/reference/operations.md",
-    "docs/reference/replay.md",
 }
 FOLDERS = ("docs/start", "docs/guides", "docs/concepts", "docs/reference")
 PAGES = ("README.md", "CHANGELOG.md", "docs/glossary.md")

@@ -119,7 +119,7 @@ class _Demonstration:
         """Crawl in each mode, then print the table and write the report."""
         n_pages = len(self.testbed.survey.pages)
         entry = self.testbed.target.entry
-        self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} wanted", soft_wrap=True)
+        self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} target pages", soft_wrap=True)
         crawls = [self._crawl(mode) for mode in modes]
         rows = tuple(row for _, row in crawls)
         runs = [self._result(mode, *crawled) for mode, crawled in zip(modes, crawls, strict=True)]

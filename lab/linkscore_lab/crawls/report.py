@@ -47,7 +47,7 @@ class CrawlRow:
 
 _COLUMNS = {
     "fetched": "fetched",
-    "valid_ratio": "valid\nratio",
+    "valid_ratio": "harvest\nrate",
     "recall": "recall",
     "area_5pct": "early\narea",
     "duplicates": "duplicates",
@@ -56,7 +56,7 @@ _HEADINGS = (*_COLUMNS.values(), "pages/s", "links\ndropped")
 
 
 def crawl_table(rows: Sequence[CrawlRow], title: str) -> Table:
-    """Return the table of `rows`; the best valid ratio is bold, drops are shown when there were any."""
+    """Return the table of `rows`; the best harvest rate is bold, drops are shown when there were any."""
     dropped = any(row.dropped for row in rows)
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("order", no_wrap=True)
@@ -84,7 +84,7 @@ def crawl_progress() -> Progress:
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
-        TextColumn("[green]{task.fields[found]} wanted"),
+        TextColumn("[green]{task.fields[found]} target pages"),
         TimeElapsedColumn(),
     )
 

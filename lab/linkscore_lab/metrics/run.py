@@ -64,7 +64,7 @@ def _area(percent: int) -> Definition:
 def _fetches(percent: int) -> Definition:
     return Definition(
         f"fetches to {percent} %",
-        f"Fetches until {percent} % of the wanted pages were had; a dash if that never happened.",
+        f"Fetches until {percent} % of the target pages were found; a dash if that never happened.",
         better=-1,
         count=True,
     )
@@ -72,15 +72,17 @@ def _fetches(percent: int) -> Definition:
 
 DEFINITIONS: dict[str, Definition] = {
     "fetched": Definition("fetched", "Pages downloaded, sampling included.", better=0, count=True),
-    "valid_ratio": Definition("valid ratio", "Wanted pages fetched / pages fetched."),
+    "valid_ratio": Definition(
+        "harvest rate", "Target pages fetched / pages fetched; SOUrCe calls it valid ratio."
+    ),
     "valid_ratio_distinct": Definition(
-        "valid ratio, distinct", "Contents among the wanted pages fetched, each once / pages fetched."
+        "harvest rate, distinct", "Contents among the target pages fetched, each once / pages fetched."
     ),
     "harvest_rate": Definition(
-        "harvest rate", "Wanted pages fetched / pages fetched: the valid ratio, as target crawls call it."
+        "harvest rate", "Target pages fetched / pages fetched, in a crawl for one page type."
     ),
-    "recall": Definition("recall", "Wanted pages fetched / wanted pages that can be reached."),
-    "f": Definition("F", "Harmonic mean of valid ratio and recall."),
+    "recall": Definition("recall", "Target pages fetched / target pages that can be reached."),
+    "f": Definition("F", "Harmonic mean of harvest rate and recall."),
     "entropy": Definition(
         "entropy", "Entropy of the page types fetched, in bits; neither way is better.", better=0
     ),

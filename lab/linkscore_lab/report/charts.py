@@ -112,7 +112,7 @@ def harvest_chart(groups: Sequence[RunGroup], marks: Mapping[str, PolicyMark], t
     plot = tag("div", _y_axis(frame), drawing, _ends(bands, marks, frame), _x_axis(frame), class_="plot")
     return tag(
         "figure",
-        tag("div", "wanted pages found", class_="axis"),
+        tag("div", "target pages found", class_="axis"),
         plot,
         tag("div", "pages fetched", class_="axis x"),
         class_="chart",
@@ -185,7 +185,7 @@ def _ends(bands: Mapping[str, Band], marks: Mapping[str, PolicyMark], frame: Axe
 N_STEPS = 40
 # Shades that can be told apart; the colours are in report.css.
 N_WANTED, N_OTHER = 4, 4
-OTHER, OTHER_WANTED = "other types", "other wanted types"
+OTHER, OTHER_WANTED = "other types", "other target types"
 Layers = dict[str, npt.NDArray[np.float64]]
 
 
@@ -274,7 +274,7 @@ def _legend(names: Mapping[str, tuple[str, str]]) -> Html:
             "li",
             tag("span", class_=f"box {style}"),
             layer,
-            tag("small", " wanted") if style[0] == "w" else None,
+            tag("small", " target") if style[0] == "w" else None,
         )
         for layer, style in dict.fromkeys(names.values())
     )

@@ -171,7 +171,7 @@ def definitions(known: Mapping[str, Definition]) -> Html:
         tag("div", tag("dt", each.label, " ", tag("code", name)), tag("dd", each.text))
         for name, each in known.items()
     )
-    lead = "good(n) is the number of wanted pages among the first n fetches; a fetch is one page downloaded."
+    lead = "good(n) is the number of target pages among the first n fetches; a fetch is one page downloaded."
     return tag("section", tag("h2", "What the figures mean"), tag("p", lead), tag("dl", *pairs), id="metrics")
 
 
