@@ -34,10 +34,6 @@ PAGES = [
 NOT_YET = {
     "README.md",
     "docs/concepts/architecture.md",
-    "docs/guides/browse-logs.md",
-    "docs/guides/console.md",
-    "docs/guides/export-rules.md",
-    "docs/guides/frontier.md",
 }
 RUN = ("python", "console", "setup")
 SAME = {"py": "python", "python3": "python", "sh": "console", "bash": "console", "shell": "console"}
