@@ -20,7 +20,6 @@ NOT_YET = {
     "docs/reference/clients.md",
     "README.md",
     "CHANGELOG.md",
-    "docs/concepts/architecture.md",
     "docs/reference/operations.md",
 }
 FOLDERS = ("docs/start", "docs/guides", "docs/concepts", "docs/reference")
