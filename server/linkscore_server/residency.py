@@ -144,10 +144,6 @@ class ResidentSites(SiteTable):
         """Return the number of sites, in memory or not."""
         return len(self._places)
 
-    def is_in_memory(self, name: str) -> bool:
-        """Say whether a site is not evicted."""
-        return name in self._live
-
     @property
     def in_memory(self) -> list[SiteShard]:
         """Sites that are not evicted."""

@@ -14,7 +14,6 @@ from linkscore_scoring.engine.events import PageFetched, decode
 
 # Redirects followed; as many as `follow` of linkscore_lab.datasets.site.
 MAX_REDIRECTS = 10
-NO_LINKS = array("L")
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,10 +150,6 @@ class SiteTable(Mapping[str, SiteShard]):
         """Return the site of a hash of its name; empty if there is none."""
         return self._hosts.get(hash_, "")
 
-    def is_in_memory(self, name: str) -> bool:
-        """Say whether a site is at hand: asking for another one takes time."""
-        return name in self._sites
-
     @property
     def in_memory(self) -> list[SiteShard]:
         """Sites that are at hand."""

@@ -15,7 +15,6 @@ def test_a_site_is_made_by_its_first_event_and_found_by_its_hash() -> None:
     crawl.apply(1, page("http://h/"))
     assert list(crawl.sites) == ["h"]
     assert crawl.sites.host(hash64("h")) == "h"
-    assert crawl.sites.is_in_memory("h")
     assert crawl.sites.in_memory == [crawl.sites["h"]]
     assert crawl.sites.kept_value("h") is None
     assert [(name, facts.pages) for name, facts in crawl.sites.facts()] == [("h", 1)]

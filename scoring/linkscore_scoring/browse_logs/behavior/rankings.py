@@ -76,7 +76,6 @@ _WORTH: dict[str, Callable[[PatternStats], Floats]] = {
     "referrals": lambda s: s.referrals,
     "average_referrals": lambda s: _per_page(s.referrals, s.sizes),
 }
-RANKINGS = tuple(_WORTH)
 
 FETCH = ("demand", "graph", "volume", "visits", "average_visits")
 DISCOVERY = ("gain", "hub", "referrals", "average_referrals")

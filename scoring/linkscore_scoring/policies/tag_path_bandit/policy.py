@@ -189,10 +189,6 @@ class TagPathBandit(Stateful, Policy):
             for prob, link_path in zip(probs, links.link_paths, strict=True)
         ]
 
-    def expected_targets(self, fetches: int) -> float:
-        """Return how many targets the next fetches bring if the trend holds."""
-        return self.trend.expected(fetches)
-
     def _take_bounds(self, bounds: SiteBounds) -> None:
         self.groups.max_paths = bounds.apaths
         self._examples.max_patterns = bounds.arms

@@ -142,7 +142,7 @@ def test_an_exhausted_site_is_told_and_targets_are_still_followed() -> None:
         board.feedback(f"/about/x{n}", 0.0)
     links = board.page("/about/last", [("/files/report-77-1.csv", LIST), ("/about/y", MENU)]).links
     assert links.verdicts == [0, 2]
-    assert knowledge(board).expected_targets(100) < 1.0
+    assert knowledge(board).trend.expected(100) < 1.0
 
 
 def test_nothing_is_skipped_by_default() -> None:
