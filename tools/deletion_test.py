@@ -102,12 +102,12 @@ class Annex:
 ANNEXES = {
     "go": Annex(
         "the client and the plugin of Colly, in Go",
-        ("clients/go",),
+        ("clients/go", "examples/colly", "examples/own/go"),
         ("tests/integration/test_client_conformance.py",),
     ),
     "node": Annex(
         "the client and the plugin of Crawlee, in TypeScript",
-        ("clients/node",),
+        ("clients/node", "examples/crawlee", "examples/own/node"),
         ("tests/integration/test_client_conformance.py",),
     ),
     "java": Annex(
@@ -163,7 +163,10 @@ ANNEXES = {
     ),
     "crawlee": Annex(
         "Crawlee for Python and Crawl4AI, and the session and frontier that they share",
-        tuple(f"{PYTHON}/{name}.py" for name in ("crawlee", "crawl4ai", "session", "frontier")),
+        (
+            *(f"{PYTHON}/{name}.py" for name in ("crawlee", "crawl4ai", "session", "frontier")),
+            *("examples/crawl4ai", "examples/own/crawl.py"),
+        ),
         ("tests/crawlers",),
         extras=("crawlee", "crawl4ai"),
     ),
@@ -177,6 +180,7 @@ ANNEXES = {
             ),
             *(f"{PYTHON}/{name}.py" for name in ("allotment", "breaker")),
             *("frontier", "lab/linkscore_lab/crawls", "lab/linkscore_lab/experiments"),
+            *("examples/scrapy", "examples/crawl4ai", "examples/own/crawl.py"),
         ),
         (
             *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),

@@ -1,12 +1,15 @@
-"""The projects of examples/ run as their readme says; docs/start/scrapy.md shows the one for Scrapy.
+"""The projects of examples/ run as their readme says, and pages show what is in them.
 
-Each crawls examples/site.py on loopback, in an order of a server. One whose tools are missing is skipped.
+Pages: docs/start/scrapy.md, docs/start/any-crawler.md. Each project crawls examples/site.py on loopback in
+the order of a server. One whose tools are missing is skipped.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +21,10 @@ from server_process import ServerProcess, serving
 
 pytestmark = [pytest.mark.whole, pytest.mark.long]
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+NODE = ROOT / "clients/node"
+CRAWLERS = ROOT / ".venv-crawlers/bin/python"
 PATIENCE_S = 300.0
 
 
@@ -53,8 +59,10 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
     return got.stdout + got.stderr
 
 
-def share_of_threads(lines: list[str]) -> float:
-    return sum("/thread/" in line for line in lines) / len(lines)
+def finds_threads(said: str, site: str) -> bool:
+    """Say whether a crawl fetched a hundred pages or more, and threads most of all."""
+    fetched = [line for line in said.splitlines() if line.startswith(site)]
+    return len(fetched) >= 100 and sum("/thread/" in url for url in fetched) > len(fetched) / 2
 
 
 def test_scrapy(server: ServerProcess, site: str, tmp_path: Path) -> None:
@@ -69,3 +77,52 @@ def test_scrapy(server: ServerProcess, site: str, tmp_path: Path) -> None:
 
     plain = items("plain.jsonl", LINKSCORE_OBSERVE_ONLY=1, LINKSCORE_CRAWL="plain")
     assert items("ordered.jsonl") > 2 * plain
+
+
+def test_a_crawler_of_your_own_in_python(server: ServerProcess, site: str, tmp_path: Path) -> None:
+    command = [sys.executable, EXAMPLES / "own/crawl.py", site, "--target", server.target]
+    assert finds_threads(run(*command, folder=tmp_path), site)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CRAWLERS.exists(), reason="needs .venv-crawlers: make crawl-crawl4ai")
+def test_crawl4ai(server: ServerProcess, site: str, tmp_path: Path) -> None:
+    command = [CRAWLERS, EXAMPLES / "crawl4ai/crawl.py", site, "--target", server.target]
+    path = str(ROOT / "clients/python")
+    said = run(*command, folder=tmp_path, PYTHONPATH=path, CRAWL4AI_NO_CLOUD_NOTICE="1")
+    assert finds_threads(said, site)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs go")
+@pytest.mark.parametrize("name", ["own/go", "colly"])
+def test_crawlers_in_go(name: str, server: ServerProcess, site: str) -> None:
+    assert finds_threads(run("go", "run", ".", site, server.target, folder=EXAMPLES / name), site)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (NODE / "node_modules").exists(), reason="needs npm ci in clients/node")
+@pytest.mark.parametrize("name", ["own/node", "crawlee"])
+def test_crawlers_in_node(name: str, server: ServerProcess, site: str, tmp_path: Path) -> None:
+    run("npm", "run", "--silent", "build", folder=NODE)
+    packages = tmp_path / "node_modules"
+    packages.mkdir()
+    (packages / "linkscore").symlink_to(NODE)
+    (packages / "@crawlee").symlink_to(NODE / "node_modules/@crawlee")
+    shutil.copy(EXAMPLES / name / "crawl.mjs", tmp_path)
+    assert finds_threads(run("node", "crawl.mjs", site, server.target, folder=tmp_path), site)
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "name"),
+    [
+        ("docs/start/any-crawler.md", "python", "own/crawl.py"),
+        ("docs/start/any-crawler.md", "go", "own/go/main.go"),
+        ("docs/start/any-crawler.md", "js", "own/node/crawl.mjs"),
+        ("docs/guides/adapters.md", "js", "crawlee/crawl.mjs"),
+    ],
+)
+def test_pages_show_what_is_in_the_examples(page: str, kind: str, name: str) -> None:
+    shown = re.findall(rf"^```{kind}\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.M)
+    lines = {line.strip() for line in (EXAMPLES / name).read_text(encoding="utf-8").splitlines()}
+    assert [line for line in "".join(shown).splitlines() if line.strip() not in lines] == []

@@ -108,7 +108,7 @@ class Outlook:
     or of the coarse shape of its URLs if that is more, and `h` is `TRUST` times one more than were taken from
     it before, or pages of that shape fetched. `odds` = (1 + pages) / (1 + pages + failures) of that shape. So
     a bucket that proved itself goes on almost as it was, one that nobody tried gets a few turns, however many
-    links wait there, and links to pages that are not there go last. Measured: docs/reference/clients.md.
+    links wait there, and links to pages that are not there go last. Measured: research/notebook/outages.md.
 
     Examples
     --------
