@@ -23,7 +23,8 @@ UNSURE_FETCHES = 30
 first that tells sites apart well: area under the ROC curve .75, .80, .87."""
 UNSURE_BELOW = 0.5
 """Mean reward it expects of the next 100 fetches below which it is. Chosen on 50 sites of the zoo among .4 to
-.6: the 16 it names have a regret of .21 in the mean, the others of .07 (docs/reference/operations.md)."""
+.6: the 16 it names have a regret of .21 in the mean, the others of .07:
+research/notebook/when-to-stop.md."""
 
 
 @dataclass(slots=True)
