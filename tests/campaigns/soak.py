@@ -421,7 +421,7 @@ def importer(calls: Calls, rng: random.Random, number: int) -> Iterator[float]:
 
 
 def passing_crawls(calls: Calls, rng: random.Random, number: int) -> Iterator[float]:
-    """Create a crawl, use it a little, leave it to be put away, and delete it."""
+    """Create a crawl, use it a little, leave it to be evicted, and delete it."""
     while True:
         name = f"crawls/passing-{next(_numbers)}"
         create_crawl(calls.server, name)

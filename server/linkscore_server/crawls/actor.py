@@ -299,7 +299,7 @@ class CrawlActor:
         except Exception as exc:
             unexpected = None if isinstance(exc, OSError | LinkscoreError) else exc
             _log.error("crawl %s: sites cannot be evicted: %s", self.key, exc, exc_info=unexpected)
-        self._metrics.put_away_failures.inc()
+        self._metrics.eviction_failures.inc()
         return 0
 
     async def save(self) -> None:

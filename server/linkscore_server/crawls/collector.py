@@ -38,7 +38,7 @@ class RegistryCollector(Collector):
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
         yield from self._crawls()
-        yield _by_stage(sites, put_away=sum(map(len, tables)) - len(sites))
+        yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
         yield from self._memory()
         yield from self._disk()
         yield from self._bounds(sites)
@@ -118,14 +118,14 @@ class RegistryCollector(Collector):
         yield used
 
 
-def _by_stage(sites: list[SiteModel], put_away: int) -> GaugeMetricFamily:
+def _by_stage(sites: list[SiteModel], evicted: int) -> GaugeMetricFamily:
     stages = Counter(site.stage for site in sites)
     family = GaugeMetricFamily(
         "linkscore_sites", "Sites by stage; put_away: evicted, of any stage", labels=["stage"]
     )
     for stage in Stage:
         family.add_metric([stage.name.lower()], stages[stage])
-    family.add_metric(["put_away"], put_away)
+    family.add_metric(["put_away"], evicted)
     return family
 
 

@@ -1,8 +1,8 @@
-"""What a process may take in memory: cold sites are put away, and callers told to wait before it is late.
+"""What a process may take in memory: cold sites are evicted, and callers told to wait before it is late.
 
-Two bounds. `site_memory_mb` is what all sites in memory may take, by an estimate; above it the coldest are
-put away. `memory_mb` is what the whole process may take, as the kernel counts it; close to it the first bound
-is lowered, for the estimate was too low, and above it no more pages and feedback are taken in.
+Two bounds. `site_memory_mb` is what all sites in memory may take, by an estimate; above it the least recently
+used are evicted. `memory_mb` is what the whole process may take, as the kernel counts it; close to it the
+first bound is lowered, for the estimate was too low, and above it no more pages and feedback are taken in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from linkscore_server.residency import MemoryBudget
 from linkscore_server.settings import Settings
 
 _AT_A_TIME = 8
-"""Sites put away before events of their crawl are applied: some 10 ms. Chosen, not measured."""
+"""Sites evicted before events of their crawl are applied: some 10 ms. Chosen, not measured."""
 _NEAR = 0.9
 """Share of `memory_mb` from which on fewer sites stay in memory."""
 _EASY = 0.8
@@ -53,7 +53,7 @@ class MemoryKeeper:
     settings
         The bounds.
     metrics
-        Where sites put away are counted.
+        Where evicted sites are counted.
     actors
         Gives the crawls that are open.
     used
@@ -77,34 +77,34 @@ class MemoryKeeper:
         self.budget = MemoryBudget(self._most_sites)
 
     async def run(self) -> None:
-        """Put sites away whenever `check` lowered their bound; crawls that grow ask for it themselves."""
+        """Evict sites whenever `check` lowered their bound; crawls that grow ask for it themselves."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            await self.fit()
+            await self.enforce_budget()
 
-    async def fit(self) -> None:
-        """Put away the sites of all crawls that had no event for longest, until the bound is kept.
+    async def enforce_budget(self) -> None:
+        """Evict the sites of all crawls that had no event for longest, until the bound is kept.
 
         Ends early when none can be: the next events try again.
         """
         stuck: set[CrawlActor] = set()
         while self.budget.is_over:
             others = (actor for actor in self._actors() if actor not in stuck)
-            coldest = min(others, key=lambda actor: actor.model.sites.lru, default=None)
-            if coldest is None or coldest.model.sites.lru == math.inf:
+            lru = min(others, key=lambda actor: actor.model.sites.lru, default=None)
+            if lru is None or lru.model.sites.lru == math.inf:
                 return
-            put_away = await self._put_away(coldest)
-            self._metrics.sites_put_away.inc(put_away)
-            if not put_away:
-                stuck.add(coldest)
+            evicted = await self._evict(lru)
+            self._metrics.sites_evicted.inc(evicted)
+            if not evicted:
+                stuck.add(lru)
 
-    async def _put_away(self, actor: CrawlActor) -> int:
-        """Put away sites of a crawl; returns how many. The crawl that asked for room may be another one."""
+    async def _evict(self, actor: CrawlActor) -> int:
+        """Evict sites of a crawl; returns how many. The crawl that asked for room may be another one."""
         try:
             return await actor.evict_sites(_AT_A_TIME)
         except Exception:
-            _log.exception("crawl %s: sites cannot be put away", actor.model.config.name)
+            _log.exception("crawl %s: sites cannot be evicted", actor.model.config.name)
             return 0
 
     def check(self) -> None:
@@ -124,7 +124,7 @@ class MemoryKeeper:
         if used > self._most:
             raise MemoryShort(
                 f"memory_mb: the process takes {used >> 20} MiB of {self._most >> 20}, "
-                f"{self.budget.used >> 20} of it for sites; cold ones are being put away"
+                f"{self.budget.used >> 20} of it for sites; cold ones are being evicted"
             )
 
 

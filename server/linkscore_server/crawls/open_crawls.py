@@ -44,7 +44,7 @@ class CrawlNotFound(NotFound):
 class OpenCrawls:
     """Crawls in use are open, each with its actor.
 
-    One is opened when a call asks for it, and after the start in the background; it is put away when nobody
+    One is opened when a call asks for it, and after the start in the background; it is evicted when nobody
     asked for it for `idle_crawl_s`, or when descriptors run short. Whatever opens or closes one has its lock.
 
     Parameters
@@ -209,7 +209,7 @@ class OpenCrawls:
             self._arrived = asyncio.Event()
 
     async def _make_room(self) -> None:
-        """Put away the crawl that was used longest ago while as many are open as descriptors allow."""
+        """Evict the crawl that was used longest ago while as many are open as descriptors allow."""
         while len(self.actors) + self._coming >= self._most_open:
             idle = [name for name, actor in self.actors.items() if not (actor.is_in_use or self._asked[name])]
             if not idle and self._coming:
@@ -219,7 +219,7 @@ class OpenCrawls:
                 raise LimitExceeded(
                     f"{len(self.actors)} crawls are open and in use, no more than descriptors allow (ulimit)"
                 )
-            await self.put_away(min(idle, key=lambda name: self.actors[name].last_used_s))
+            await self.evict(min(idle, key=lambda name: self.actors[name].last_used_s))
 
     async def _open_all(self, names: Sequence[str]) -> None:
         waiting = iter(names[: max(1, self._most_open // 2)])
@@ -233,16 +233,16 @@ class OpenCrawls:
 
         await asyncio.gather(*(open_next() for _ in range(self._store.opens_at_once)))
 
-    async def put_away_idle(self) -> None:
+    async def evict_idle(self) -> None:
         """Close crawls that nobody asked for since `idle_crawl_s`, after a while; see `tasks.for_ever`."""
         idle_s = self._settings.idle_crawl_s
         await asyncio.sleep(min(idle_s / 4, _LOOK_S))
         before = time.monotonic() - idle_s
         for name, actor in list(self.actors.items()):
             if actor.last_used_s < before and not actor.is_in_use:
-                await tasks.kept(self.put_away(name), "putting a crawl away", self._tasks)
+                await tasks.kept(self.evict(name), "evicting a crawl", self._tasks)
 
-    async def put_away(self, name: str) -> bool:
+    async def evict(self, name: str) -> bool:
         """Close a crawl that nobody uses, with a snapshot; says whether it was one."""
         async with self.locks[name]:
             actor = self.actors.get(name)
@@ -250,7 +250,7 @@ class OpenCrawls:
                 return False
             del self.actors[name]
             await actor.close()
-        self._metrics.crawls_put_away.inc()
+        self._metrics.crawls_evicted.inc()
         return True
 
     def take(self, name: str) -> None:

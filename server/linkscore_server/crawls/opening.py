@@ -60,7 +60,7 @@ class Threads:
     questions
         Big questions.
     snapshots
-        Snapshots, and sites being put away.
+        Snapshots, and sites being evicted.
     """
 
     def __init__(self, store: Store, learning_processes: int) -> None:
@@ -146,7 +146,7 @@ class CrawlOpener:
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
             tracing=self._tracing,
-            make_room=self._memory.fit,
+            make_room=self._memory.enforce_budget,
             space=self._space,
             key=name,
         )

@@ -28,7 +28,7 @@ from linkscore_server.storage.space import SpaceAlarm
 class CrawlRegistry:
     """All crawls of a server: which there are, and what they have in common.
 
-    A crawl whose sites are in several groups is that many shards, each opened, put away and damaged by
+    A crawl whose sites are in several groups is that many shards, each opened, evicted and damaged by
     itself; names are keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do.
 
     Attributes
@@ -104,9 +104,9 @@ class CrawlRegistry:
         found = await self._opener.in_thread(self._store.shards)
         self.open_crawls.names = {key for key in found if self._owns(Shard.of(key))}
         self.open_crawls.open_soon(self.names())
-        tasks.for_ever(self.memory.run, "putting sites away", self._beside)
+        tasks.for_ever(self.memory.run, "evicting sites", self._beside)
         if self._store.is_durable:
-            tasks.for_ever(self.open_crawls.put_away_idle, "putting idle crawls away", self._beside)
+            tasks.for_ever(self.open_crawls.evict_idle, "evicting idle crawls", self._beside)
 
     def names(self) -> list[str]:
         """Return the names of all sound crawls, sorted."""
@@ -163,7 +163,7 @@ class CrawlRegistry:
         return await self.open_crawls.open(name)
 
     async def models(self, names: Sequence[str]) -> list[CrawlModel]:
-        """Return crawls to look at, without those that are damaged or gone; they may be put away at once."""
+        """Return crawls to look at, without those that are damaged or gone; they may be evicted at once."""
         found = list[CrawlModel]()
         for name in names:
             try:
@@ -181,13 +181,13 @@ class CrawlRegistry:
 
     @asynccontextmanager
     async def at_rest(self, name: str) -> AsyncIterator[None]:
-        """Let nobody open, put away or delete a crawl meanwhile."""
+        """Let nobody open, evict or delete a crawl meanwhile."""
         async with self.open_crawls.locks[name]:
             yield
 
-    async def put_away(self, name: str) -> bool:
+    async def evict(self, name: str) -> bool:
         """Close a crawl that nobody uses, with a snapshot; says whether it was one."""
-        return await self.open_crawls.put_away(name)
+        return await self.open_crawls.evict(name)
 
     async def close(self) -> None:
         """Finish and close every crawl; those that are being opened stay closed."""

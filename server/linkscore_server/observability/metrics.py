@@ -180,12 +180,12 @@ class Metrics:
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
-        self.sites_put_away = Counter(
+        self.sites_evicted = Counter(
             "linkscore_sites_put_away",
             "Sites evicted to keep within site_memory_mb; as many as pages: raise the setting",
             registry=r,
         )
-        self.put_away_failures = Counter(
+        self.eviction_failures = Counter(
             "linkscore_put_away_failures", "Failed evictions of sites; memory grows", registry=r
         )
         self.snapshot_failures = Counter(
@@ -203,7 +203,7 @@ class Metrics:
             buckets=_LATENCY_S,
             registry=r,
         )
-        self.crawls_put_away = Counter(
+        self.crawls_evicted = Counter(
             "linkscore_crawls_put_away", "Crawls closed after idle_crawl_s without a call", registry=r
         )
 

@@ -85,7 +85,7 @@ class PeerQueries:
         return {"names": {shard.crawl: shard.groups for shard in shards if shard.group == 0}}
 
     async def _crawl(self, name: str) -> dict[str, Any]:
-        """Return a crawl of one group, which may be put away at once; nothing if it is damaged."""
+        """Return a crawl of one group, which may be evicted at once; nothing if it is damaged."""
         models = await self._registry.models([name])
         return {"crawl": crawl_message(models[0]).SerializeToString()} if models else {}
 

@@ -47,7 +47,7 @@ class CrawlLog(ABC):
     last_seq
         Number of the last event.
     states
-        The newest snapshot, and the sites that were put away since.
+        The newest snapshot, and the sites that were evicted since.
     needs_whole_snapshots
         Whether `save` is to be given the whole crawl at each snapshot too, for what both hold is cut.
     is_away

@@ -40,7 +40,7 @@ class MemoryLog(CrawlLog):
         return self._snapshot
 
     def close(self) -> None:
-        """See `CrawlLog.close`; what was put away since the last cut is forgotten, as a file would."""
+        """See `CrawlLog.close`; what was evicted since the last cut is forgotten, as a file would."""
         self.states.roll_back()
 
 

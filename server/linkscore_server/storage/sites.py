@@ -1,7 +1,7 @@
 """The states of a crawl's sites, and of what is of no site, in one SQLite file.
 
 A commit is a cut: all states as they were after one event. Between two cuts one transaction stays open, and
-takes what is put away in the meantime: it can be read back at once, and a crash returns to the last cut, from
+takes what is evicted in the meantime: it can be read back at once, and a crash returns to the last cut, from
 which the log goes on. The log is the only truth: without the file, or with a damaged one, a start only takes
 longer.
 """
@@ -58,7 +58,7 @@ PRAGMA user_version = {SITES.number};
 COMMIT;
 """
 # Statements that may touch several rows and may fail at NOT NULL: of those SQLite takes back nothing but what
-# they did themselves when the disk is full; of others, the transaction with all that was put away.
+# they did themselves when the disk is full; of others, the transaction with all that was evicted.
 _PUT_SITE = """
 INSERT INTO sites SELECT ?, ?, ?, ? WHERE true ON CONFLICT (place)
 DO UPDATE SET name = excluded.name, facts = excluded.facts, crc = excluded.crc
@@ -74,7 +74,7 @@ class SiteLost(LinkscoreError):
 
 
 class SiteStates:
-    """The newest cut of a crawl, and what was put away since. From any thread.
+    """The newest cut of a crawl, and what was evicted since. From any thread.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SiteStates:
     seq
         Number of the last event of the cut, 0 if there is none.
     is_lost
-        Whether something that was put away is gone: nothing may be asked of the crawl any more.
+        Whether something that was evicted is gone: nothing may be asked of the crawl any more.
 
     Raises
     ------
@@ -177,7 +177,7 @@ class SiteStates:
         OSError
             If the disk takes no more.
         SiteLost
-            If a site that was put away before is lost.
+            If a site that was evicted before is lost.
         """
         self._check_not_lost()
         self._put_packed(place, name, facts, zstandard.compress(state, _LEVEL))
@@ -190,7 +190,7 @@ class SiteStates:
         OSError
             If it could not be made durable; the cut before still counts.
         SiteLost
-            If a site that was put away before is lost.
+            If a site that was evicted before is lost.
         """
         self._check_not_lost()
         packed = zstandard.compress(core, _LEVEL)
@@ -233,7 +233,7 @@ class SiteStates:
 
     def _check_not_lost(self) -> None:
         if self.is_lost:
-            raise SiteLost(f"{self._path}: a site that was put away is lost; its crawl is opened again")
+            raise SiteLost(f"{self._path}: a site that was evicted is lost; its crawl is opened again")
 
     def _connection(self) -> sqlite3.Connection:
         if self._con is None:
@@ -280,7 +280,7 @@ class SiteStates:
                     con.execute("BEGIN")
                 yield con
             except sqlite3.Error as exc:
-                # SQLite may have taken back all that was put away since the last cut.
+                # SQLite may have taken back all that was evicted since the last cut.
                 self.is_lost |= self._con is None or (began and not self._con.in_transaction)
                 raise OSError(_PASSING.get(_code_of(exc), errno.EIO), f"{self._path}: {exc}") from exc
 

@@ -236,7 +236,7 @@ class _Life:
             if kind < 0.05:
                 await self._call("", "LearnSite", site_pb.LearnSiteRequest(name=f"{CRAWL}/sites/{HOST}"))
             elif kind < 0.1:
-                await self._server.registry.put_away(NAME)
+                await self._server.registry.evict(NAME)
             elif kind < 0.2 and not self._is_busy:
                 await self._change_other()
             else:

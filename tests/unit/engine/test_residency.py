@@ -227,7 +227,7 @@ def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], 
     assert asked(crawl) == asked(free)
 
 
-def test_learnings_cut_short_are_due_again_of_sites_that_were_put_away_too() -> None:
+def test_learnings_cut_short_are_due_again_of_evicted_sites_too() -> None:
     start = config(extra=())
     store = Store()
     crawl = new(start, store, 0)

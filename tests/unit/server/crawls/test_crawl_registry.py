@@ -1,4 +1,4 @@
-"""Crawls open when they are asked for and are put away when nobody asks; only damaged files are damage."""
+"""Crawls open when they are asked for and are evicted when nobody asks; only damaged files are damage."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ async def test_crawls_are_opened_in_the_background_after_the_start(store: Stored
     await registry.close()
 
 
-async def test_a_crawl_that_was_put_away_goes_on_where_it_was(store: Stored) -> None:
+async def test_a_crawl_that_was_evicted_goes_on_where_it_was(store: Stored) -> None:
     registry = registry_of(store)
     await registry.recover()
     before = msgpack.packb((await registry.models(["a"]))[0].to_state())
-    assert await registry.put_away("a")
+    assert await registry.evict("a")
     assert "a" not in [actor.model.config.name for actor in registry.actors()]
     again = await registry.open("a")
     assert msgpack.packb(again.model.to_state()) == before
-    assert not await registry.put_away("a"), "this task uses it"
+    assert not await registry.evict("a"), "this task uses it"
     await registry.close()
 
 

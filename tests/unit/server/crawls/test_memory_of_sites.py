@@ -1,4 +1,4 @@
-"""Sites of all crawls share one bound; the coldest are put away, lost ones rebuilt, callers told in time."""
+"""Sites of all crawls share one bound; the oldest are evicted, lost ones rebuilt, callers told in time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def registry(store: FileStore) -> AsyncIterator[CrawlRegistry]:
 
 
 async def settled(registry: CrawlRegistry) -> None:
-    await registry.memory.fit()
+    await registry.memory.enforce_budget()
     assert not registry.memory.budget.is_over
 
 
@@ -128,7 +128,7 @@ async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
     for n in range(111):
         await actor.submit(fetched(n))
     before = msgpack.packb(actor.model.to_state())
-    await registry.put_away("a")
+    await registry.evict("a")
     del actor
     damage(store, "a", sites=5)
 
@@ -152,7 +152,7 @@ async def test_a_question_about_a_lost_site_is_answered_the_next_time(
     actor = await registry.changes.create(CrawlConfig("a"))
     for n in range(74):
         await actor.submit(fetched(n))
-    assert await registry.put_away("a")
+    assert await registry.evict("a")
     damage(store, "a", sites=1)
 
     async def pages() -> int:
