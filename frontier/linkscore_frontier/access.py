@@ -137,7 +137,7 @@ class Gate(grpc.aio.ServerInterceptor):
             try:
                 self._check(method, header)
                 if handler.request_streaming:
-                    with _InWork(self._room) as in_work:
+                    with _InWork(self._room, _caller(context)) as in_work:
                         messages = self._messages(handler, method, header, context, in_work)
                         async with aclosing(handler.stream_stream(messages, context)) as answers:
                             async for one in answers:
@@ -157,7 +157,7 @@ class Gate(grpc.aio.ServerInterceptor):
     ) -> AsyncIterator[Any]:
         """Give the messages of a stream; the token is looked up for each, as it may have been revoked."""
         while True:
-            await self._room.room_for_a_stream(in_work.size)
+            await self._room.room_for_a_stream(in_work.caller, in_work.size)
             raw = await self._read(context, None, may_be_silent=True)
             if raw is grpc.aio.EOF:
                 return
@@ -173,11 +173,10 @@ class Gate(grpc.aio.ServerInterceptor):
 
     async def _read(self, context: Any, wait_s: float | None, *, may_be_silent: bool) -> Any:
         """Read a message when there is room for it; one that does not come is not waited for."""
-        who, peer = _who.get().now, context.peer()
         async with self._room.reading(
             wait_s,
-            peer=peer,
-            caller=peer.rpartition(":")[0] if who is ANYBODY else who.name,
+            peer=context.peer(),
+            caller=_caller(context),
             receive_s=_RECEIVE_S,
             may_be_silent=may_be_silent,
         ) as reading:
@@ -204,8 +203,9 @@ class Gate(grpc.aio.ServerInterceptor):
 class _InWork:
     """The messages of one stream that are not acknowledged yet; each has one, in their order."""
 
-    def __init__(self, room: InflightBytes) -> None:
+    def __init__(self, room: InflightBytes, caller: str) -> None:
         self._room = room
+        self.caller = caller
         self._sizes: deque[int] = deque()
         self._is_over = False
 
@@ -225,13 +225,19 @@ class _InWork:
         """Count a message; one that is read when the call is over goes with it."""
         if self._is_over:
             return
-        self._room.take(size)
+        self._room.take(self.caller, size)
         self._sizes.append(size)
 
     def end_oldest(self) -> None:
         """Count the message that came first no more."""
         if self._sizes:
-            self._room.give_back(self._sizes.popleft())
+            self._room.give_back(self.caller, self._sizes.popleft())
+
+
+def _caller(context: Any) -> str:
+    """Return whom a message is counted for: its token, or its machine."""
+    who = _who.get().now
+    return str(context.peer()).rpartition(":")[0] if who is ANYBODY else who.name
 
 
 def _parsed(handler: Any, method: str, raw: bytes) -> Any:

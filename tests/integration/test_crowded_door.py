@@ -15,6 +15,7 @@ import pytest
 import life_crawl
 from half_sent import HalfCaller, half_sent
 from life_crawl import CRAWL, create
+from linkscore.v1 import common_pb2 as common_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.tokens import digest_of
@@ -216,3 +217,35 @@ def test_a_stream_whose_token_is_taken_away_ends_at_its_next_message(tmp_path: P
         sent.release()
         told = refusal(lambda: next(stream))
         assert (told.code, told.reason) == (grpc.StatusCode.UNAUTHENTICATED, "BAD_TOKEN")
+
+
+def test_a_token_that_floods_leaves_room_and_time_to_another(tmp_path: Path) -> None:
+    tokens, message = tmp_path / "tokens", 8_000_000
+    greedy, modest = "greedy-one-of-this-test", "modest-one-of-this-test"
+    tokens.write_text("".join(f"{token} write * sha256:{digest_of(token)}\n" for token in (greedy, modest)))
+    flags = ["--max-inflight-bytes", f"{4 * message}", "--max-message-bytes", f"{message}"]
+    header = (("authorization", f"Bearer {modest}"),)
+    codes: list[int] = []
+
+    def flood(_: int) -> None:
+        with half_sent(process.target, 1, INGEST, announced=message, sent=message - 1, token=greedy):
+            assert ended.wait(60)
+
+    def ask() -> None:
+        request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(len(codes))])
+        request.pages[0].body += b" " * 1_000_000
+        (result,) = server.links.IngestPages(request, metadata=header, timeout=60).results
+        codes.append(result.status.code)
+        server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), metadata=header, timeout=60)
+        if len(codes) == 20:
+            ended.set()
+
+    ended = threading.Event()
+    with (
+        serving(tmp_path, "--token-file", f"{tokens}", *flags) as process,
+        stubs(process.target) as server,
+    ):
+        crawl = crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL))
+        server.crawls.CreateCrawl(crawl, metadata=header)
+        beside(12, flood, ask)
+    assert set(codes) == {common_pb.ITEM_CODE_OK}

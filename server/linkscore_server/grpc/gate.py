@@ -172,14 +172,15 @@ class Gate:
         LinkscoreError
             If it may not be read, or does not come; and whatever the handler raises.
         """
+        caller = call.flow.caller
         async with self._inflight.reading(
-            self._wait_s, peer=call.peer, caller=call.flow.caller, receive_s=self._receive_s
+            self._wait_s, peer=call.peer, caller=caller, receive_s=self._receive_s
         ) as reading:
             raw = await next_message(call.context)
             if raw is None:
                 raise MalformedMessage("there is no request")
             size = reading.size = len(raw)
-            self._inflight.take(size)
+            self._inflight.take(caller, size)
         try:
             async with self._turn_for(size):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
@@ -188,7 +189,7 @@ class Gate:
             with self._admitted(request, left, call) if call.is_queued else nullcontext():
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
-            self._inflight.give_back(size)
+            self._inflight.give_back(caller, size)
 
     def leaving(self, handler: Any, response: Any, call: Call) -> bytes:
         """Return the bytes of the one answer of a call, which count until the running task ends."""
@@ -234,16 +235,17 @@ class Gate:
         BadToken
             If the token of the caller is none any more.
         """
+        caller = call.flow.caller
         while True:
-            await self._inflight.room_for_a_stream(in_work.size)
+            await self._inflight.room_for_a_stream(caller, in_work.size)
             async with self._inflight.reading(
-                None, peer=call.peer, caller=call.flow.caller, receive_s=self._receive_s, may_be_silent=True
+                None, peer=call.peer, caller=caller, receive_s=self._receive_s, may_be_silent=True
             ) as reading:
                 raw = await next_message(call.context)
                 if raw is None:
                     return
                 reading.size = len(raw)
-                in_work.begin(len(raw))
+                in_work.begin(caller, len(raw))
             self._check_still_known(call)
             async with self._turn_for(len(raw)):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
@@ -304,10 +306,10 @@ class MessagesInWork:
         """Return their bytes."""
         return self._size
 
-    def begin(self, size: int) -> None:
-        """Count the bytes of a message."""
+    def begin(self, caller: str, size: int) -> None:
+        """Count the bytes of a message of a caller."""
         counts = ExitStack()
-        counts.enter_context(self._inflight.held(size))
+        counts.enter_context(self._inflight.held(caller, size))
         self._messages.append((size, counts))
         self._size += size
 

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
 
+from linkscore_server.grpc.admission import Backlog, Flow
 from linkscore_server.grpc.connections import Connection, Connections
 from linkscore_server.grpc.overload import overloaded
 
 _STREAM_SHARE = 4
-"""A stream that holds this part of `max_bytes` is read no further, so that one client that reads no answers
-cannot take all. A bound."""
+"""Streams of a caller who holds this part of `max_bytes` are read no further, but for one message each: who
+reads no answers cannot take all. A bound."""
 
 _LOOK_S = 0.05
 """Seconds between two looks at what came: 50 MB of a network of 8 Gbit/s. Chosen, not measured."""
@@ -139,8 +140,9 @@ class InflightBytes:
 
     How large a request is shows only when it is there. So whoever begins to read one holds room for the
     largest, and from the next look on only for what came and what comes in a second at the rate of now.
-    Callers wait for room in the order they came, those first who have least of it; small messages do not
-    wait. Should more come than there is room for all the same, those are refused on their way of whom most
+    A caller has no more than it leaves free to others, so that who has none finds some; those who have least
+    are first, then in the order they came; small messages do not wait. Should more come than there is room
+    for all the same, or none be left for somebody who has none, those are refused on their way of whom most
     came.
 
     Answers count until they have left, apart from requests. Nothing but the end of its connection takes back
@@ -157,27 +159,34 @@ class InflightBytes:
 
     Attributes
     ----------
-    used
-        Bytes of requests that are there.
     connections
         What requests come over.
+
+    References
+    ----------
+    A. Choudhury, E. Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM
+    Transactions on Networking 6(2), 1998, with a factor of 1.
     """
 
     def __init__(
         self, max_bytes: int, message_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.max_bytes = max_bytes
-        self.used = 0
         self.connections = Connections()
         self._message_bytes = min(message_bytes, max_bytes)
         self._clock = clock
         self._reads: dict[Reading, None] = {}
-        self._reserved = 0
+        self._used, self._reserved = Backlog(), Backlog()
         self._waiting: dict[Reading, asyncio.Future[None]] = {}
         self._streams: list[asyncio.Future[None]] = []
         self._sending: dict[Connection, None] = {}
         self._unsent = 0
         self._next_look: asyncio.TimerHandle | None = None
+
+    @property
+    def used(self) -> int:
+        """Bytes of requests that are there."""
+        return self._used.total
 
     def reading(
         self, wait_s: float | None, *, peer: str = "", caller: str = "", receive_s: float = 30.0,
@@ -197,7 +206,7 @@ class InflightBytes:
 
     async def begin(self, reading: Reading) -> None:
         """Wait until a message may be read."""
-        if not self._waiting and self._fits():
+        if not self._waiting and self._fits(self._of(reading.caller)):
             self._let_in(reading, self._message_bytes)
         elif reading.is_small and not reading.connection.waits:
             self._let_in(reading, _SMALL_BYTES)
@@ -207,7 +216,7 @@ class InflightBytes:
     def end(self, reading: Reading) -> None:
         """Say that a message is there, or not waited for any more."""
         del self._reads[reading]
-        self._reserved += reading.hold(0)
+        self._reserve(reading, 0)
         reading.connection.reads -= 1
         if reading.size >= 0:
             reading.connection.gave(reading.size, is_last=not reading.may_be_silent)
@@ -216,26 +225,27 @@ class InflightBytes:
         self._changed()
 
     @contextmanager
-    def held(self, size: int) -> Iterator[None]:
-        """Count bytes that are in memory for as long as the context lasts."""
-        self.take(size)
+    def held(self, caller: str, size: int) -> Iterator[None]:
+        """Count bytes that a caller has in memory for as long as the context lasts."""
+        self.take(caller, size)
         try:
             yield
         finally:
-            self.give_back(size)
+            self.give_back(caller, size)
 
-    def take(self, size: int) -> None:
-        """Count bytes that are in memory."""
-        self.used += size
+    def take(self, caller: str, size: int) -> None:
+        """Count bytes that a caller has in memory."""
+        self._used.add(Flow(caller, ""), size)
 
-    def give_back(self, size: int) -> None:
+    def give_back(self, caller: str, size: int) -> None:
         """Count bytes no more."""
-        self.used -= size
+        self._used.add(Flow(caller, ""), -size)
         self._changed()
 
-    async def room_for_a_stream(self, held: Callable[[], int]) -> None:
+    async def room_for_a_stream(self, caller: str, held: Callable[[], int]) -> None:
         """Wait until a stream may be read further, whose messages in work hold `held()` bytes."""
-        while held() and (self.used >= self.max_bytes or held() >= self.max_bytes // _STREAM_SHARE):
+        own, share = Flow(caller, ""), self.max_bytes // _STREAM_SHARE
+        while held() and (self.used >= self.max_bytes or self._used.of(own) >= share):
             change = asyncio.get_running_loop().create_future()
             self._streams.append(change)
             await change
@@ -303,11 +313,13 @@ class InflightBytes:
         self._waiting[reading] = turn
         reading.connection.waits += 1
         self._look_later()
+        self._admit_waiting()
         try:
             async with asyncio.timeout(reading.wait_s):
                 await turn
         except (asyncio.CancelledError, TimeoutError) as error:
-            if self._waiting.pop(reading, None) is None:  # its turn had come
+            self._waiting.pop(reading, None)
+            if reading in self._reads:  # its turn had come
                 self.end(reading)
             if isinstance(error, TimeoutError):
                 rule = (
@@ -324,29 +336,38 @@ class InflightBytes:
         reading.since_s = self._clock()
         reading.connection.reads += 1
         self._reads[reading] = None
-        self._reserved += reading.hold(size)
+        self._reserve(reading, size)
         self._look_later()
 
-    def _fits(self) -> bool:
-        held = self.used + self._reserved
-        return held <= self.max_bytes // _NEXT_TO_NOTHING or held + self._message_bytes <= self.max_bytes
+    def _reserve(self, reading: Reading, size: int) -> None:
+        self._reserved.add(Flow(reading.caller, ""), reading.hold(size))
+
+    def _of(self, caller: str) -> int:
+        """Return the bytes that a caller holds, of messages that are there and on their way."""
+        flow = Flow(caller, "")
+        return self._used.of(flow) + self._reserved.of(flow)
+
+    def _fits(self, own: int) -> bool:
+        """Return whether one more message may be read of who holds so many bytes."""
+        held = self.used + self._reserved.total
+        return (
+            held <= self.max_bytes // _NEXT_TO_NOTHING or own + held + self._message_bytes <= self.max_bytes
+        )
+
+    def _admit_waiting(self) -> None:
+        """Let in who waits and holds least, as long as that is within its share."""
+        while self._waiting and self._fits(0):
+            least = min(self._waiting, key=lambda one: (self._of(one.caller), one.connection.large))
+            if not self._fits(self._of(least.caller)):
+                return
+            self._admit(least, self._message_bytes)
 
     def _changed(self) -> None:
-        while self._waiting and self._fits():
-            self._admit(self._next(), self._message_bytes)
+        self._admit_waiting()
         for change in self._streams:
             if not change.done():
                 change.set_result(None)
         self._streams.clear()
-
-    def _next(self) -> Reading:
-        """Return who waits and has the fewest large messages on their way, of those the first."""
-        large = [reading for reading in self._reads if reading.reserved > _SMALL_BYTES]
-        if not large or len(self._waiting) == 1:
-            return next(iter(self._waiting))
-        callers = Counter(reading.caller for reading in large)
-        ways = Counter(reading.connection for reading in large)
-        return min(self._waiting, key=lambda reading: (callers[reading.caller], ways[reading.connection]))
 
     def _admit(self, reading: Reading, size: int) -> None:
         turn = self._waiting.pop(reading)
@@ -358,21 +379,26 @@ class InflightBytes:
         """Let messages of one connection hold room for what is expected; a new one still for the largest."""
         for reading in readings:
             if reading.is_old:
-                self._reserved += reading.hold(min(self._message_bytes, expected // len(readings)))
+                self._reserve(reading, min(self._message_bytes, expected // len(readings)))
 
     def _refuse_overflow(
         self, coming: dict[Connection, int], by_connection: dict[Connection, list[Reading]]
     ) -> None:
-        """Refuse messages of whom most came, until the others have room."""
+        """Refuse messages of whom most came, until the others have room.
+
+        Somebody who waits and has none gets it from who sends more than one message.
+        """
         over = self.used + sum(coming.values()) - self.max_bytes
-        if over <= 0:
+        wanted = self._message_bytes if any(not self._of(one.caller) for one in self._waiting) else 0
+        if over + wanted <= 0:
             return
         of_caller: Counter[str] = Counter()
         for connection, unread in coming.items():
             of_caller[by_connection[connection][0].caller] += unread
-        while over > 0 and coming:
+        while over + wanted > 0 and coming:
             most = max(coming, key=lambda one: (of_caller[by_connection[one][0].caller], coming[one]))
-            if coming[most] < _SMALL_BYTES:
+            sent = of_caller[by_connection[most][0].caller]
+            if coming[most] < _SMALL_BYTES or (over <= 0 and sent <= self._message_bytes):
                 return
             for reading in by_connection[most]:
                 reading.refuse(f"max_inflight_bytes: {coming[most]} bytes came, and there is no room")

@@ -30,9 +30,9 @@ def room(max_bytes: int = 100, message_bytes: int = 40) -> InflightBytes:
 
 async def test_as_many_requests_are_read_at_a_time_as_the_bound_has_room_for_the_largest() -> None:
     bytes_ = room()
-    async with bytes_.reading(0), bytes_.reading(0):
+    async with bytes_.reading(0, caller="a"), bytes_.reading(0, caller="b"):
         with pytest.raises(Overloaded, match="max_inflight_bytes"):
-            async with bytes_.reading(0):
+            async with bytes_.reading(0, caller="c"):
                 pass
     async with bytes_.reading(0):
         pass
@@ -77,18 +77,18 @@ async def test_one_request_is_let_in_however_small_the_bound() -> None:
     assert entered
 
 
-async def test_a_stream_is_read_no_further_while_it_holds_its_share_and_always_when_it_holds_nothing() -> (
-    None
-):
+async def test_a_stream_waits_while_its_caller_has_its_share_and_never_when_it_holds_nothing() -> None:
     bytes_, mine = room(), [25]
-    with bytes_.held(100):
-        await bytes_.room_for_a_stream(lambda: 0)
-    waiting = asyncio.create_task(bytes_.room_for_a_stream(lambda: mine[0]))
-    bytes_.take(25)
+    with bytes_.held("other", 100):
+        await bytes_.room_for_a_stream("me", lambda: 0)
+    with bytes_.held("other", 99):
+        await bytes_.room_for_a_stream("me", lambda: 25)
+    waiting = asyncio.create_task(bytes_.room_for_a_stream("me", lambda: mine[0]))
+    bytes_.take("me", 25)
     await asyncio.sleep(0)
     assert not waiting.done()
     mine[0] = 0
-    bytes_.give_back(25)
+    bytes_.give_back("me", 25)
     await asyncio.wait_for(waiting, 10)
 
 

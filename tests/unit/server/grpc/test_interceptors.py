@@ -252,7 +252,7 @@ async def test_without_room_a_call_is_told_to_come_back_and_is_not_read() -> Non
     room = InflightBytes(100, 60)
     metrics, context, sent = Metrics(), Context(), Sent(RAW)
     handler = await intercepted(interceptor(metrics, inflight=room, wait_s=0.0), unary(never))
-    with room.held(41):
+    with room.held("", 41):
         await handler.stream_unary(sent, context)
     assert (context.code, sent.read) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 0)
     assert b"OVERLOADED" in context.trailers[0][1]

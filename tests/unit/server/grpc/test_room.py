@@ -100,7 +100,7 @@ async def test_a_message_that_comes_fast_holds_more_than_came(room: Room) -> Non
     room.look()
     connection.came = 10_000
     room.look()
-    assert room._reserved == 10_000 + 20 * 10_000
+    assert room._reserved.total == 10_000 + 20 * 10_000
     half.cancel()
 
 
@@ -117,6 +117,50 @@ async def test_whoever_brings_most_is_refused_when_more_comes_than_there_is_room
     for task in [*refused, kept]:
         task.cancel()
     await asyncio.gather(*refused, kept, return_exceptions=True)
+
+
+async def test_a_caller_has_no_more_room_than_it_leaves_free(room: Room) -> None:
+    large = counted(65_535)
+    halves = [await half_sent(room, large, caller="greedy") for _ in range(5)]
+    assert room._reserved.total == 2 * LARGE
+    others = [await half_sent(room, large, caller=name) for name in ("modest", "third")]
+    assert room._reserved.total == 4 * LARGE
+    halves.pop(0).cancel()
+    last = await half_sent(room, large, caller="last")
+    assert {reading.caller for reading in room._waiting} == {"greedy"}
+    for task in [*halves, *others, last]:
+        task.cancel()
+
+
+async def test_bytes_in_work_count_for_their_caller(room: Room) -> None:
+    large = counted(65_535)
+    with room.held("greedy", 2 * LARGE):
+        with pytest.raises(Overloaded):
+            async with room.over(large, wait_s=0, caller="greedy"):
+                pass
+        async with room.over(large, wait_s=0, caller="modest") as reading:
+            assert reading.reserved == LARGE
+
+
+async def test_one_that_stopped_makes_way_for_who_has_no_room(room: Room) -> None:
+    begun = [counted(5) for _ in range(4)]
+    halves = [await half_sent(room, connection, caller="greedy") for connection in begun]
+    other = await half_sent(room, counted(1_000), caller="other")
+    for connection in begun:
+        connection.came = LARGE - 1_000
+    room.look()
+    room.look()
+    modest = await half_sent(room, counted(65_535), caller="modest")
+    assert [reading.caller for reading in room._waiting] == ["modest"]
+    room.look()
+    ended, stopped = await asyncio.wait(halves, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+    with pytest.raises(Overloaded, match="there is no room"):
+        ended.pop().result()
+    assert not ended
+    assert not room._waiting
+    assert not other.done()
+    for task in [*stopped, modest, other]:
+        task.cancel()
 
 
 async def test_a_message_has_as_much_time_as_comes_of_it(room: Room) -> None:
@@ -142,13 +186,34 @@ async def test_a_stream_may_be_silent_but_not_stop_within_a_message(room: Room) 
     quiet.cancel()
 
 
+async def test_nobody_with_one_message_makes_way_for_another_caller(room: Room) -> None:
+    halves = [await half_sent(room, counted(LARGE - 1), caller=name) for name in ("a", "b", "c", "d")]
+    modest = await half_sent(room, counted(65_535), caller="modest")
+    for _ in range(3):
+        room.look()
+        await asyncio.sleep(0)
+    assert not any(task.done() for task in [*halves, modest])
+    for task in [*halves, modest]:
+        task.cancel()
+
+
+async def test_one_that_gives_up_as_room_comes_free_leaves_the_room_to_others(room: Room) -> None:
+    tasks = [await half_sent(room, counted(65_535), caller=str(n // 2)) for n in range(6)]
+    assert len(room._waiting) == 2
+    for task in tasks:
+        task.cancel()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(end) for end in ends} == {asyncio.CancelledError}
+    assert (room._reserved.total, room._waiting) == (0, {})
+
+
 async def test_who_has_no_message_on_its_way_goes_before_who_has(room: Room) -> None:
     greedy = counted(65_535)
-    halves = [await half_sent(room, greedy, caller="greedy") for _ in range(4)]
+    halves = [await half_sent(room, greedy, caller=name) for name in ("other", "third", "greedy", "greedy")]
     waiting = {name: await half_sent(room, counted(65_535), caller=name) for name in ("greedy", "modest")}
     halves[0].cancel()
     await asyncio.gather(halves[0], return_exceptions=True)
-    assert [reading.caller for reading in room._waiting] == ["greedy"]
+    assert [reading.caller for reading in room._waiting] == ["greedy", "greedy"]
     for task in [*halves, *waiting.values()]:
         task.cancel()
 
