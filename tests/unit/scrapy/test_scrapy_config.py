@@ -8,6 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import LEARN, Config, crawl_id
+from linkscore_lab.conformance.certificates import make_certificates
 
 
 def read(**given: object) -> Config:
@@ -60,10 +61,13 @@ def test_an_address_that_grpc_knows_is_taken(target: str) -> None:
 
 
 def test_tls_may_name_the_file_of_an_authority(tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text("")
-    given = str(tmp_path / "ca.pem")
+    given = str(make_certificates(tmp_path) / "ca.pem")
     assert read(LINKSCORE_TLS=given).client_options()["tls"] == given
-    assert [read(LINKSCORE_TLS=value).tls for value in (True, "1", "false", 0)] == [True, True, False, False]
+    assert [read(LINKSCORE_TLS=value).tls for value in (True, "1")] == [True, True]
+    assert [read(LINKSCORE_TLS=value).tls for value in ("false", 0, "", None)] == [False] * 4
+    (tmp_path / "none").write_text("")
+    with pytest.raises(ValueError, match=r"LINKSCORE_TLS: no certificate in '.*none', must be a PEM file"):
+        read(LINKSCORE_TLS=str(tmp_path / "none"))
     with pytest.raises(ValueError, match=r"LINKSCORE_TLS: cannot read '.*none.pem' \(No such file"):
         read(LINKSCORE_TLS=str(tmp_path / "none.pem"))
 

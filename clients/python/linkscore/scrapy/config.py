@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,7 +165,7 @@ class Config:
         for name in ("tls", "token_file"):
             path = getattr(self, name)
             if isinstance(path, str) and path:
-                found += _read_all(PREFIX + name.upper(), [path])[1]
+                found += _read_all(PREFIX + name.upper(), [path])[1] or _unlike_pem(name, path)
         try:
             policy_spec(self.policy)
         except ValueError as e:
@@ -194,7 +195,9 @@ def _text(value: Any) -> str:
 
 def _tls(settings: Any) -> bool | str:
     """Read whether to encrypt: anything that is no truth value is the name of a file."""
-    value = settings.get("LINKSCORE_TLS", False)
+    value = settings.get("LINKSCORE_TLS")
+    if not value:  # a variable of the environment that is not set may come as empty text
+        return False
     try:
         return bool(settings.getbool("LINKSCORE_TLS"))
     except ValueError:
@@ -210,6 +213,16 @@ def _read_all(setting: str, names: Sequence[str]) -> tuple[tuple[bytes, ...], li
         except OSError as e:
             problems.append(f"{setting}: cannot read {name!r} ({e.strerror})")
     return tuple(contents), problems
+
+
+def _unlike_pem(name: str, path: str) -> list[str]:
+    """Return a problem if a file for `tls` has no certificate; gRPC would say so at each call, in riddles."""
+    try:
+        if name == "tls":
+            ssl.create_default_context(cafile=path)
+    except ssl.SSLError:
+        return [f"LINKSCORE_TLS: no certificate in {path!r}, must be a PEM file"]
+    return []
 
 
 def crawl_id(name: str) -> str:
