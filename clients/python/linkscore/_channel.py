@@ -77,7 +77,7 @@ def target_problem(target: str) -> str:
     >>> target_problem("http://localhost:7411")
     "must be host:port without a scheme, such as localhost:7411, got 'http://localhost:7411'"
     >>> target_problem("localhost")
-    "must be host:port, such as localhost:7411, got 'localhost'"
+    "must be host:port, such as localhost:7411 or [::1]:7411, got 'localhost'"
     """
     scheme, colon, rest = target.partition(":")
     if colon and scheme in ("unix", "unix-abstract", "vsock", "ipv4", "ipv6"):
@@ -89,7 +89,7 @@ def target_problem(target: str) -> str:
     host_ok = bool(host) and not _NOT_A_HOST & set(host) and (":" not in host or host[0] + host[-1] == "[]")
     if host_ok and port.isascii() and port.isdigit() and 0 < int(port) < 65_536:
         return ""
-    return f"must be host:port, such as {DEFAULT_TARGET}, got {target!r}"
+    return f"must be host:port, such as {DEFAULT_TARGET} or [::1]:7411, got {target!r}"
 
 
 def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
