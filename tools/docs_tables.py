@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -136,11 +137,11 @@ def policies_table() -> str:
     return _table(("Policy", "What it does"), rows)
 
 
-def parameters_table() -> str:
-    """Return one row per parameter of a policy, in the words of the contract."""
+def parameters_table(*policies: str) -> str:
+    """Return one row per parameter of some policies, in the words of the contract."""
     text = (PROTO / "policy.proto").read_text(encoding="utf-8")
     rows = []
-    for name, policy in sorted(builtin().items()):
+    for name, policy in ((name, builtin()[name]) for name in policies):
         defaults = {param.name: param.default for param in fields(policy.Params)}
         message = "".join(part.title() for part in name.split("_")) + "Params"
         body = re.search(rf"^message {message} {{(.*?)}}$", text, re.DOTALL | re.MULTILINE)
@@ -148,7 +149,11 @@ def parameters_table() -> str:
             raise ValueError(f"policy.proto: no message {message}")
         for field, comment in commented(body[1], r"optional \w+ (\w+) = \d+;"):
             rows.append((f"`{name}`", f"`{field}`", _default(defaults[field]), comment))
-    return _table(("Policy", "Parameter", "Default", "Meaning and range"), rows)
+    if not rows:
+        return "None.\n"
+    head = ("Policy", "Parameter", "Default", "Meaning and range")
+    of_one = len(policies) == 1
+    return _table(head[of_one:], [row[of_one:] for row in rows])
 
 
 def settings_table() -> str:
@@ -276,9 +281,28 @@ ANNEX_SETTINGS: dict[str, type[Settings]] = {
 }
 """Those of annexes; each class adds its own."""
 
+POLICY_PAGES = {
+    **{
+        name: (name,)
+        for name in (
+            *("harvest", "topic", "auto", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
+            *("tpm", "irobot"),
+        )
+    },
+    "source": ("source_ucc", "source_target"),
+    "behavior": ("behavior_fetch", "behavior_discovery"),
+    "link_graph": ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
+    "baselines": ("breadth_first", "depth_first", "uniform_random", "keyword"),
+}
+"""Policies by the page that describes them."""
+
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "find-your-way.md": {"rooms": rooms_table, "annexes": annexes_table},
-    "policies.md": {"policies": policies_table, "parameters": parameters_table},
+    "reference/policies/index.md": {"policies": policies_table},
+    **{
+        f"reference/policies/{page}.md": {"parameters": partial(parameters_table, *policies)}
+        for page, policies in POLICY_PAGES.items()
+    },
     "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
     "reference/formats.md": {"formats": formats_table, "events": events_table},
     "reference/metrics.md": {"metrics": metrics_table},

@@ -23,7 +23,13 @@ pytestmark = pytest.mark.whole
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "find-your-way.md",
-    "policies.md",
+    *(
+        f"reference/policies/{page}.md"
+        for page in (
+            *("index", "harvest", "topic", "auto", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
+            *("tpm", "irobot", "source", "behavior", "link_graph", "baselines"),
+        )
+    ),
     *(f"reference/{name}.md" for name in ("errors", "formats", "metrics", "settings", "wire")),
 )
 

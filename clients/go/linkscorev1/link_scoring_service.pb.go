@@ -98,7 +98,7 @@ func (x *IngestPagesRequest) GetEncoding() PriorityEncoding {
 }
 
 // How well the main text of a page reads, for corpora of language models. Each part is 1 within published bounds, which
-// docs/policies.md names, and falls in proportion beyond them.
+// docs/guides/topics.md names, and falls in proportion beyond them.
 type TextQuality struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All parts multiplied, in [0, 1].

@@ -16,7 +16,7 @@ from lxml import etree
 
 from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
 
-# What scoring calls a long text block (docs/policies.md): shorter ones are menus and buttons.
+# What scoring calls a long text block (docs/concepts/harvest.md): shorter ones are menus and buttons.
 LONG_TEXT_CHARS = 25
 _TEXTS = etree.XPath("descendant::text()", smart_strings=False)
 _WITHOUT = ("a", "script", "style")

@@ -25,7 +25,7 @@ from linkscore_research.news.hubs import HubFigures, hub_figures, menu_of
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
-# Days mined of the 60 of the logs behind docs/policies.md; the other 20 are judged.
+# Days mined of the 60 of the logs behind research/notebook/news-from-logs.md; the other 20 are judged.
 EARLY_DAYS = 40
 
 # A number that large is a mean of counts, and shown without decimals.

@@ -114,7 +114,7 @@ def _answer(kind: str) -> str:
     return "INDEX" if kind == "ENTRY" else kind
 
 
-# Pages drawn of each type (docs/forums.md). Chosen, not measured.
+# Pages drawn of each type (research/notebook/page-types.md). Chosen, not measured.
 PER_TYPE = 60
 # A model is calibrated on margins of sites it has not seen, so there must be another one.
 MIN_SITES = 2

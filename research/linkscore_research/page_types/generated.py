@@ -384,7 +384,7 @@ def changes(w: Writer) -> str:
     return w.page("-", w.tag("h1", w.words(1, 3)) + w.rows(rows, 1))
 
 
-# Engines the shipped weights were trained with (docs/forums.md).
+# Engines the shipped weights were trained with (research/notebook/page-types.md).
 ENGINES = 150
 # Of the engines; another one gives other pages and other weights.
 _SEED = 7

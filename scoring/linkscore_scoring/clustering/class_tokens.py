@@ -33,7 +33,7 @@ from linkscore_scoring.features.bags import fold_digits
 from linkscore_scoring.sums import left_sum
 
 # These and the other thresholds of this module were chosen with the four stored sites in view
-# (docs/clustering.md).
+# (docs/reference/clusterers.md).
 MAX_PER_PAGE = 1.2
 """Members of a family a page has in the mean, at most: a number of the page, not of the things on it."""
 

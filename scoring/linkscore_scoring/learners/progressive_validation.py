@@ -26,7 +26,7 @@ NO_ANSWER = -1.0
 NO_POLICY = -1
 """Active policy of a link that none was followed for."""
 
-# The constants below were set beforehand and not tuned (docs/policies.md, auto).
+# The constants below were set beforehand and not tuned (research/notebook/auto.md).
 _MAX_LINKS = 128  # with the discount, older links would weigh .98^128 = .08 and less
 _DISCOUNT = 0.98  # half a link's weight after 34 more fetches
 _LABELS_TO_HALVE = 8.0  # labels after which rewards by text weigh half

@@ -26,7 +26,7 @@ UNKNOWN, CONFIRMED, DENIED = 0, 1, 2
 """What is known of a family of page links."""
 
 # Cosine of tag paths from which two pages look alike. The paper states no threshold; with this one 98 of 105
-# page links found are confirmed and 3 denied (docs/forums.md, What destinations add).
+# page links found are confirmed and 3 denied (docs/reference/recognition.md).
 _MIN_COSINE = 0.7
 # Pages that wait for one that was not fetched yet, a bound of memory: its other links are judged by the
 # family.

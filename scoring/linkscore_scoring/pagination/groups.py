@@ -17,7 +17,7 @@ from linkscore_scoring.pagination.paged_urls import PagedUrl, Slots, paged, slot
 
 _GAP = 3
 """Rows between two links of one group: arrows, `...`. Chosen with the labelled links in view
-(docs/forums.md).
+(docs/reference/recognition.md).
 """
 
 _BEFORE = 6

@@ -13,7 +13,7 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
 
 LEAST_CHARS = 16
-"""Shortest value that may look drawn; shorter ids are not found (docs/forums.md). Chosen, not measured."""
+"""Shortest value that may look drawn; shorter ids are not found (docs/reference/recognition.md). Chosen, not measured."""
 
 # What the values of sure names look like: hex, base 64 or numbers. ColdFusion's are short and numeric.
 _ANY_ID = re.compile(r"[A-Za-z0-9_,.-]{8,128}")
@@ -62,7 +62,7 @@ of sessions have one or two; chosen, not measured."""
 _MAX_PLAIN, _MAX_PLAIN_CHARS = 4_000, 512
 
 # Links seen again with another value before a name is believed, and before a likely one is: on phpBB
-# (``sid``) two pages suffice so (docs/forums.md, Session ids). Chosen, not measured.
+# (``sid``) two pages suffice so (docs/reference/recognition.md). Chosen, not measured.
 _LEAST_CHANGED, _LEAST_CHANGED_LIKELY = 3, 1
 _MAY_BE_SURE = re.compile("sess|sid|zenid|cfid|cftoken").search
 _MAY_BE_RANDOM = re.compile(r"[0-9][-_]*[A-Za-z][A-Za-z_-]*[0-9][0-9_-]*[A-Za-z]").search

@@ -19,7 +19,7 @@ from linkscore_scoring.wanted.spec import Wanted
 
 # Weights, length normalisations and mean lengths of title and headings, then of the text, whose mean is the
 # crawl's own. BM25F of Zaragoza et al. 2004; usual values, as in the simulator that was tried on the dev half
-# of the tasks of docs/policies.md (topic); not tuned.
+# of the tasks of research/notebook/topic.md; not tuned.
 _WEIGHTS = np.array([3.0, 2.0, 1.0])
 _B = np.array([0.5, 0.5, 0.75])
 _MEAN_TITLE, _MEAN_HEADINGS = 8.0, 12.0  # words; measured on the same pages, rounded
@@ -29,11 +29,11 @@ _SLOTS = 1 << 16  # counters that words share by their hash; a bound of 256 KB a
 MAX_EXPANSION = 20
 """Words that samples add to a query; chosen, not measured."""
 SAMPLES_WEIGHT = 0.5
-"""Weight of the words of samples against those of the query. Measured on the dev half of docs/policies.md
+"""Weight of the words of samples against those of the query. Measured on the dev half of research/notebook/topic.md
 (topic): beside a query words of three pages cost recall at any weight, at .25 with links told by the query
 alone more than at .5; so only samples that have no URL, which can teach in no other way, add words to it."""
 # What a word of the query counts in a URL that has it in another form: `animations` where `animation` is
-# asked. Of 1, .7 and .5, on the dev half of docs/policies.md (topic).
+# asked. Of 1, .7 and .5, on the dev half of research/notebook/topic.md.
 _INFLECTED = 0.5
 
 

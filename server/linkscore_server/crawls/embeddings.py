@@ -36,7 +36,7 @@ class Embeddings:
     Parameters
     ----------
     found
-        By name, what loads one; see docs/policies.md (topic).
+        By name, what loads one; see research/notebook/topic.md.
     """
 
     def __init__(self, found: Mapping[str, Callable[[], Embed]] | None = None) -> None:

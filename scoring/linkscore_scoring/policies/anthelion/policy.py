@@ -45,11 +45,11 @@ class AnthelionParams(Params):
         by figures: with and without p they agree.
     explore_prob
         The paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
-        exploring mostly costs (docs/policies.md#anthelion).
+        exploring mostly costs (research/notebook/anthelion.md).
     decay_pulls
         Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant.
     classifier
-        Name of an online classifier. Default AROW: measured, docs/policies.md#anthelion.
+        Name of an online classifier. Default AROW: measured, research/notebook/anthelion.md.
     features
         Groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured.
     classify
@@ -57,7 +57,7 @@ class AnthelionParams(Params):
         found; ``on_demand``, the default, measured, anew for each decision.
     hub_weight
         Worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
-        has none of it. Default 0.1, measured, docs/policies.md#anthelion.
+        has none of it. Default 0.1, measured, research/notebook/anthelion.md.
     mode
         ``intent``, the default, what the paper describes, or ``as_released``, what the published code does;
         the latter has a classifier and features of its own.

@@ -58,10 +58,10 @@ class AutoParams(Params):
     policies
         Names of the policies to choose from, 1 to 6, joined by ``+``; the first one is active until another
         one proves better. They have their default parameters. Default: the best of all by measure, and two
-        of other kinds that beat it early on some sites (docs/policies.md#auto).
+        of other kinds that beat it early on some sites (research/notebook/auto.md).
     margin
         Reward by which another one must be expected to beat the first one, in [0, 1]; default 0.05, see
-        docs/policies.md#auto.
+        research/notebook/auto.md.
     """
 
     policies: str = _USUAL

@@ -16,7 +16,7 @@ from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import shrunk
 
 # Of these only the patience was chosen by measurement; the others were set before anything was measured
-# (docs/policies.md#auto).
+# (research/notebook/auto.md).
 _TRIAL = 8.0
 """Fetches of its own that weigh as much as what a policy was expected to earn."""
 _PAIRED = 30.0
@@ -26,7 +26,7 @@ _FEWEST = 16
 _POOR = 0.1
 """Reward a fetch below which the first policy is taken to earn next to nothing."""
 _PATIENCE = 25.0
-"""Weight of links before that is believed: qa_q2a, target `tag`, docs/policies.md#auto."""
+"""Weight of links before that is believed: qa_q2a, target `tag`, research/notebook/auto.md."""
 _CURIOSITY = 0.01
 """What a policy never tried gets added then: less than any difference that matters."""
 _TEMPERATURE = 0.05

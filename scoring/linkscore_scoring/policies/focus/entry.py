@@ -16,7 +16,7 @@ MAX_CANDIDATES = 30
 """Candidates kept, those of the shortest paths; a bound."""
 
 # Chosen on the stored forums, Q&A site and blog; the entry was found from 60 of 60 random pages
-# (docs/forums.md, figures of focus).
+# (research/notebook/focus.md).
 _EVERYWHERE = 0.9  # share of the pages that link to a candidate
 _FIRST_PAGES = 20  # pages whose links may become candidates, and after which others are dropped
 _NEAR = 0.6  # share of the best candidate's index URLs that is about as many

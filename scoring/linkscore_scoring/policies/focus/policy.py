@@ -41,7 +41,7 @@ from linkscore_scoring.types import (
 )
 
 # Scores by type of URL, in [0, 1]: only their order matters to a crawler. Threads before what leads to them,
-# page links before indexes as they lead to threads nobody knows; chosen (docs/forums.md, how focus decides).
+# page links before indexes as they lead to threads nobody knows; chosen (docs/guides/forums.md).
 _VALUES = {THREAD: 0.9, PAGE_FLIP: 0.8, INDEX: 0.6, UNDECIDED: 0.4, OTHER: 0.02}
 _VERDICTS = {UNDECIDED: NO_VERDICT, OTHER: SKIP}
 _WORDS = {

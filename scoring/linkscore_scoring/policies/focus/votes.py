@@ -27,7 +27,7 @@ _COPIES, _PAGES = 3, 4  # columns of a node's counts, after one for each of `KIN
 _EVEN = 1.0 / len(KINDS)
 
 # Chosen on the stored forums, Q&A site and blog with labels for page types, a tenth of them wrong
-# (docs/forums.md, figures of focus), together and not one by one.
+# (research/notebook/focus.md), together and not one by one.
 # share of pages that are copies, and pages, from which a pattern is copied
 _COPY_SHARE, _COPY_PAGES = 0.6, 2.5
 _ENOUGH, _FINAL = 2.0, 10.0  # votes from which a kind may be decided, and is decided by the largest share

@@ -67,7 +67,7 @@ class HarvestParams(Params):
         pays per fetch counts in any case. Measured against 0 only.
     curiosity
         Bonus for links that stand between texts and were never tried, >= 0, in rewards. Measured against 0
-        only. For all three see docs/policies.md, what each part is worth.
+        only. For all three see research/notebook/harvest-parts.md.
     """
 
     exploration: float = 0.02
@@ -107,7 +107,7 @@ class Harvest(Stateful, Policy):
     once they are fetched, h = what is much on this site (both in `own_text`). It is revised as that is
     known, so that lists of excerpts, copies and sort orders fade. If the crawl has example pages, the reward
     is likeness to them (`likeness`); feedback replaces both. Choose it first; what it is worth where is in
-    docs/policies.md.
+    docs/concepts/harvest.md.
 
     Value of an arm by text = mean reward + hub credit + exploration x UCB bonus + curiosity, hub credit =
     max(hub_weight x mean hub yield, what a list pays per fetch beyond its own reward, `_paid_by_list`);
@@ -119,7 +119,7 @@ class Harvest(Stateful, Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
-    credit after ACHE and deep-deep. The rewards are ours. What each part is worth is in docs/policies.md.
+    credit after ACHE and deep-deep. The rewards are ours. What each part is worth is in docs/concepts/harvest.md.
 
     Examples
     --------

@@ -198,7 +198,7 @@ class TopicCrawl(Stateful):
     def _given_words(self) -> list[tuple[float, PageWords]]:
         """Return the words of samples that add to the query, with their weights, below 0 if not wanted."""
         # Beside a query, pages whose URL is known teach by the links to them: their words blur it. Measured
-        # on the dev half of docs/policies.md (topic).
+        # on the dev half of research/notebook/topic.md.
         wanted = self.wanted
         given = [s for s in wanted.samples if not (wanted.queries and s.key)] if wanted is not None else []
         known = [(sample, sample.words or self.samples.get(sample.key)) for sample in given]

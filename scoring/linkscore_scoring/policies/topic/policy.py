@@ -318,7 +318,7 @@ class Topical(Stateful, Policy):
         """Return what the list of a link says alone, which a weight learned from all lists would drown.
 
         Only where sample pages say which lists are good: by relevance alone recall late in a crawl fell, see
-        docs/policies.md (topic).
+        research/notebook/topic.md.
         """
         if not key.page or not self.crawl.known_pages:
             return -math.inf

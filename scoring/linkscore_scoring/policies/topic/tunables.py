@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tunables:
     """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
-    (docs/policies.md, topic); precisions, `sign_power`, `list_trust`, optimism and what is
+    (research/notebook/topic.md); precisions, `sign_power`, `list_trust`, optimism and what is
     said of pages found were chosen on that half
     itself, of a few values; what says when a page is a list was chosen, not measured.
 

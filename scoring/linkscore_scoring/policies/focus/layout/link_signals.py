@@ -15,7 +15,7 @@ from linkscore_scoring.policies.focus.layout.view import PageView, ratio
 
 # Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of "read
 # more" (which may quote the title), of what lists count. All chosen with the stored sites in view
-# (docs/forums.md).
+# (research/notebook/page-types.md).
 _ACTION_CHARS, _MORE_CHARS, _COUNT_CHARS = 30, 120, 60
 # Words from which an anchor reads like a title; chosen, not measured.
 _SENTENCE_WORDS = 3

@@ -21,7 +21,7 @@ _LINE_CHARS = 80
 # (whose cost is quadratic).
 _MAX_WORD_TEXTS, _MAX_MOMENTS = 60, 50
 # Characters from which a text is more than a label, and from which a text that ends in "..." is an excerpt;
-# chosen with the stored sites in view (docs/forums.md), not searched for.
+# chosen with the stored sites in view (research/notebook/page-types.md), not searched for.
 _LEAD_CHARS, _CUT_CHARS = 12, 40
 
 

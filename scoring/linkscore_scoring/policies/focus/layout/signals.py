@@ -18,7 +18,7 @@ from linkscore_scoring.policies.focus.layout.tree import PageTree, read_tree
 from linkscore_scoring.policies.focus.layout.view import PageView, ratio
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
-# excerpt; chosen with the stored sites in view (docs/forums.md), not searched for.
+# excerpt; chosen with the stored sites in view (research/notebook/page-types.md), not searched for.
 _VERY_LONG_CHARS, _CUT_CHARS = 250, 60
 # Times put in order, whose cost is quadratic: a bound of work.
 _MAX_MOMENTS = 60

@@ -64,7 +64,7 @@ export const IngestPagesRequestSchema: GenMessage<IngestPagesRequest> = /*@__PUR
 
 /**
  * How well the main text of a page reads, for corpora of language models. Each part is 1 within published bounds, which
- * docs/policies.md names, and falls in proportion beyond them.
+ * docs/guides/topics.md names, and falls in proportion beyond them.
  *
  * @generated from message linkscore.v1.TextQuality
  */

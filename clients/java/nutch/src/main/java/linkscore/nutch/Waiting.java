@@ -34,7 +34,7 @@ final class Waiting {
   private static final int MAX_BUCKETS = 100_000;
   private static final int MAX_LINKS = 10_000;
 
-  // As the server grants places to crawlers that fetch without rounds (docs/policies.md#many-in-flight).
+  // As the server grants places to crawlers that fetch without rounds (docs/guides/many-in-flight.md).
   private static final int ANSWERS_A_LINK = 4;
 
   // While the server is away the value of a bucket counts half after so many links, for each that was taken before and one
