@@ -27,7 +27,9 @@ def test_the_policy_of_the_policy_guide_scores_links() -> None:
     from linkscore_scoring.types import links_of_page
 
     scope: dict[str, object] = {}
-    exec(next(e for e in examples("docs/guides/a-policy-of-your-own.md") if "class ShortUrlsFirst" in e), scope)
+    exec(
+        next(e for e in examples("docs/guides/a-policy-of-your-own.md") if "class ShortUrlsFirst" in e), scope
+    )
     policy = scope["ShortUrlsFirst"]
     urls = ["http://a.test/long/path", "http://a.test/"]
     links = links_of_page(urls, [1, 2], [0, 0], [0, 0], ["", ""], source=-2, depth=1)

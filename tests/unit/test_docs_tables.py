@@ -118,7 +118,7 @@ def test_an_error_has_the_status_that_the_contract_says_of_its_reason(tables: Mo
 
 
 def test_every_policy_and_every_parameter_has_a_row(tables: ModuleType) -> None:
-    table = tables.parameters_table()
+    table = tables.parameters_table(*builtin())
     rows = list(zip(column(table, 0), column(table, 1), strict=True))
     assert column(tables.policies_table(), 0) == sorted(builtin())
     assert sorted(rows) == sorted(

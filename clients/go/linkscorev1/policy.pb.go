@@ -741,7 +741,7 @@ type HarvestParams struct {
 	Exploration *float64 `protobuf:"fixed64,1,opt,name=exploration,proto3,oneof" json:"exploration,omitempty"`
 	// Worth of a page that leads to 20 good links, against a page that is good itself (1), [0, 10]; default 0.25.
 	HubWeight *float64 `protobuf:"fixed64,2,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
-	// Bonus for links that stand between texts and were never tried, [0, 10]; default 0.2.
+	// Bonus for links between text blocks that were never tried, [0, 10]; default 0.2.
 	Curiosity     *float64 `protobuf:"fixed64,3,opt,name=curiosity,proto3,oneof" json:"curiosity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1192,7 +1192,7 @@ type AnthelionParams struct {
 	// Link classifier: ftrl, arow, multinomial_nb, moa_naive_bayes, hoeffding_tree, hoeffding_adaptive_tree or
 	// river_logistic. The trees and river_logistic cost 20 to 500 us a link. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
-	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, apath, parents, siblings.
+	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath`, parents, siblings.
 	// Default "host+url+parents+siblings".
 	Features *string `protobuf:"bytes,5,opt,name=features,proto3,oneof" json:"features,omitempty"`
 	// "intent" for what the paper describes, "as_released" for what its published code does, to compare with; that has
@@ -1202,7 +1202,7 @@ type AnthelionParams struct {
 	// has none of it: 0.
 	HubWeight *float64 `protobuf:"fixed64,7,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
 	// When a link gets the probability its bucket is named or valued by: "on_explore" once, when it is found, "on_demand"
-	// anew for each decision. Default "on_demand".
+	// again for each decision. Default "on_demand".
 	Classify      *string `protobuf:"bytes,8,opt,name=classify,proto3,oneof" json:"classify,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -179,7 +179,7 @@ def fit_platt(margins: Array, is_kind: NDArray[np.bool_], weights: Array) -> tup
 
 # Measured, research/notebook/page-types.md: .01 and .03 differ by .002, .003 is worse.
 COST = 0.01
-# Generated pages weigh as much as three sites (research/notebook/page-types.md). Chosen while looking at the sites.
+# Generated pages weigh as much as three sites (research/notebook/page-types.md). Chosen with them in view.
 GENERATED_WEIGHT = 3.0
 KINDS = ("INDEX", "THREAD")
 GENERATED = "generated"

@@ -19,8 +19,8 @@ OUTLIER = -1
 """Label of a page in no cluster."""
 
 MAX_PAGES = 2_000
-"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/clusterers.md), memory quadratic in
-it.
+"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/clusterers.md), memory
+quadratic in it.
 """
 
 

@@ -242,7 +242,8 @@ class FallbackParams(Params):
     ----------
     fallback
         Policy that scores while this one abstains; it learns all the time. Its parameters are the defaults.
-        Default `harvest`, the best of all by measure where nothing is known of a site (docs/reference/policies/index.md).
+        Default `harvest`, the best of all by measure where nothing is known of a site
+        (docs/reference/policies/index.md).
     """
 
     fallback: str = "harvest"

@@ -13,7 +13,7 @@ from linkscore_scoring.errors import reading_state
 from linkscore_scoring.hashing import hash64
 
 LEAST_CHARS = 16
-"""Shortest value that may look drawn; shorter ids are not found (docs/reference/recognition.md). Chosen, not measured."""
+"""Shortest value that may look drawn; shorter ids are not found (docs/reference/recognition.md). Chosen."""
 
 # What the values of sure names look like: hex, base 64 or numbers. ColdFusion's are short and numeric.
 _ANY_ID = re.compile(r"[A-Za-z0-9_,.-]{8,128}")

@@ -29,9 +29,10 @@ _SLOTS = 1 << 16  # counters that words share by their hash; a bound of 256 KB a
 MAX_EXPANSION = 20
 """Words that samples add to a query; chosen, not measured."""
 SAMPLES_WEIGHT = 0.5
-"""Weight of the words of samples against those of the query. Measured on the dev half of research/notebook/topic.md
-(topic): beside a query words of three pages cost recall at any weight, at .25 with links told by the query
-alone more than at .5; so only samples that have no URL, which can teach in no other way, add words to it."""
+"""Weight of the words of samples against those of the query. Measured on the dev half of
+research/notebook/topic.md: beside a query words of three pages cost recall at any weight, at .25 with links
+that have the query's words alone more than at .5; so only samples that have no URL, which can teach in no
+other way, add words to it."""
 # What a word of the query counts in a URL that has it in another form: `animations` where `animation` is
 # asked. Of 1, .7 and .5, on the dev half of research/notebook/topic.md.
 _INFLECTED = 0.5

@@ -46,7 +46,7 @@ _COPY_TEXT = 0.5  # share of own text from which a copy that came first counts h
 _FIRST_COPY = 0.5  # how far such a page is a copy
 _SEVERAL = 3  # index pages of a pattern from which it is a list of indexes, none of them the entry; as above
 
-# What makes the way certain. Set by hand, with wiki_x3 as the site that must not pass (research/notebook/focus.md).
+# What makes the way certain. Set by hand: wiki_x3 must not pass (research/notebook/focus.md).
 _THREADS, _INDEXES = 3, 2  # URLs of each, at least
 _UNPAGED_THREADS = 20  # threads that do where there are no page links
 _THREAD_SHARE, _ON_WAY_SHARE = 0.1, 0.3  # of pages with a layout: threads; threads and indexes

@@ -66,7 +66,7 @@ class HarvestParams(Params):
         Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it
         pays per fetch counts in any case. Measured against 0 only.
     curiosity
-        Bonus for links that stand between texts and were never tried, >= 0, in rewards. Measured against 0
+        Bonus for links between text blocks that were never tried, >= 0, in rewards. Measured against 0
         only. For all three see research/notebook/harvest-parts.md.
     """
 
@@ -119,7 +119,7 @@ class Harvest(Stateful, Policy):
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct arms) a call, O(links) a page. References: sleeping
     bandits, Kleinberg 2010 and Gauquier 2026; UCB1, Auer 2002; arm-acquiring bandits, Whittle 1981; hub
-    credit after ACHE and deep-deep. The rewards are ours. What each part is worth is in docs/concepts/harvest.md.
+    credit after ACHE and deep-deep. The rewards are ours. See docs/concepts/harvest.md.
 
     Examples
     --------

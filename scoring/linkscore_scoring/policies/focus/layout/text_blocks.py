@@ -89,7 +89,8 @@ def _block_elements(tree: PageTree) -> list[int]:
 
 
 MAX_SHARE = 0.4
-"""Share of the page's text from which an element is content whatever its name (research/notebook/page-types.md); chosen."""
+"""Share of the page's text from which an element is content whatever its name
+(research/notebook/page-types.md); chosen."""
 
 _TAGS = frozenset(("nav", "aside", "dialog"))
 _EDGE_TAGS = frozenset(("header", "footer"))

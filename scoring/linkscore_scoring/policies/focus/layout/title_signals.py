@@ -17,7 +17,7 @@ from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.policies.focus.layout.view import PageView, ratio
 
 # Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These
-# and the next three were chosen with the stored sites in view (research/notebook/page-types.md), not searched for.
+# and the next three were chosen, looking at stored sites (research/notebook/page-types.md), not searched for.
 _TITLE_CHARS, _HEADING_CHARS = 10, 3
 # Text beside the link of a headline, over the text of the link: at most this.
 _PLAIN_SHARE = 0.4

@@ -376,7 +376,7 @@ export type HarvestParams = Message<"linkscore.v1.HarvestParams"> & {
   hubWeight?: number | undefined;
 
   /**
-   * Bonus for links that stand between texts and were never tried, [0, 10]; default 0.2.
+   * Bonus for links between text blocks that were never tried, [0, 10]; default 0.2.
    *
    * @generated from field: optional double curiosity = 3;
    */
@@ -623,7 +623,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
   classifier?: string | undefined;
 
   /**
-   * Groups of link features joined by "+", at least one: host, url, ngrams, anchor, apath, parents, siblings.
+   * Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath`, parents, siblings.
    * Default "host+url+parents+siblings".
    *
    * @generated from field: optional string features = 5;
@@ -648,7 +648,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
 
   /**
    * When a link gets the probability its bucket is named or valued by: "on_explore" once, when it is found, "on_demand"
-   * anew for each decision. Default "on_demand".
+   * again for each decision. Default "on_demand".
    *
    * @generated from field: optional string classify = 8;
    */
