@@ -165,7 +165,8 @@ class Advisor:
         if answer is None:
             return False
         placed = [
-            (number, place) for (number, _, _), place in zip(found, places_of(answer.links), strict=True)
+            (number, [place._replace(ticket=ticket_text(ticket)) for place in places])
+            for (number, _, _), (_, ticket), places in zip(found, links, places_of(answer.links), strict=True)
         ]
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
         await self._crawls.ask(crawl, lambda store: store.place(placed))

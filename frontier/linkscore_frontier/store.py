@@ -308,7 +308,7 @@ class CrawlStore:
     def _wait_also(
         self, number: int, queue: Queue, since: int, old: list[Spot] | None, new: list[Spot]
     ) -> None:
-        if _is_new(old) or not old:  # it waits as new or unknown, and is neither any more
+        if not old or _is_new(old) or _is_of_no_page(old, new):  # by now more is known of it
             self._stop_waiting(number, queue, since, old)
             old = []
         known = {spot.bucket for spot in old or ()}
@@ -531,7 +531,7 @@ class CrawlStore:
         ).fetchall()
 
     def place(self, found: Iterable[tuple[int, Sequence[Place]]]) -> None:
-        """Let URLs wait where linkscore says; those it knows nothing of go last."""
+        """Let URLs wait where linkscore says; those it knows nothing of by the guess, or last."""
         with self._transaction():
             for number, places in found:
                 row = self._db.execute(
@@ -542,6 +542,8 @@ class CrawlStore:
                 queue, written = self._by_id[row[0]], self._numbered(places)
                 if written:
                     self._placed(row[3], written)
+                else:
+                    written = [spot for spot in old or () if spot.bucket != NEW]
                 self._stop_waiting(number, queue, row[1], old)
                 self._wait(number, queue, row[1], written)
                 update = (json.dumps(written), number)
@@ -613,6 +615,14 @@ def _is_unscored(url: _Kept) -> bool:
     """Say whether a URL waits, and in no bucket that linkscore named for it."""
     places = read_spots(url.places)
     return url.state == State.WAITING and (not places or _is_new(places))
+
+
+def _is_of_no_page(old: list[Spot], new: list[Spot]) -> bool:
+    """Say whether linkscore scored a URL without a page that links to it, and by such a page now.
+
+    Only pages give tickets. After an outage a URL may be scored before the page it is on was sent.
+    """
+    return not any(spot.ticket for spot in old) and any(spot.ticket for spot in new)
 
 
 def _where(places: list[Spot] | None) -> Sequence[Spot]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any, cast
 
-from linkscore import AsyncClient
+from linkscore import AsyncClient, ticket_text
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.advice import Advisor
+from linkscore_frontier import urlfrontier_pb2 as pb
+from linkscore_frontier.advice import TICKET, Advisor
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Arrival, Place
@@ -32,6 +35,15 @@ class Heard:
         n = len(buckets)
         return scoring_pb2.RankBucketsResponse(order=range(n), values=[0.5] * n, urls=[1] * n)
 
+    async def score_links(
+        self, *, crawl: str, links: list[tuple[str, bytes]]
+    ) -> scoring_pb2.ScoreLinksResponse:
+        n = len(links)
+        scores = common_pb2.LinkScores(
+            scores=[0.5] * n, buckets=[0] * n, bucket_names=["x"], bucket_values=[0.5]
+        )
+        return scoring_pb2.ScoreLinksResponse(links=scores)
+
     async def close(self) -> None: ...
 
 
@@ -54,3 +66,20 @@ async def test_a_failure_is_told_before_the_order_is_asked_for(tmp_path: Path) -
     crawls.close()
     assert heard.calls == ["rank {'x': 3} {}", "failed ['http://a.org/0']", "rank {'x': 2} {}"]
     assert store.failures == 0
+
+
+async def test_a_url_that_came_with_a_ticket_is_given_with_it_wherever_it_is_scored(tmp_path: Path) -> None:
+    heard, crawls = Heard(), Crawls(tmp_path)
+    advisor = Advisor(cast(AsyncClient, heard), crawls, FrontierMetrics())
+    store = crawls.open("c")
+    info = pb.URLInfo(url="http://a.org/0")
+    info.metadata[TICKET].values.append(ticket_text(b"of-its-page"))
+    bare = pb.URLInfo(url="http://a.org/1")
+    store.put([Arrival(one.url, "a.org", one.SerializeToString()) for one in (info, bare)], NOW)
+    advisor.start()
+    while store.new:
+        await asyncio.sleep(0)
+    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
+    await advisor.close()
+    crawls.close()
+    assert [one.ticket for one in given] == [ticket_text(b"of-its-page"), ""]

@@ -427,6 +427,34 @@ def test_a_guess_gives_way_to_the_bucket_a_url_is_found_in(store: CrawlStore) ->
     assert store.queues["a.org"].waiting.total() == 2
 
 
+def test_what_is_said_of_a_url_alone_gives_way_to_what_its_page_says(store: CrawlStore) -> None:
+    """Back again, linkscore is asked about a URL before it has its page: the URL waited in both buckets."""
+    by_url, by_page, by_another = link("q/2"), link("q/2"), link("q/2")
+    by_page.places = [Place("answers", 0.4, 0.4, "of-answers")]
+    by_another.places = [Place("side", 0.3, 0.3, "of-side")]
+    store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([by_url], NOW)
+    store.place([(store.unscored(1)[0][0], [Place("pattern", 0.8, 0.8)])])
+    assert waiting(store) == ["questions", "pattern"]
+    store.put([by_page, by_another], NOW)
+    assert waiting(store) == ["questions", "answers", "side"]
+    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
+    assert [one.ticket for one in given] == ["", "of-answers"]
+    assert store.queues["a.org"].waiting.total() == 0
+
+
+def test_what_linkscore_says_nothing_about_after_an_outage_waits_on_where_it_was_guessed_to(
+    store: CrawlStore,
+) -> None:
+    store.put([link("tag/1", "tags", 0.2, 0.2), link("q/1", "questions", 0.9, 0.9)], NOW)
+    away(store)
+    store.put([link("elsewhere/deep/x"), link("q/2")], NOW)
+    store.place([(number, []) for number, _, _ in store.unscored(10)])
+    assert (store.new, store.unscored(10)) == (0, [])
+    assert take(store) == "1 2 1 x"
+
+
 def test_guesses_outlive_a_restart(tmp_path: Path) -> None:
     with closing(CrawlStore(tmp_path / "d.sqlite")) as first:
         first.put([link("q/1", "questions", 0.9, 0.9)], NOW)
