@@ -127,6 +127,8 @@ def calling(target: str = "") -> Iterator[None]:
         message = in_options(fields) if fields else str(exc)
         if isinstance(exc, Unavailable) and target:
             remedy = "start one (linkscore serve) or name another by --target"
+            if "Socket closed" in message:  # how a server with TLS answers plain text
+                remedy = "if it has TLS, give --tls-ca"
             message = f"no server answers at {target}: {remedy} ({message})"
         raise click.ClickException(f"{exc.code.name}: {message}") from exc
 

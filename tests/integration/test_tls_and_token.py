@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import ssl
+import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -150,3 +152,11 @@ def test_with_a_token_every_call_but_health_must_carry_it(tmp_path: Path) -> Non
             check = health_pb2_grpc.HealthStub(server.channel).Check(health_pb2.HealthCheckRequest())
             assert check.status == SERVING
             assert "s3cret-of-this-test" not in process.log.read_text()
+
+
+def test_a_command_that_speaks_plain_text_to_tls_names_the_option(tmp_path: Path, certificates: Path) -> None:
+    with serving(tmp_path, *tls_flags(certificates)) as process:
+        command = [sys.executable, "-m", "linkscore_cli", "crawls", "list", "--target", process.target]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "if it has TLS, give --tls-ca" in done.stderr
