@@ -176,10 +176,10 @@ restarts: $(STAMP)
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(foreach folder,$(CORPORA),--corpora $(folder))
 
-# Constants of harvest by regret: every stored site and the zoo, hours. JUDGE=1: what they are worth elsewhere.
+# Constants of harvest by regret: every stored site and the synthetic corpus, hours. JUDGE=1: what they are worth elsewhere.
 tune: $(STAMP)
 	$(BIN)/python -m linkscore_research.tuning $(foreach dir,$(CORPORA),--corpora $(dir)) $(if $(JUDGE),--judge) \
-	    $(if $(ZOO),--zoo $(ZOO)) $(if $(OUT),--out $(OUT))
+	    $(if $(SYNTHETIC),--synthetic $(SYNTHETIC)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff check .

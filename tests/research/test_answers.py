@@ -1,11 +1,11 @@
-"""What examples and answers are worth, on one site of the zoo."""
+"""What examples and answers are worth, on one site of the synthetic corpus."""
 
 from __future__ import annotations
 
 from click.testing import CliRunner
 from rich.console import Console
 
-from linkscore_lab.datasets.zoo import CHOOSING
+from linkscore_lab.datasets.synthetic import CHOOSING
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import NONE, Case
 from linkscore_research.tuning.answers import NOTHING, AskingScorer, Row, answers, table_of

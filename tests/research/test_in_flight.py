@@ -5,7 +5,7 @@ from __future__ import annotations
 from click.testing import CliRunner
 from rich.console import Console
 
-from linkscore_lab.datasets.zoo import CHOOSING
+from linkscore_lab.datasets.synthetic import CHOOSING
 from linkscore_research.tuning.in_flight import POLICIES, Row, crowded, rows_of, table_of
 from linkscore_research.tuning.sites import wanted_on
 
@@ -36,10 +36,10 @@ def test_answers_come_late_where_more_is_under_way() -> None:
 
 
 def test_the_command_judges_on_sites_nothing_was_chosen_on() -> None:
-    result = CliRunner().invoke(crowded, ["--judge", "--zoo", "1"])
+    result = CliRunner().invoke(crowded, ["--judge", "--synthetic", "1"])
     assert result.exit_code == 0
     assert "256" in result.output
 
 
 def test_without_sites_there_is_nothing_to_say() -> None:
-    assert "no site" in CliRunner().invoke(crowded, ["--zoo", "0"]).output
+    assert "no site" in CliRunner().invoke(crowded, ["--synthetic", "0"]).output

@@ -54,13 +54,13 @@ def test_what_is_chosen_without_a_site_is_judged_on_it() -> None:
 
 
 def test_the_command_judges_on_sites_nothing_was_chosen_on() -> None:
-    result = CliRunner().invoke(tune, ["--judge", "--zoo", "1"])
+    result = CliRunner().invoke(tune, ["--judge", "--synthetic", "1"])
     assert result.exit_code == 0
     assert "as they are" in result.output
 
 
 def test_without_sites_there_is_nothing_to_choose_on() -> None:
-    assert "no site" in CliRunner().invoke(tune, ["--zoo", "0"]).output
+    assert "no site" in CliRunner().invoke(tune, ["--synthetic", "0"]).output
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_without_sites_there_is_nothing_to_choose_on() -> None:
 )
 def test_the_command_takes_sites_that_were_not_used(tmp_path: Path, options: list[str], site: str) -> None:
     out = tmp_path / "rows.jsonl"
-    result = CliRunner().invoke(tune, [*options, "--zoo", "1", "--out", str(out)])
+    result = CliRunner().invoke(tune, [*options, "--synthetic", "1", "--out", str(out)])
     assert result.exit_code == 0
     assert [json.loads(line)["site"] for line in out.read_text().splitlines()] == [site]
 

@@ -1,4 +1,4 @@
-"""What experience of other sites is worth: siblings of the zoo, and the table."""
+"""What experience of other sites is worth: siblings of the synthetic corpus, and the table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING, draw_sibling, draw_traits, sibling_seed
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, draw_sibling, draw_traits, sibling_seed
 from linkscore_research.tuning.warm_start import COLD, Row, table_of, turned_round, warm_start
 from linkscore_scoring.policies.experience import Experience, LinkGroup
 
@@ -34,9 +34,9 @@ def test_a_sibling_runs_the_same_software_and_is_another_site() -> None:
         assert bool(own.hidden) == bool(other.hidden)
 
 
-def test_no_sibling_is_a_site_of_the_zoo() -> None:
-    zoo = {*CHOOSING, *JUDGING}
-    assert not zoo & {sibling_seed(seed, k) for seed in zoo for k in (1, 2)}
+def test_no_sibling_is_a_site_of_the_synthetic_corpus() -> None:
+    known = {*CHOOSING, *JUDGING}
+    assert not known & {sibling_seed(seed, k) for seed in known for k in (1, 2)}
 
 
 def test_turned_round_every_reward_is_the_opposite() -> None:
@@ -60,7 +60,7 @@ def test_the_table_counts_sites_that_got_worse_and_better() -> None:
 @pytest.mark.long
 def test_the_command_judges_and_writes_its_rows(tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
-    result = CliRunner().invoke(warm_start, ["--judge", "--zoo", "2", "--out", str(out)])
+    result = CliRunner().invoke(warm_start, ["--judge", "--synthetic", "2", "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert "a sibling with feedback" in result.output
     assert len(out.read_text().splitlines()) == 2 * 8

@@ -18,10 +18,10 @@ def test_both_kinds_of_sites_have_their_means() -> None:
 
 
 def test_the_command_crawls_sites_nothing_was_chosen_on() -> None:
-    result = CliRunner().invoke(unsure, ["--judge", "--zoo", "2"])
+    result = CliRunner().invoke(unsure, ["--judge", "--synthetic", "2"])
     assert result.exit_code == 0
     assert "asks for examples" in result.output
 
 
 def test_without_sites_there_is_nothing_to_say() -> None:
-    assert "no site" in CliRunner().invoke(unsure, ["--zoo", "0"]).output
+    assert "no site" in CliRunner().invoke(unsure, ["--synthetic", "0"]).output

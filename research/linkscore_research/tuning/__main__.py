@@ -1,4 +1,4 @@
-"""Choose the constants of `harvest` on stored sites and the zoo, or judge them on sites kept for that.
+"""Choose the constants of `harvest` on stored and synthetic sites, or judge them on sites kept for that.
 
 Every constant is tried at its default and at some other values, one at a time, on every site. What is chosen
 is compared with what would have been chosen without the site it is used on.
@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_research.tuning.regret import (
     BELOW,
     Choice,
@@ -38,14 +38,16 @@ from linkscore_research.tuning.sites import wanted_on
     "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
 )
 @click.option(
-    "--zoo",
+    "--synthetic",
     type=click.IntRange(0, 200),
     default=200,
     show_default=True,
-    help="Sites of the zoo, the first ones.",
+    help="Sites of the synthetic corpus, the first ones.",
 )
 @click.option(
-    "--judge", is_flag=True, help="Only the defaults, on the sites of the zoo that nothing is chosen on."
+    "--judge",
+    is_flag=True,
+    help="Only the defaults, on the sites of the synthetic corpus that nothing is chosen on.",
 )
 @click.option(
     "--first",
@@ -57,14 +59,16 @@ from linkscore_research.tuning.sites import wanted_on
 @click.option("--as-they-are", is_flag=True, help="Only the defaults, on the sites to choose on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
 def tune(
-    corpora: Sequence[Path], zoo: int, judge: bool, first: int, as_they_are: bool, out: Path | None
+    corpora: Sequence[Path], synthetic: int, judge: bool, first: int, as_they_are: bool, out: Path | None
 ) -> None:
     tried = [()] if judge or as_they_are else choices()
     rows: list[Row] = []
-    for experiment, task in wanted_on(corpora, range(first, first + zoo) if judge else CHOOSING[:zoo]):
+    for experiment, task in wanted_on(
+        corpora, range(first, first + synthetic) if judge else CHOOSING[:synthetic]
+    ):
         rows += rows_of(experiment, task, tried)
     if not rows:
-        raise click.UsageError("no site: name --corpora or a --zoo above 0")
+        raise click.UsageError("no site: name --corpora or a --synthetic above 0")
     if out:
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     console = Console()

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
@@ -164,18 +164,24 @@ def table_of(rows: Sequence[Row]) -> Table:
 @click.command(help=__doc__)
 @click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
 @click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option("--zoo", type=click.IntRange(0, 200), default=0, show_default=True, help="Sites of the zoo.")
-@click.option("--judge", is_flag=True, help="Those of the zoo that nothing is chosen on.")
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 200),
+    default=0,
+    show_default=True,
+    help="Sites of the synthetic corpus.",
+)
+@click.option("--judge", is_flag=True, help="Those of the synthetic corpus that nothing is chosen on.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Draws of what is drawn.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
 def answers(
-    corpora: Sequence[Path], names: Sequence[str], zoo: int, judge: bool, seeds: int, out: Path | None
+    corpora: Sequence[Path], names: Sequence[str], synthetic: int, judge: bool, seeds: int, out: Path | None
 ) -> None:
     rows: list[Row] = []
-    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:zoo], names):
+    for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:synthetic], names):
         rows += rows_of(experiment, task, range(1, seeds + 1))
     if not rows:
-        raise click.UsageError("no site: name --corpora or a --zoo above 0")
+        raise click.UsageError("no site: name --corpora or a --synthetic above 0")
     if out:
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     Console(width=140).print(table_of(rows))

@@ -17,7 +17,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.runs import Experiment
 from linkscore_lab.replay.task import Task
@@ -84,17 +84,23 @@ def table_of(rows: Iterable[Row]) -> Table:
 @click.option(
     "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
 )
-@click.option("--zoo", type=click.IntRange(0, 200), default=60, show_default=True, help="Sites of the zoo.")
-@click.option("--judge", is_flag=True, help="On the sites of the zoo that nothing is chosen on.")
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 200),
+    default=60,
+    show_default=True,
+    help="Sites of the synthetic corpus.",
+)
+@click.option("--judge", is_flag=True, help="On the sites of the synthetic corpus that nothing is chosen on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
-def crowded(corpora: Sequence[Path], zoo: int, judge: bool, out: Path | None) -> None:
+def crowded(corpora: Sequence[Path], synthetic: int, judge: bool, out: Path | None) -> None:
     rows = [
         row
-        for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:zoo])
+        for experiment, task in wanted_on(corpora, (JUDGING if judge else CHOOSING)[:synthetic])
         for row in rows_of(experiment, task)
     ]
     if not rows:
-        raise click.UsageError("no site: name --corpora or a --zoo above 0")
+        raise click.UsageError("no site: name --corpora or a --synthetic above 0")
     if out:
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     Console().print(table_of(rows))

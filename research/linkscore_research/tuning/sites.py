@@ -1,4 +1,4 @@
-"""Sites with what is wanted of them: those of the zoo by seed, and stored ones with user content."""
+"""Sites with their target pages: synthetic ones by seed, and stored ones with user content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from linkscore_lab.datasets.zoo import ZooSite
+from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.quality.measure import BUDGET, sites_of
 from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
@@ -24,12 +24,12 @@ def wanted_on(
     corpora
         Folders of stored sites.
     seeds
-        Sites of the zoo.
+        Sites of the synthetic corpus.
     names
         Only these of the stored ones; empty: all.
     """
     for seed in seeds:
-        with opened(ZooSite(seed)) as found:
+        with opened(SyntheticSite(seed)) as found:
             yield found
     for stored in (each for folder in corpora for each in sites_of(folder)):
         if not names or stored.name in names:
@@ -38,8 +38,8 @@ def wanted_on(
 
 
 @contextmanager
-def opened(generated: ZooSite) -> Iterator[tuple[Experiment, Task]]:
-    """Give a site of the zoo with the task to find its user content; it is closed afterwards."""
+def opened(generated: SyntheticSite) -> Iterator[tuple[Experiment, Task]]:
+    """Give a site of the synthetic corpus with the task to find its user content; it is closed afterwards."""
     with prepare_generated(generated) as site:
         yield _experiment(site, generated.wanted_types)
 

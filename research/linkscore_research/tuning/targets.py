@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
@@ -90,7 +90,13 @@ def table_of(rows: Sequence[Row]) -> Table:
 @click.option("--kind", "kinds", multiple=True, required=True, help="Page type to look for; repeatable.")
 @click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
 @click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option("--zoo", type=click.IntRange(0, 200), default=0, show_default=True, help="Sites of the zoo.")
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 200),
+    default=0,
+    show_default=True,
+    help="Sites of the synthetic corpus.",
+)
 @click.option("--first", type=click.IntRange(JUDGING.start), help="Those from this seed, kept for judging.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Draws of examples.")
 @click.option("--starts", type=click.IntRange(1), default=1, show_default=True, help="Start pages.")
@@ -100,20 +106,22 @@ def targets(
     kinds: Sequence[str],
     corpora: Sequence[Path],
     names: Sequence[str],
-    zoo: int,
+    synthetic: int,
     first: int | None,
     seeds: int,
     starts: int,
     share: bool,
     out: Path | None,
 ) -> None:
-    sites = CHOOSING[:zoo] if first is None else range(first, first + zoo)
+    sites = CHOOSING[:synthetic] if first is None else range(first, first + synthetic)
     rows: list[Row] = []
     for experiment, _ in wanted_on(corpora, sites, names):
         for kind in kinds:
             rows += rows_of(experiment, kind, seeds=seeds, starts=starts, as_share=share)
     if not rows:
-        raise click.UsageError(f"no site has {LEAST_PAGES} pages of these kinds: name --corpora or --zoo")
+        raise click.UsageError(
+            f"no site has {LEAST_PAGES} pages of these kinds: name --corpora or --synthetic"
+        )
     if out:
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
     Console(width=120).print(table_of(rows))

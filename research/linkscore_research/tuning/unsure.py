@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
@@ -90,13 +90,19 @@ def _valid(experiment: Experiment, case: Case) -> float:
 @click.option(
     "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
 )
-@click.option("--zoo", type=click.IntRange(0, 200), default=60, show_default=True, help="Sites of the zoo.")
-@click.option("--judge", is_flag=True, help="On the sites of the zoo that nothing is chosen on.")
-def unsure(corpora: Sequence[Path], zoo: int, judge: bool) -> None:
-    sites = wanted_on(corpora, (JUDGING if judge else CHOOSING)[:zoo])
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 200),
+    default=60,
+    show_default=True,
+    help="Sites of the synthetic corpus.",
+)
+@click.option("--judge", is_flag=True, help="On the sites of the synthetic corpus that nothing is chosen on.")
+def unsure(corpora: Sequence[Path], synthetic: int, judge: bool) -> None:
+    sites = wanted_on(corpora, (JUDGING if judge else CHOOSING)[:synthetic])
     rows = [row_of(experiment, task) for experiment, task in sites]
     if not rows:
-        raise click.UsageError("no site: name --corpora or a --zoo above 0")
+        raise click.UsageError("no site: name --corpora or a --synthetic above 0")
     Console().print(table_of(rows))
 
 

@@ -1,7 +1,7 @@
 """What experience of other sites is worth: `python -m linkscore_research.tuning.warm_start`, or `--judge`.
 
-Each site of the zoo is crawled without experience and with that of other sites: of a sibling (the same
-software, another site: `zoo.draw_sibling`) that was told nothing or had feedback, of all sites drawn but this
+Each synthetic site is crawled without experience and with that of other sites: of a sibling (the same
+software, another site: `synthetic.draw_sibling`) without labels or with feedback, of all sites drawn but this
 one, of the next site drawn (other software that shares class names: it misleads where it matches), and of a
 sibling with every reward turned round (the worst there can be). A stored site is crawled with the experience
 of all others: leave one out. No site is told anything itself.
@@ -20,7 +20,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING, ZooSite, draw_sibling, sibling_seed
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SyntheticSite, draw_sibling, sibling_seed
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment
@@ -93,11 +93,11 @@ def turned_round(experience: Experience) -> Experience:
     return Experience.of(replace(group, reward=1.0 - group.reward) for group in experience.groups)
 
 
-def zoo_rows(seeds: Sequence[int]) -> Iterator[Row]:
-    """Yield a row for each site of the zoo and each start."""
+def synthetic_rows(seeds: Sequence[int]) -> Iterator[Row]:
+    """Yield a row for each site of the synthetic corpus and each start."""
     siblings: dict[int, Learned] = {}
     for seed in seeds:
-        with opened(ZooSite(sibling_seed(seed, 1), draw_sibling(seed, 1))) as (experiment, task):
+        with opened(SyntheticSite(sibling_seed(seed, 1), draw_sibling(seed, 1))) as (experiment, task):
             siblings[seed] = learn(experiment, task)
     for i, seed in enumerate(seeds):
         own, other = siblings[seed], siblings[seeds[(i + 1) % len(seeds)]]
@@ -114,7 +114,7 @@ def zoo_rows(seeds: Sequence[int]) -> Iterator[Row]:
             "another site with feedback": [other.taught],
             "a sibling turned round": [turned_round(own.taught)],
         }
-        with opened(ZooSite(seed)) as (experiment, task):
+        with opened(SyntheticSite(seed)) as (experiment, task):
             for start, experiences in starts.items():
                 yield crawl(experiment, task, start, experiences)
 
@@ -154,20 +154,26 @@ def table_of(rows: Sequence[Row]) -> Table:
 @click.command(help=__doc__)
 @click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
 @click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option("--zoo", type=click.IntRange(0, 200), default=0, show_default=True, help="Sites of the zoo.")
-@click.option("--judge", is_flag=True, help="Those of the zoo that nothing is chosen on.")
+@click.option(
+    "--synthetic",
+    type=click.IntRange(0, 200),
+    default=0,
+    show_default=True,
+    help="Sites of the synthetic corpus.",
+)
+@click.option("--judge", is_flag=True, help="Those of the synthetic corpus that nothing is chosen on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
 def warm_start(
-    corpora: Sequence[Path], names: Sequence[str], zoo: int, judge: bool, out: Path | None
+    corpora: Sequence[Path], names: Sequence[str], synthetic: int, judge: bool, out: Path | None
 ) -> None:
     rows: list[Row] = []
-    for found in (zoo_rows((JUDGING if judge else CHOOSING)[:zoo]), stored_rows(corpora, names)):
+    for found in (synthetic_rows((JUDGING if judge else CHOOSING)[:synthetic]), stored_rows(corpora, names)):
         some = list(found)
         if some:
             Console(width=140).print(table_of(some))
         rows += some
     if not rows:
-        raise click.UsageError("no site: name --corpora or a --zoo above 0")
+        raise click.UsageError("no site: name --corpora or a --synthetic above 0")
     if out:
         out.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
 

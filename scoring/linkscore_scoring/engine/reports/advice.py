@@ -22,7 +22,7 @@ UNSURE_FETCHES = 30
 """Fetches of a site before a policy that is unsupervised is taken for unsure of it. Of 20, 30 and 50 the
 first that tells sites apart well: area under the ROC curve .75, .80, .87."""
 UNSURE_BELOW = 0.5
-"""Mean reward it expects of the next 100 fetches below which it is. Chosen on 50 sites of the zoo among .4 to
+"""Mean reward it expects of the next 100 fetches below which it is. Chosen on 50 synthetic sites among .4 to
 .6: the 16 it names have a regret of .21 in the mean, the others of .07:
 research/notebook/when-to-stop.md."""
 

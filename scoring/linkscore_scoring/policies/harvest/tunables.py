@@ -2,7 +2,7 @@
 
 Its parameters (`HarvestParams`) are for users; these are chosen once, for all sites. Whoever tries others
 passes them in: ``Harvest(params, tunables=...)``. Where a number is from is said beside it: *four sites*, set
-while looking at four stored sites; *six sites*, on six of them and the zoo, by few trials of each;
+while looking at four stored sites; *six sites*, on six of them and synthetic ones, by few trials of each;
 *measured*, with what was tried; *chosen*, by judgement, not measured alone; *a bound*, of memory or time. No
 whole run of `make tune` changed any. Experiments are in research/notebook/harvest-by-regret.md.
 """
@@ -145,7 +145,7 @@ class HubTunables:
         Chosen.
     unopened, unopened_kept, trials
         Worth per fetch that a kind of pages nobody opened is granted, in [0, 1]; the share of it that each
-        try leaves, in [0, 1]; and how many tries are granted, >= 0. Chosen on the zoo by few trials.
+        try leaves, in [0, 1]; and how many tries are granted, >= 0. Chosen on synthetic sites by few trials.
     tie
         Share of an arm's own worth, in [0, 1), that orders kinds of pages hardly opened. Chosen.
     max_pages, arms_per_page
@@ -255,7 +255,7 @@ class QuestionTunables:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartTunables:
     """Of `starts`: what arms start with. Those of warm starts were chosen on 20 sites
-    of the choosing half of the zoo.
+    of the choosing half of the synthetic corpus.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The zoo: sites that differ in what they were drawn with, and are the same whenever they are drawn again."""
+"""Synthetic sites differ in what they were drawn with, and are the same whenever they are drawn again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkscore_lab.datasets.survey import survey_site
-from linkscore_lab.datasets.zoo import CHOOSING, JUDGING, SiteTraits, ZooSite, draw_traits
+from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SiteTraits, SyntheticSite, draw_traits
 from linkscore_lab.replay.prepare import prepare_generated
 
 PLAIN = SiteTraits(
@@ -48,7 +48,7 @@ PLAIN = SiteTraits(
 )
 
 
-def counts(site: ZooSite) -> dict[str, int]:
+def counts(site: SyntheticSite) -> dict[str, int]:
     types = list(site.labels().values())
     return {kind: types.count(kind) for kind in sorted(set(types))}
 
@@ -58,7 +58,12 @@ def test_sites_to_choose_on_and_to_judge_on_are_two_hundred_each_and_none_is_bot
 
 
 def test_a_site_of_few_traits_has_its_items_their_lists_a_front_page_and_a_page_about_it() -> None:
-    assert counts(ZooSite(1, replace(PLAIN, sections=1))) == {"about": 1, "home": 1, "item": 24, "list": 3}
+    assert counts(SyntheticSite(1, replace(PLAIN, sections=1))) == {
+        "about": 1,
+        "home": 1,
+        "item": 24,
+        "list": 3,
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,12 +85,12 @@ def test_a_site_of_few_traits_has_its_items_their_lists_a_front_page_and_a_page_
     ],
 )
 def test_a_trait_brings_pages_of_its_kind(traits: dict[str, object], kind: str, pages: int | None) -> None:
-    found = counts(ZooSite(1, replace(PLAIN, **traits))).get(kind, 0)  # type: ignore[arg-type]
+    found = counts(SyntheticSite(1, replace(PLAIN, **traits))).get(kind, 0)  # type: ignore[arg-type]
     assert found == pages if pages is not None else found > 0
 
 
 def test_an_excerpt_shows_how_an_item_begins() -> None:
-    site = ZooSite(1, replace(PLAIN, shows="excerpts"))
+    site = SyntheticSite(1, replace(PLAIN, shows="excerpts"))
     item = site.respond("http://zoo1.test/item/24").body.decode()
     begins = item.partition("<article><p>")[2][:40]
     assert begins in site.respond(site.entry).body.decode()
@@ -93,7 +98,7 @@ def test_an_excerpt_shows_how_an_item_begins() -> None:
 
 @pytest.mark.parametrize("seed", [*CHOOSING[:8], *JUDGING[:4]])
 def test_nearly_every_page_of_a_drawn_site_can_be_reached_and_all_have_a_label(seed: int) -> None:
-    site = ZooSite(seed)
+    site = SyntheticSite(seed)
     reached = survey_site(site).pages
     assert reached.keys() <= site.labels().keys()
     assert len(reached) >= 0.9 * len(site.labels())
@@ -102,13 +107,13 @@ def test_nearly_every_page_of_a_drawn_site_can_be_reached_and_all_have_a_label(s
 def test_the_same_seed_draws_the_same_site_and_another_one_another() -> None:
     digests = []
     for seed in (1_000, 1_000, 1_001):
-        with prepare_generated(ZooSite(seed)) as site:
+        with prepare_generated(SyntheticSite(seed)) as site:
             digests.append(site.digest)
     assert digests[0] == digests[1] != digests[2]
 
 
 def test_no_two_items_share_a_text() -> None:
-    with prepare_generated(ZooSite(1, PLAIN)) as site:
+    with prepare_generated(SyntheticSite(1, PLAIN)) as site:
         items = [record.facts.content for record in site.records if "/item/" in record.url]
     assert len(set(items)) == len(items) == 24
 
@@ -120,4 +125,4 @@ def test_traits_vary_over_the_sites_to_choose_on() -> None:
 
 
 def test_the_front_page_comes_first_whatever_is_written_first() -> None:
-    assert ZooSite(1_003).urls()[0] == ZooSite(1_003).entry
+    assert SyntheticSite(1_003).urls()[0] == SyntheticSite(1_003).entry

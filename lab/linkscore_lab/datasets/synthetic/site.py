@@ -1,4 +1,4 @@
-"""A site of the zoo: what it is about, drawn once, and its pages as they follow from its traits.
+"""A site of the synthetic corpus: what it is about, drawn once, and its pages as they follow from its traits.
 
 Everything is built when the site is: items in sections, lists of them by section, tag, month and author in
 several orders, and what every real site has besides. A page is its title, its HTML and its type.
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.demo_site.layout import link, list_of, paragraphs, with_query
 from linkscore_lab.datasets.site import Reply, identity
-from linkscore_lab.datasets.zoo.traits import SiteTraits, draw_traits
+from linkscore_lab.datasets.synthetic.traits import SiteTraits, draw_traits
 from linkscore_scoring.hashing import hash64
 
 # How much of an item an excerpt shows, in characters: what blogs and search results show.
@@ -74,7 +74,7 @@ class _Words:
         return parts
 
 
-class ZooSite:
+class SyntheticSite:
     """A generated site of some hundred pages that differs from every other in what `SiteTraits` names.
 
     Wanted are `wanted_types`. Labels are page types: ``item``, ``item_part``, ``author``, ``hidden``;

@@ -1,4 +1,4 @@
-"""What makes one site of the zoo differ from another, and how it is drawn."""
+"""What makes one site of the synthetic corpus differ from another, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -167,5 +167,5 @@ def draw_sibling(seed: int, sibling: int) -> SiteTraits:
 
 
 def sibling_seed(seed: int, sibling: int) -> int:
-    """Return the seed of the content of a sibling, 1 and up: no site of the zoo has it."""
+    """Return the seed of the content of a sibling, 1 and up: no site of the synthetic corpus has it."""
     return 1_000 * seed + sibling
