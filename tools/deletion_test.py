@@ -185,7 +185,7 @@ ANNEXES = {
         (
             *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),
             "tests/integration/test_jvm_crawls.py",
-            *(f"tests/integration/test_scrapy_{name}.py" for name in ("crawl", "notes", "rules")),
+            *(f"tests/integration/test_scrapy_{name}.py" for name in ("crawl", "notes", "rules", "starts")),
         ),
         extras=("scrapy", "crawlee", "crawl4ai", "frontier"),
         packages=("scrapy",),
