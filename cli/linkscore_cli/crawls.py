@@ -47,7 +47,7 @@ def _of_crawl(command: _Command) -> _Command:
     return click.argument("name", required=False, default="")(online(named))
 
 
-_policy = click.option("--policy", type=PolicyType(), help="Policy that scores.")
+_policy = click.option("--policy", type=PolicyType(), help="Policy that scores links.")
 _extra_policies = click.option(
     "--extra-policy",
     "extra_policies",
@@ -60,23 +60,27 @@ _examples = click.option(
     "examples",
     multiple=True,
     metavar="URL|FILE",
-    help="Page of the kind wanted: a URL of the crawl, or a file of HTML; repeatable.",
+    help="Example of a target page: a URL of the crawl, or a file of HTML; repeatable.",
 )
 _wanted = click.option(
     "--wanted",
     "queries",
     multiple=True,
     metavar="QUERY",
-    help="What the crawl is for, in words; repeatable. Without a policy, topic then scores.",
+    help="What the crawl is for, a query in words; repeatable. Without --policy, topic scores.",
 )
 _languages = click.option(
-    "--language", "languages", multiple=True, metavar="CODE", help="Language wanted, as en; repeatable."
+    "--language",
+    "languages",
+    multiple=True,
+    metavar="CODE",
+    help="Language of target pages: en; repeatable.",
 )
 _quality = click.option(
     "--quality-weight",
     type=click.FloatRange(0.0, 1.0),
     default=0.0,
-    help="How much of a page's worth depends on how well it reads.",
+    help="Weight of readability in the reward of a page.",
 )
 _embedding = click.option(
     "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the queries by meaning."
@@ -103,7 +107,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @crawls.command()
 @_policy
 @_extra_policies
-@click.option("--scope", type=click.Choice(list(_SCOPES)), help="Which links belong to it.  [default: host]")
+@click.option("--scope", type=click.Choice(list(_SCOPES)), help="Links of the crawl.  [default: host]")
 @_examples
 @_wanted
 @_languages
@@ -111,7 +115,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_embedding
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
-@click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for people to look at.")
+@click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for the console.")
 @click.option(
     "--experience",
     "experiences",
@@ -122,15 +126,15 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option(
     "--groups",
     type=click.IntRange(1, 256),
-    help="Groups that sites are divided into.  [default: 1, or those of a crawl that is there]",
+    help="Groups of sites, for several processes.  [default: 1, or those of an existing crawl]",
 )
 @click.option(
     "--learn", type=click.Choice(list(_LEARN)), help="When templates are learned.  [default: always]"
 )
 @click.option("--clusterer", type=click.Choice(list(_CLUSTERERS)), help="How templates are found.")
-@click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before a site is learned.")
+@click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before templates are learned.")
 @click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
-@click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
+@click.option("--paper", is_flag=True, help="Learn templates exactly as Xu 2018.")
 @json_option
 @_of_crawl
 def create(
@@ -174,7 +178,7 @@ def create(
 
 
 @crawls.command()
-@click.option("--sites", "with_sites", is_flag=True, help="Its sites too.")
+@click.option("--sites", "with_sites", is_flag=True, help="Show its sites too.")
 @json_option
 @_of_crawl
 def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
@@ -194,7 +198,7 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @crawls.command()
 @_policy
 @_extra_policies
-@click.option("--no-extra-policies", is_flag=True, help="Let no policy learn beside it any more.")
+@click.option("--no-extra-policies", is_flag=True, help="Remove the policies that learn beside it.")
 @_examples
 @_wanted
 @_languages

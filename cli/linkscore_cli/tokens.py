@@ -24,7 +24,7 @@ def token() -> None:
 
 
 @token.command()
-@click.option("--name", required=True, help="Who gets it; stands in the server's log.")
+@click.option("--name", required=True, help="Name of its holder, for the server's log.")
 @click.option(
     "--role",
     type=click.Choice(["read", "write", "admin"]),
@@ -36,7 +36,7 @@ def token() -> None:
     default="*",
     show_default=True,
     metavar="PATTERNS",
-    help="Crawls it is good for, with commas between; * stands for any text, as in news-*.",
+    help="Crawls it is valid for, separated by commas; * is any text, as in news-*.",
 )
 @click.option(
     "--out",

@@ -156,7 +156,5 @@ class FormToken:
             raise HTTPException(400, "The form cannot be read.") from error
         form = {name: values[-1] for name, values in fields.items()}
         if not hmac.compare_digest(form.get("token", "").encode(), self.value.encode()):
-            raise HTTPException(
-                403, "The form is not of this console, or it was started anew: reload the page."
-            )
+            raise HTTPException(403, "The form is not of this console, or it was restarted: reload the page.")
         return form

@@ -117,7 +117,7 @@ def test_the_frontier_lists_groups_by_value_and_adds_up(console: TestClient) -> 
     values = [float(text(row[1])) for row in rows]
     assert values == sorted(values, reverse=True)
     waiting = sum(int(text(row[4]).replace(",", "")) for row in rows)
-    assert f"{waiting:,} links wait in {len(rows)} groups, valued by harvest" in text(page)
+    assert f"{waiting:,} links are pending in {len(rows)} buckets, valued by harvest" in text(page)
     for row, value in zip(rows, values, strict=True):  # the parts of a bar are as long as the value together
         parts = [
             float(part.get("width")) for part in row.iterfind(".//rect") if part.get("class") != "bar-back"
