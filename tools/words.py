@@ -20,8 +20,16 @@ NOT_YET = {
     "README.md",
     "CHANGELOG.md",
 }
-FOLDERS = ("docs/start", "docs/guides", "docs/concepts", "docs/reference")
-PAGES = ("README.md", "CHANGELOG.md", "docs/glossary.md")
+FOLDERS = ("docs/adr", "docs/start", "docs/guides", "docs/concepts", "docs/reference")
+PAGES = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "docs/development.md",
+    "docs/find-your-way.md",
+    "docs/glossary.md",
+)
 
 MAX_SENTENCE = 35  # words
 MAX_PARAGRAPH = 89  # words
@@ -55,7 +63,7 @@ _BANNED = re.compile(rf"\b(?:{'|'.join(BANNED)})\b", re.IGNORECASE)
 # "Of buckets worth the same take ...": the object in front of its verb.
 _INVERTED = re.compile(r"(?:^|(?<=[.:;] ))Of (?!course)\S+[^.:;]*")
 _NUMBER = re.compile(r"(?<![\w.-])\.?\d[\d.,]*")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[A-Z\"'(\[])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\w\"'(\[])")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|no|fig|al)\.", re.IGNORECASE)
 
 
