@@ -14,8 +14,8 @@ def examples(document: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(encoding="utf-8"), flags=re.S)
 
 
-def test_the_example_client_of_the_readme_runs(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    source = next(example for example in examples("README.md") if "ingest_pages" in example)
+def test_the_calls_of_the_reference_run(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    source = next(example for example in examples("docs/reference/clients.md") if "ingest_pages" in example)
     scope: dict[str, object] = {}
     exec(source.replace("localhost:7411", target), scope)
     assert scope["url"] == "http://shop.example/book/1"

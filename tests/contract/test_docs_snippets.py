@@ -30,10 +30,6 @@ PAGES = [
         for path in sorted((ROOT / folder).rglob("*.md"))
     ),
 ]
-# Not written yet so; the list gets shorter.
-NOT_YET = {
-    "README.md",
-}
 RUN = ("python", "console", "setup")
 SAME = {"py": "python", "python3": "python", "sh": "console", "bash": "console", "shell": "console"}
 _PIECE = re.compile(
@@ -71,7 +67,7 @@ def snippets(page: str) -> list[Snippet]:
 
 
 def read(page: str) -> list[Snippet]:
-    return [] if page in NOT_YET else snippets((ROOT / page).read_text(encoding="utf-8"))
+    return snippets((ROOT / page).read_text(encoding="utf-8"))
 
 
 def commands(text: str) -> str:

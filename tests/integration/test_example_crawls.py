@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from replay_sites import shop
 from server_process import ServerProcess, serving
 
 pytestmark = [pytest.mark.whole, pytest.mark.long]
@@ -111,6 +113,27 @@ def test_crawlers_in_node(name: str, server: ServerProcess, site: str, tmp_path:
     (packages / "@crawlee").symlink_to(NODE / "node_modules/@crawlee")
     shutil.copy(EXAMPLES / name / "crawl.mjs", tmp_path)
     assert finds_threads(run("node", "crawl.mjs", site, server.target, folder=tmp_path), site)
+
+
+def test_the_notebook_reads_what_a_replay_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warc, _ = shop(tmp_path)
+    run(
+        *(sys.executable, "-m", "linkscore_cli", "replay", warc, "--seeds", "1", "--json", "out.json"),
+        folder=tmp_path,
+    )
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads((EXAMPLES / "notebook/replay.ipynb").read_text(encoding="utf-8"))["cells"]
+    scope: dict[str, object] = {}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        source = "".join(cell["source"])
+        if "matplotlib" not in source or find_spec("matplotlib"):
+            exec(source, scope)
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        *("harvest", "breadth_first"),
+        *("harvest", "breadth_first"),
+    ]
 
 
 @pytest.mark.parametrize(

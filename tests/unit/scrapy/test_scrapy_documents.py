@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/start/scrapy.md"])
+@pytest.mark.parametrize("document", ["docs/start/scrapy.md"])
 def test_the_settings_name_what_there_is(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, flags=re.S)
