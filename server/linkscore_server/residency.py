@@ -28,6 +28,11 @@ _MOST_CONFIGS = 16
 """A bound: configurations of the crawl that evicted sites were last seen under. Chosen, not measured."""
 
 
+_SHORT = 32
+"""Items of a state that are packed together, and up to which a list or dict may hold all there is. Measured on
+stored sites of 240 and 1,000 pages: as fast as all in one within a tenth, pieces of 350 KB at most."""
+
+
 class SiteStore(Protocol):
     """Keeps the states of sites by their place among the sites of the crawl."""
 
@@ -422,18 +427,27 @@ class ResidentCrawl(CrawlModel):
             self.sites.restore(state["configs"], sites)
 
 
-def packed_in_pieces(value: Any) -> Iterator[bytes]:
-    """Yield a value as msgpack, in pieces: packing it in one would hold the interpreter for seconds."""
-    packer = msgpack.Packer()
-    if isinstance(value, dict):
+def packed_in_pieces(value: Any, packer: msgpack.Packer | None = None) -> Iterator[bytes]:
+    """Yield a value as msgpack, in pieces: packing it in one would hold the interpreter for seconds.
+
+    What is short is opened, for it may hold what is long; of what is long, some items are packed at a time.
+    """
+    packer = packer or msgpack.Packer()
+    if isinstance(value, dict) and len(value) <= _SHORT:
         yield packer.pack_map_header(len(value))
         for name, part in value.items():
             yield packer.pack(name)
-            yield from packed_in_pieces(part)
-    elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple | dict) for part in value):
+            yield from packed_in_pieces(part, packer)
+    elif not isinstance(value, list | tuple):
+        yield packer.pack(value)
+    elif len(value) > _SHORT:
+        yield packer.pack_array_header(len(value))
+        for at in range(0, len(value), _SHORT):
+            yield b"".join(map(packer.pack, value[at : at + _SHORT]))
+    elif any(isinstance(part, list | tuple | dict) for part in value):
         yield packer.pack_array_header(len(value))
         for part in value:
-            yield from packed_in_pieces(part)
+            yield from packed_in_pieces(part, packer)
     else:
         yield packer.pack(value)
 

@@ -164,6 +164,14 @@ def test_pieces_of_a_state_are_the_state() -> None:
     assert b"".join(packed_in_pieces(state)) == msgpack.packb(state)
 
 
+def test_a_long_list_comes_in_many_pieces_wherever_it_is() -> None:
+    items = [[n, {"a": [n] * 40}] for n in range(1_000)]
+    state = {"few": [[1, 2], items], "many": {n: [n] for n in range(100)}, "deep": {"er": (items, {})}}
+    pieces = list(packed_in_pieces(state))
+    assert b"".join(pieces) == msgpack.packb(state)
+    assert max(map(len, pieces)) < len(msgpack.packb(items)) / 20
+
+
 async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Stored) -> None:
     """Opening moves visits into days and drops drafts; deleting old days meanwhile lost both."""
     registry = registry_of(store, most_open=2)
