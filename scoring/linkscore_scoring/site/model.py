@@ -47,7 +47,7 @@ from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds
 
 _PATTERNS = UrlPatternParams(max_values=4)
-"""Few literal values per slot: arms pool early (measured: research/notebook/harvest-by-regret.md)."""
+"""Few literal values per slot: arms pool early (measured: research/notebook/harvest-unseen-sites.md)."""
 _PLANNED, _PLAN_SEEN, _PLAN_URLS = 20_000, 50_000, 60_000
 """Bounds of the sampling plan: URLs planned, URLs seen, URLs kept as text."""
 _FETCHES, _GROUPS = 20_000, 5_000

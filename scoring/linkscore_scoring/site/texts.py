@@ -20,7 +20,7 @@ NOBODY = 0
 _CLOSER = 2
 """Times as much long text as another page that shows the same block, by which a page is farther from its
 source: a list of what that one is. Chosen on the synthetic corpus of 2, 2.5 and 3
-(research/notebook/harvest-by-regret.md)."""
+(research/notebook/harvest-unseen-sites.md)."""
 _SEEN, _OWNER, _IDENTITY, _CHARS, _LEAST_SHOWN = range(5)
 """Cells of a block's record: pages that showed it, hash of its owner and of the owner's identity, length, and
 the characters in long blocks of the page with fewest that showed it."""

@@ -4,7 +4,7 @@ Its parameters (`HarvestParams`) are for users; these are chosen once, for all s
 passes them in: ``Harvest(params, tunables=...)``. Where a number is from is said beside it: *four sites*, set
 while looking at four stored sites; *six sites*, on six of them and synthetic ones, by few trials of each;
 *measured*, with what was tried; *chosen*, by judgement, not measured alone; *a bound*, of memory or time. No
-whole run of `make tune` changed any. Experiments are in research/notebook/harvest-by-regret.md.
+whole run of `make tune` changed any. Experiments are in research/notebook/harvest-unseen-sites.md.
 """
 
 from __future__ import annotations
