@@ -131,8 +131,8 @@ def test_the_notebook_reads_what_a_replay_wrote(
         if "matplotlib" not in source or find_spec("matplotlib"):
             exec(source, scope)
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
-        *("harvest", "breadth_first"),
-        *("harvest", "breadth_first"),
+        *("breadth_first", "harvest"),
+        *("breadth_first", "harvest"),
     ]
 
 
