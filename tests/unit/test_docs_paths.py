@@ -66,7 +66,7 @@ _CODE = re.compile(r"^( *)(```+|~~~+).*?^ *\2 *$|`[^`\n]+`", re.DOTALL | re.MULT
 
 @cache
 def anchors(name: str) -> frozenset[str]:
-    """Return the anchors of the headings of a page, as the hosts of repositories make them."""
+    """Return the anchors of a page: `<a id>`, and of headings as the hosts of repositories make them."""
     text = re.sub(
         r"^( *)(```+).*?^ *\2 *$",
         "",
@@ -75,7 +75,8 @@ def anchors(name: str) -> frozenset[str]:
     )
     titles = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
     plain = [re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", title).lower() for title in titles]
-    return frozenset(re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain)
+    headings = {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain}
+    return frozenset(headings | set(re.findall(r'<a id="([\w-]+)">', text)))
 
 
 def missing(targets: Iterator[str]) -> list[str]:

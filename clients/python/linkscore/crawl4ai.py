@@ -1,4 +1,4 @@
-"""Crawl4AI's deep crawls in the order a linkscore server advises; `pip install 'linkscore[crawl4ai]'`.
+"""Crawl4AI's deep crawls in the order a linkscore server advises; extra `crawl4ai`.
 
 `LinkscoreCrawlStrategy` stands where `BestFirstCrawlingStrategy` would: it sends every page with its links,
 lets the links wait in the buckets they are given, and crawls from the best bucket. `LinkscoreScorer` is for

@@ -1,4 +1,4 @@
-"""Crawlee for Python in the order a server advises: a request manager; `pip install 'linkscore[crawlee]'`.
+"""Crawlee for Python in the order a server advises: a request manager; extra `crawlee`.
 
 The manager stands in place of Crawlee's request queue. Each page goes to the server with its body and the
 links the handler enqueued, when the handler is done; the links wait in the buckets they are given. Failed

@@ -6,6 +6,7 @@ import pytest
 
 from bare_command import run_bare
 from command_line import run
+from linkscore_cli.extras import install_command
 
 
 @pytest.mark.parametrize("command", ["report", "import"])
@@ -32,4 +33,4 @@ def test_a_command_that_needs_an_extra_says_which() -> None:
     }
     for extra, got in zip(commands, run_bare(list(commands.values())), strict=True):
         assert got.code == 1
-        assert f"needs the {extra} extra: pip install 'linkscore[{extra}]'" in got.output
+        assert f"needs the {extra} extra: {install_command(extra)}" in got.output
