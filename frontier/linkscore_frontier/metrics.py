@@ -25,7 +25,7 @@ class FrontierMetrics:
         self.ranked = Counter("linkscore_frontier_ranked", "Answers of RankBuckets", registry=registry)
         self.scored = Counter("linkscore_frontier_scored", "URLs placed by ScoreLinks", registry=registry)
         self.failures = Counter(
-            "linkscore_frontier_failures_reported", "Failed fetches linkscore was told of", registry=registry
+            "linkscore_frontier_failures_reported", "Failed fetches reported to linkscore", registry=registry
         )
         self.errors = Counter(
             "linkscore_frontier_errors", "Calls that linkscore did not answer", ["code"], registry=registry

@@ -99,7 +99,7 @@ def parse_tokens(text: str) -> dict[str, Caller]:
     for number, line in lines:
         digest, caller = _entry(number, line)
         if digest in callers or caller.name in (known.name for known in callers.values()):
-            raise ValueError(f"line {number}: a name or a token that stands there already")
+            raise ValueError(f"line {number}: a name or a token that is there already")
         callers[digest] = caller
     if not callers:
         raise ValueError("has no token")

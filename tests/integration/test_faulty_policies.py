@@ -1,4 +1,4 @@
-"""A policy from outside that fails: breadth-first order stands in, its crawl goes on and so do the others."""
+"""A policy from outside that fails: breadth-first order replaces it; its crawl and the others go on."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_a_policy_that_fails_is_taken_out_and_stops_no_crawl(fault: str, t
             await asyncio.gather(use(stubs, FAULTY, n), use(stubs, SOUND, n))
         assert FAILURES[Faulty.name] > before, "the fault was met"
         if fault in TAKES_OUT:
-            assert f"policy 'toy_faulty' failed, breadth-first order stands in: {fault} raised" in (
+            assert f"policy 'toy_faulty' failed, breadth-first order replaces it: {fault} raised" in (
                 await state_of(stubs, FAULTY)
             )
         Faulty.armed = ""

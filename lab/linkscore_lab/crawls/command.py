@@ -14,7 +14,7 @@ from linkscore_lab.commands.common import FILE, FOLDER, lab_errors, split
 @click.command()
 @click.option("--warc", type=FILE, help="Stored site instead of the demonstration site.")
 @click.option("--labels", type=FILE, help="TSV of url and page_type.")
-@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
+@click.option("--relevant", default="", help="Types of target pages, separated by commas.")
 @click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
 @click.option(
     "--policy",

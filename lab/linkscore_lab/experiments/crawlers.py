@@ -461,7 +461,7 @@ class Course:
 @click.argument("names", nargs=-1, required=True, type=click.Choice(list(CRAWLERS)))
 @click.option("--warc", type=click.Path(exists=True, path_type=Path), help="A stored site.")
 @click.option("--labels", type=click.Path(exists=True, path_type=Path), help="Labels of its pages.")
-@click.option("--relevant", default="", help="Wanted page types, separated by commas.")
+@click.option("--relevant", default="", help="Types of target pages, separated by commas.")
 @click.option("--budget", default="25%", help="Pages, or share of the reachable pages.")
 @click.option("--plain/--no-plain", default=True, help="Whether to crawl in the crawler's own order too.")
 @click.option("--linkscore/--no-linkscore", default=True, help="Whether to crawl in linkscore's order.")

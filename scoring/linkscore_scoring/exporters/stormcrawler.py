@@ -25,7 +25,7 @@ def export(site: SiteRules) -> RuleFile:
     found, notes = allowed(site)
     paths = _paths(found, notes)
     if not paths:
-        raise NoRules(f"site {site.host!r}: none of its rules can be told by path and query alone")
+        raise NoRules(f"site {site.host!r}: none of its rules can be expressed by path and query alone")
     if site.host != host_name(site):
         notes.append("the filter knows no ports: the rules are for all ports of the host")
     patterns = [f"AllowPathQuery {path}" for path in dict.fromkeys(paths)]

@@ -96,7 +96,7 @@ class Experience:
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
             raise InvalidInput("must be a document of `linkscore export-experience`", field="")
         if found.get("version") != VERSION:
-            rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it anew"
+            rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it again"
             raise InvalidInput(rule, field="")
         rows = found.get("groups")
         if not isinstance(rows, list) or len(rows) > MAX_GROUPS:

@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def guarded(kind: type[Policy]) -> type[Policy]:
-    """Return a policy class in whose methods nothing unexpected is raised: breadth-first order stands in.
+    """Return a policy class in whose methods nothing unexpected is raised: breadth-first order replaces it.
 
     Errors of linkscore pass, and those of a machine that is short of something. Scores and states that cannot
     be used are failures too.
@@ -112,11 +112,11 @@ def _noted(policy: str, name: str, error: Exception) -> str:
     """Count and log that a policy failed, each method once with its traceback; return it in words."""
     key = f"{policy}.{name}"
     if not _SEEN[key]:
-        _log.error("policy %r fails; breadth-first order stands in", policy, exc_info=error)
+        _log.error("policy %r fails; breadth-first order replaces it", policy, exc_info=error)
     _SEEN[key] += 1
     FAILURES[policy] += 1
     # What an error says may differ from run to run (an address, a time); what a site keeps may not.
-    return f"policy {policy!r} failed, breadth-first order stands in: {name} raised {type(error).__name__}"
+    return f"policy {policy!r} failed, breadth-first order replaces it: {name} raised {type(error).__name__}"
 
 
 _SEEN: Counter[str] = Counter()

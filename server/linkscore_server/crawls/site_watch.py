@@ -76,5 +76,5 @@ def _notices(advice: SiteAdvice) -> Iterator[tuple[str, str]]:
     if advice.needs_examples:
         yield (
             "needs_examples",
-            "nobody said what is wanted and little is expected of what waits: three example pages would help",
+            "no examples, feedback or query, and little is expected: three example pages would help",
         )

@@ -445,7 +445,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         if outcome.relearned:
             self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
             _log.warning(
-                "%s: %s learns a part of the site anew, it has changed", outcome.site, outcome.policy
+                "%s: %s learns a part of the site again, it has changed", outcome.site, outcome.policy
             )
 
     async def _feed(

@@ -251,7 +251,7 @@ class Supervisor:
         ]
         for error in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(error, Exception):  # it is away itself: what it would ask fails, and is repeated
-                _log.warning("a worker could not be told to %s: %s", question, error)
+                _log.warning("a worker could not be asked to %s: %s", question, error)
 
     async def _end(self, processes: Sequence[WorkerProcess]) -> None:
         """Drain processes, then let them end: until the last call is answered each may need the others."""

@@ -96,7 +96,9 @@ def test_a_policy_that_fails_at_learning_is_taken_out_of_its_site(error: Excepti
     assert scores(board, "/p") == [0.5, 0.5], "breadth-first: one click"
     Outside.failing = {}
     assert scores(board, "/q") == [0.5, 0.5], "nobody knows what it knows now"
-    why = f"policy 'toy_guarded' failed, breadth-first order stands in: observe raised {type(error).__name__}"
+    why = (
+        f"policy 'toy_guarded' failed, breadth-first order replaces it: observe raised {type(error).__name__}"
+    )
     assert failure_of(board.shard.served) == why
     assert capabilities.describe(board.shard.served, board.shard.model) == why
     assert FAILURES["toy_guarded"] == before + 1
@@ -192,7 +194,7 @@ def test_an_explanation_says_that_another_answers() -> None:
     scores(board, "/p")
     (found,) = board.explain("/p/a")
     assert found.explanation.summary == (
-        "policy 'toy_guarded' failed, breadth-first order stands in: observe raised ZeroDivisionError"
+        "policy 'toy_guarded' failed, breadth-first order replaces it: observe raised ZeroDivisionError"
         ": 1 clicks from a seed"
     )
 

@@ -42,7 +42,7 @@ def test_a_plain_token_alone_in_its_file_is_an_admin() -> None:
         (LINE.replace("news-*", "News"), "line 1: crawls must be patterns"),
         (LINE[:-1], "line 1: the digest must be 64"),
         (LINE.replace("crawler-1", "crawler/1"), "line 1: the name must be"),
-        (f"{LINE}\n{LINE}", "line 2: a name or a token that stands there already"),
+        (f"{LINE}\n{LINE}", "line 2: a name or a token that is there already"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_line_and_rule_without_its_text(

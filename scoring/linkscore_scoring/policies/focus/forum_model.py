@@ -351,7 +351,7 @@ def certainty(model: ForumModel) -> Certainty:
 def _found(threads: float, index: float, model: ForumModel) -> str:
     paths = model.paths
     entry = f"entry {model.entry.url}" if model.entry is not None else "no entry found yet"
-    again = f"; {model.relearned} patterns learned anew" if model.relearned else ""
+    again = f"; {model.relearned} patterns learned again" if model.relearned else ""
     return (
         f"follows {len(paths.index)} index and {len(paths.thread)} thread URL patterns, "
         f"{len(paths.page_links)} of them page flips, by {index:.0f} index and {threads:.0f} thread pages of "

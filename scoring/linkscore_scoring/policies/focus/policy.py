@@ -48,7 +48,7 @@ _WORDS = {
     THREAD: "leads to threads",
     PAGE_FLIP: "turns pages of an index or a thread",
     INDEX: "leads to indexes",
-    UNDECIDED: "nobody knows yet where it leads; it stands on an index page and is tried",
+    UNDECIDED: "nobody knows yet where it leads; it is on an index page and is tried",
     OTHER: "is not on the way from the entry over indexes to threads",
 }
 
@@ -305,7 +305,7 @@ def _entry_fetches(model: ForumModel, site: SiteModel) -> list[Suggestion]:
 
 def _open_fetches(model: ForumModel, pattern: int, site: SiteModel) -> list[Suggestion]:
     name = model.patterns.text(pattern) or "any URL"
-    reason = f"stands on an index page, and nobody knows yet what {name} is"
+    reason = f"is on an index page, and nobody knows yet what {name} is"
     urls = model.links.samples(pattern).items()
     return [Suggestion(url, reason, _OPEN_URGENCY) for key, url in urls if not site.memory.is_fetched(key)]
 

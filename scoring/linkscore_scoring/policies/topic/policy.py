@@ -363,7 +363,7 @@ class Topical(Stateful, Policy):
             [
                 Term("anchor", float(parts[1]), "share of the topic's words in the anchor, weighed"),
                 Term("url", float(parts[2]), "share of the topic's words in the URL, weighed"),
-                Term("page", float(parts[3]), "relevance of the best page the link stands on, weighed"),
+                Term("page", float(parts[3]), "weight x relevance of the best page that has the link"),
                 Term("arm", float(parts[4]), "mean worth of links of its URL pattern and tag path, weighed"),
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),

@@ -161,7 +161,7 @@ def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
     crawler.run()
     assert before == 0
     assert policy_of(crawler).relearned >= 1
-    assert "learned anew" in policy_of(crawler).describe(site_of(crawler))
+    assert "learned again" in policy_of(crawler).describe(site_of(crawler))
     found = Forum(thread="/subject?s=").threads().intersection(crawler.fetched)
     assert len(found) >= 0.9 * 240
     urls = [f"{ROOT}/subject?s=500", f"{ROOT}/topic?t=500"]

@@ -78,7 +78,7 @@ async def test_what_is_new_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
     assert [record.getMessage().partition(": ")[2][:15] for record in caplog.records] == [
         "a.test/calendar",
         "a.test/print lo",
-        "nobody said wha",
+        "no examples, fe",
     ]
 
 
