@@ -1,6 +1,9 @@
-"""Make a release: check its notes, build it, try it from an index of its own, tag it.
+"""Make a release: check its notes, build it, try each package from an index of its own, tag it.
 
-Nothing leaves this machine: pushing the tag and uploading `dist/` are the maintainers' last steps.
+`dist/` then has the Python packages, and beside them `npm/`, `go/` in the layout of a module proxy, and
+`maven/`, a repository; clients whose tools are not there are left out by name. Without the tag it is a
+rehearsal, and the notes need no date. Nothing leaves this machine: pushing the tag and uploading `dist/` are
+the maintainers' last steps.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import argparse
 import functools
 import http.server
+import json
 import os
 import re
 import shutil
@@ -17,6 +21,7 @@ import tarfile
 import tempfile
 import threading
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,12 +49,18 @@ def main() -> int:
     given = parser.parse_args()
     try:
         version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-        notes = section_of((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+        changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+        notes = section_of(changelog, version, is_dated=not given.no_tag)
         check_named(version)
         check_tree(version)
         build()
         check_sdist(version)
         try_from_index(version)
+        for tool, release_client in (("npm", release_npm), ("go", release_go), ("mvn", release_maven)):
+            if shutil.which(tool):
+                release_client(version)
+            else:
+                print(f"release: no {tool}: its client is left out")
         if not given.no_tag:
             run(
                 "git",
@@ -67,19 +78,19 @@ def main() -> int:
     return 0
 
 
-def section_of(changelog: str, version: str) -> str:
+def section_of(changelog: str, version: str, *, is_dated: bool = True) -> str:
     """Return the text of a version's section of the changelog.
 
     Raises
     ------
     NotReady
-        If the section is missing, has no date (YYYY-MM-DD) or no entry, or is not the first one.
+        If the section is missing, has no date (YYYY-MM-DD) but needs one, has no entry, or is not the first.
     """
     found = re.findall(r"^## (\S+) - (.+)\n((?:(?!## ).*\n?)*)", changelog, re.MULTILINE)
     if not found or found[0][0] != version:
         raise NotReady(f"CHANGELOG.md: the first section must be of version {version}")
     _, date, text = found[0]
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+    if is_dated and not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         raise NotReady(f"CHANGELOG.md: section {version} must have a date like 2026-01-31, got {date!r}")
     if "\n- " not in f"\n{text}":
         raise NotReady(f"CHANGELOG.md: section {version} has no entry")
@@ -141,6 +152,71 @@ def try_from_index(version: str) -> None:
         python = str(ROOT / ".venv/bin/python")
         run(python, "-c", code, cwd=folder, env=environment)
         run(python, "-m", "linkscore_cli", "--help", cwd=folder, env=environment)
+
+
+def release_npm(version: str) -> None:
+    """Pack the client of Node, and import it in a project that installs the package."""
+    client, packed = ROOT / "clients/node", DIST / "npm"
+    packed.mkdir()
+    run("npm", "ci", "--silent", cwd=client)
+    run("npm", "run", "--silent", "build", cwd=client)
+    run("npm", "pack", "--silent", "--pack-destination", str(packed), cwd=client)
+    with tempfile.TemporaryDirectory() as folder:
+        run("npm", "init", "--yes", cwd=folder)
+        run("npm", "install", "--silent", str(packed / f"linkscore-{version}.tgz"), cwd=folder)
+        run(
+            "node",
+            "-e",
+            "import('linkscore').then(({ Client, Session }) => new Client().close())",
+            cwd=folder,
+        )
+
+
+# Modules of Go, each with its folder; a folder of another module is no part of it.
+GO_MODULES = {"linkscore.example/go": "clients/go", "linkscore.example/go/colly": "clients/go/colly"}
+
+
+def release_go(version: str) -> None:
+    """Lay the modules of Go out as a proxy serves them, and build a program that gets them from there."""
+    proxy = DIST / "go"
+    for module, folder in GO_MODULES.items():
+        files = proxy / module / "@v"
+        files.mkdir(parents=True)
+        (files / "list").write_text(f"v{version}\n")
+        (files / f"v{version}.info").write_text(json.dumps({"Version": f"v{version}"}))
+        shutil.copy(ROOT / folder / "go.mod", files / f"v{version}.mod")
+        others = [other for other in GO_MODULES.values() if other.startswith(f"{folder}/")]
+        with zipfile.ZipFile(files / f"v{version}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name in output("git", "ls-files", folder).splitlines():
+                if not any(name.startswith(f"{other}/") for other in others):
+                    archive.write(ROOT / name, f"{module}@v{version}/{name.removeprefix(f'{folder}/')}")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program"
+        program.mkdir()
+        (program / "main.go").write_text(
+            "package main\n\n"
+            'import (\n\t"linkscore.example/go"\n\tlinkscolly "linkscore.example/go/colly"\n)\n\n'
+            "func main() {\n\t_, _ = linkscore.New, linkscolly.NewQueue\n}\n"
+        )
+        proxies = f"{proxy.as_uri()},{output('go', 'env', 'GOPROXY')}"
+        cache = {"GOMODCACHE": f"{folder}/cache", "GOFLAGS": "-modcacherw"}
+        environment = os.environ | cache | {"GOPROXY": proxies, "GONOSUMDB": "linkscore.example"}
+        run("go", "mod", "init", "example.com/try", cwd=program, env=environment)
+        run("go", "get", *(f"{module}@v{version}" for module in GO_MODULES), cwd=program, env=environment)
+        run("go", "mod", "tidy", cwd=program, env=environment)
+        run("go", "build", "-o", "program", ".", cwd=program, env=environment)
+
+
+def release_maven(version: str) -> None:
+    """Deploy the jars into a repository that is a folder, and resolve the client from it alone."""
+    repository = (DIST / "maven").as_uri()
+    quiet = ("mvn", "--batch-mode", "--quiet")
+    deploy = (*quiet, "deploy", "-DskipTests", f"-DaltDeploymentRepository=dist::default::{repository}")
+    run(*deploy, cwd=ROOT / "clients/java")
+    with tempfile.TemporaryDirectory() as folder:
+        get = ("dependency:get", f"-Dartifact=example.linkscore:linkscore-client:{version}")
+        where = (f"-DremoteRepositories=dist::::{repository}", f"-Dmaven.repo.local={folder}/repository")
+        run(*quiet, *get, *where, cwd=folder)
 
 
 @contextmanager

@@ -45,6 +45,11 @@ def test_a_changelog_that_is_not_ready_says_what_to_change(changelog: str, rule:
         release.section_of(changelog, "0.2.0")
 
 
+def test_a_rehearsal_needs_no_date() -> None:
+    undated = DATED.replace("2026-01-31", "unreleased")
+    assert release.section_of(undated, "0.2.0", is_dated=False) == release.section_of(DATED, "0.2.0")
+
+
 def test_a_version_that_deployments_do_not_name_is_refused() -> None:
     with pytest.raises(release.NotReady, match=r"kubernetes-sidecar\.yaml does not name version 99\.0\.0"):
         release.check_named("99.0.0")
