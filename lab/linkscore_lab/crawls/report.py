@@ -50,7 +50,7 @@ _COLUMNS = {
     "valid_ratio": "harvest\nrate",
     "recall": "recall",
     "area_5pct": "early\narea",
-    "duplicates": "duplicates",
+    "duplicates": "dupli-\ncates",
 }
 _HEADINGS = (*_COLUMNS.values(), "pages/s", "links\ndropped")
 
