@@ -118,19 +118,14 @@ def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
     made = make_certificates(tmp_path)
     known, mine = tmp_path / "known", tmp_path / "mine"
 
-    def renewed(token: str) -> None:
-        mine.write_text(token)
-        known.write_text(f"team write * sha256:{hashlib.sha256(token.encode()).hexdigest()}\n")
+    def knows(*tokens: str) -> None:
+        lines = [f"team write * sha256:{hashlib.sha256(token.encode()).hexdigest()}\n" for token in tokens]
+        known.write_text("".join(lines))
 
-    renewed("first-token-of-the-team")
-    flags = [
-        "--tls-cert",
-        f"{made}/server.pem",
-        "--tls-key",
-        f"{made}/server.key",
-        "--token-file",
-        f"{known}",
-    ]
+    first, second = "first-token-of-the-team", "second-token-of-the-team"
+    mine.write_text(first)
+    knows(first)
+    flags = ["--tls-cert", f"{made}/server.pem", "--tls-key", f"{made}/server.key"]
     with serving(tmp_path / "data", *flags, "--token-file", f"{known}") as process:
         settings = {
             "LINKSCORE_TARGET": process.target,
@@ -139,13 +134,20 @@ def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
             "LINKSCORE_REQUIRED": True,
         }
         log = list[str]()
+
+        def wait_for(pages: int) -> None:
+            while len(asked) < pages and crawling.is_alive():
+                time.sleep(0.05)
+
         crawling = threading.Thread(
             target=lambda: log.extend(crawl(site, pages=60, DOWNLOAD_DELAY=0.1, **settings))
         )
         crawling.start()
-        while len(asked) < 20 and crawling.is_alive():
-            time.sleep(0.05)
-        renewed("second-token-of-the-team")
+        wait_for(20)
+        knows(first, second)
+        mine.write_text(second)
+        wait_for(40)
+        knows(second)
         crawling.join()
     began, *_, ended = of_linkscore(log)
     assert began.endswith(f"at {process.target}: crawl threads, policy harvest")
