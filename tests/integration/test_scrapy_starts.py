@@ -119,10 +119,11 @@ def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
     known, mine = tmp_path / "known", tmp_path / "mine"
 
     def knows(*tokens: str) -> None:
-        lines = [f"team write * sha256:{hashlib.sha256(token.encode()).hexdigest()}\n" for token in tokens]
+        digests = {token: hashlib.sha256(token.encode()).hexdigest() for token in tokens}
+        lines = [f"{token} write * sha256:{digest}\n" for token, digest in digests.items()]
         known.write_text("".join(lines))
 
-    first, second = "first-token-of-the-team", "second-token-of-the-team"
+    first, second = "first-token-of-team", "second-token-of-team"
     mine.write_text(first)
     knows(first)
     flags = ["--tls-cert", f"{made}/server.pem", "--tls-key", f"{made}/server.key"]
