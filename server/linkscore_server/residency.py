@@ -438,6 +438,11 @@ def packed_in_pieces(value: Any, packer: msgpack.Packer | None = None) -> Iterat
         for name, part in value.items():
             yield packer.pack(name)
             yield from packed_in_pieces(part, packer)
+    elif isinstance(value, dict):
+        yield packer.pack_map_header(len(value))
+        parts = iter(value.items())
+        while some := list(islice(parts, _SHORT)):
+            yield b"".join(packer.pack(name) + packer.pack(part) for name, part in some)
     elif not isinstance(value, list | tuple):
         yield packer.pack(value)
     elif len(value) > _SHORT:

@@ -164,8 +164,9 @@ def test_pieces_of_a_state_are_the_state() -> None:
     assert b"".join(packed_in_pieces(state)) == msgpack.packb(state)
 
 
-def test_a_long_list_comes_in_many_pieces_wherever_it_is() -> None:
-    items = [[n, {"a": [n] * 40}] for n in range(1_000)]
+@pytest.mark.parametrize("kind", [list, dict])
+def test_what_is_long_comes_in_many_pieces_wherever_it_is(kind: type) -> None:
+    items = kind((n, {"a": [n] * 40}) for n in range(1_000))
     state = {"few": [[1, 2], items], "many": {n: [n] for n in range(100)}, "deep": {"er": (items, {})}}
     pieces = list(packed_in_pieces(state))
     assert b"".join(pieces) == msgpack.packb(state)
