@@ -41,6 +41,7 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
@@ -290,8 +291,13 @@ class CrawlQueries:
         return worth
 
     def _keeps(self, choice: PolicyChoice | None) -> bool:
-        """Say whether values hold until an event changes their site: the policy looks at no other."""
-        return choice is None and not self.crawl.crawl_wide.knows(self.crawl.config.policy)
+        """Say whether values hold until an event changes their site.
+
+        Those of a policy that looks at no other site; one from another package is asked each time, for it
+        may fail once.
+        """
+        served = self.crawl.config.policy
+        return choice is None and served.name in builtin() and not self.crawl.crawl_wide.knows(served)
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)

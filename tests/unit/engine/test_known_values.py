@@ -75,6 +75,14 @@ def test_policies_that_know_of_other_sites_keep_nothing() -> None:
     assert (model.sites.known_values.buckets, model.sites.known_values.sites) == ({}, {})
 
 
+def test_a_policy_from_outside_is_asked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscore_scoring.engine.queries.builtin", dict)  # as if harvest came from elsewhere
+    model = crawl_model(PolicyChoice("harvest"))
+    buckets = fetched(model, HOSTS[0], 1)
+    assert answers(model, buckets) == answers(model, buckets)
+    assert model.sites.known_values.buckets == {}
+
+
 def test_values_beyond_the_bound_are_forgotten_at_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkscore_scoring.engine.sites._MOST_VALUES", 2)
     known = KnownValues()
