@@ -29,11 +29,10 @@ PEAK = 1_800 << 20
 gRPC has them, as bytes and parsed: `memory_mb`, from which on it refuses work."""
 
 
-def light_calls(server: Stubs, calls: int = 50) -> None:
-    """Make small calls; each must be answered."""
-    for _ in range(calls):
-        answer = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), timeout=60)
-        assert answer.crawl.name == CRAWL
+def light_calls(server: Stubs, calls: int = 50) -> int:
+    """Make small calls; return how many were answered, a refusal is raised."""
+    asked = crawl_pb.GetCrawlRequest(name=CRAWL)
+    return sum(server.crawls.GetCrawl(asked, timeout=60).crawl.name == CRAWL for _ in range(calls))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_four_calls_that_stop_hold_nobody_up(tmp_path: Path, method: str, sent: 
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
         with half_sent(process.target, 4, method, announced=MESSAGE, sent=sent):
-            light_calls(server)
+            assert light_calls(server) == 50
 
 
 def test_calls_of_health_that_stop_hold_nobody_up(tmp_path: Path) -> None:
@@ -53,7 +52,7 @@ def test_calls_of_health_that_stop_hold_nobody_up(tmp_path: Path) -> None:
         callers = [HalfCaller(process.target) for _ in range(4)]
         for caller in callers:
             caller.send(caller.begin("/grpc.health.v1.Health/Check"), MESSAGE, 0)
-        light_calls(server)
+        assert light_calls(server) == 50
         for caller in callers:
             caller.close()
 
@@ -81,7 +80,7 @@ def test_a_crawl_is_served_in_its_share_beside_the_large_calls_of_another(
     def light(n: int) -> None:
         life_crawl.ingest(server, n)
         server.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, n=10), timeout=60)
-        light_calls(server, 1)
+        assert light_calls(server, 1) == 1
 
     with serving(tmp_path, *flags) as process, stubs(process.target) as server:
         create(server)
@@ -104,7 +103,7 @@ def test_two_hundred_calls_that_stop_hold_nobody_up(tmp_path: Path, sent: int) -
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
         with half_sent(process.target, 200, INGEST, announced=MESSAGE, sent=sent):
-            light_calls(server, 300)
+            assert light_calls(server, 300) == 300
         assert process.peak_bytes() < PEAK
 
 
@@ -118,8 +117,8 @@ def test_calls_that_stop_half_way_take_no_more_memory_than_there_is(tmp_path: Pa
     callers: list[HalfCaller] = []
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
-        beside(40, begin, lambda: light_calls(server, 20))
-        light_calls(server)
+        beside(40, begin, lambda: light_calls(server, 20) == 20)
+        assert light_calls(server) == 50
         assert process.peak_bytes() < PEAK
         for caller in callers:
             caller.close()
@@ -143,19 +142,19 @@ def test_forty_streams_of_large_messages_are_answered_or_refused_within_the_boun
 
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
-        beside(40, stream, lambda: light_calls(server, 20))
+        beside(40, stream, lambda: light_calls(server, 20) == 20)
         assert process.peak_bytes() < PEAK
     assert ends["answered"]
     assert set(ends) <= {"answered", "RESOURCE_EXHAUSTED"}
 
 
-def beside(times: int, work: Callable[[int], None], meanwhile: Callable[[], None]) -> None:
-    """Do some work in threads, and something else again and again until all have ended."""
+def beside(times: int, work: Callable[[int], None], meanwhile: Callable[[], bool]) -> None:
+    """Do some work in threads, and something else, which must hold each time, until all have ended."""
     threads = [threading.Thread(target=work, args=(n,)) for n in range(times)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
-        meanwhile()
+        assert meanwhile()
 
 
 def test_who_takes_no_answers_loses_the_connection_and_others_are_answered(tmp_path: Path) -> None:
@@ -173,7 +172,7 @@ def test_who_takes_no_answers_loses_the_connection_and_others_are_answered(tmp_p
             for caller in silent:
                 with suppress(OSError):
                     caller.call("LinkScoringService/RankBuckets", asked)
-            light_calls(server, 1)
+            assert light_calls(server, 1) == 1
         assert any(caller.is_closed() for caller in silent)
         assert process.peak_bytes() - before < 60 << 20, "240 MB of answers were asked for"
         for caller in silent:
@@ -186,7 +185,7 @@ def test_connections_end_before_descriptors_do_and_those_there_go_on(tmp_path: P
         create(server)
         host, _, port = process.target.rpartition(":")
         crowd = [socket.create_connection((host, int(port)), timeout=60) for _ in range(300)]
-        light_calls(server)
+        assert light_calls(server) == 50
         crawl = crawl_pb.Crawl(name="crawls/another")
         server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))  # files can still be opened
         for connection in crowd:
@@ -231,7 +230,7 @@ def test_a_token_that_floods_leaves_room_and_time_to_another(tmp_path: Path) -> 
         with half_sent(process.target, 1, INGEST, announced=message, sent=message - 1, token=greedy):
             assert ended.wait(60)
 
-    def ask() -> None:
+    def ask() -> bool:
         request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page(len(codes))])
         request.pages[0].body += b" " * 1_000_000
         (result,) = server.links.IngestPages(request, metadata=header, timeout=60).results
@@ -239,6 +238,7 @@ def test_a_token_that_floods_leaves_room_and_time_to_another(tmp_path: Path) -> 
         server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), metadata=header, timeout=60)
         if len(codes) == 20:
             ended.set()
+        return codes[-1] == common_pb.ITEM_CODE_OK
 
     ended = threading.Event()
     with (

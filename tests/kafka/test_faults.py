@@ -52,15 +52,18 @@ def under_load(folder: Path, hosts: str, prefix: str, links: Links | None) -> It
         fleet.close()
 
 
-async def judge(folder: Path, hosts: str, prefix: str, load: Load) -> None:
-    """Hold what was acknowledged, and what each server knows, against the logs."""
+async def problems(folder: Path, hosts: str, prefix: str, load: Load) -> list[str]:
+    """Hold what was acknowledged, and what each server knows, against the logs; return what differs."""
     found = events_in_log(hosts, prefix, prefix, GROUPS)
-    assert [event for _, event in load.acknowledged if not found[event]] == []
+    wrong = [f"lost: {event}" for _, event in load.acknowledged if not found[event]]
     expected, pages = await states_of(hosts, prefix, folder / "judge", prefix, GROUPS)
-    assert pages == len(found)  # a page that was sent again may be in the log twice, and counts once
+    if pages != len(found):  # a page that was sent again may be in the log twice, and counts once
+        wrong.append(f"{pages} pages are known, the log has {len(found)}")
     for name in NAMES:
         states, _ = await states_of(hosts, prefix, folder / name / "data", prefix, GROUPS)
-        assert states == expected
+        if states != expected:
+            wrong.append(f"server {name} knows another state than the logs give")
+    return wrong
 
 
 def stop_and_start(fleet: Fleet, name: str, number: int) -> Steps:
@@ -117,7 +120,7 @@ async def test_faults_lose_and_double_nothing(
             silence_s = silence_of(load, *steps)
             with capsys.disabled():
                 print(f"\n{name:28} longest silence {silence_s:5.1f} s")
-    await judge(tmp_path, brokers.hosts, "faults", load)
+    assert await problems(tmp_path, brokers.hosts, "faults", load) == []
 
 
 @pytest.mark.timeout(600 + 120 * MIXED)
@@ -140,7 +143,7 @@ async def test_mixed_faults_lose_and_double_nothing(
             longest_s = max(longest_s, silence_of(load, *draws.choice(steps)))
     with capsys.disabled():
         print(f"\n{MIXED} mixed faults, {len(load.acknowledged)} pages, longest silence {longest_s:.1f} s")
-    await judge(tmp_path, brokers.hosts, "mixed", load)
+    assert await problems(tmp_path, brokers.hosts, "mixed", load) == []
 
 
 def test_browse_logs_are_refused_by_a_cluster(brokers: Brokers, tmp_path: Path) -> None:
