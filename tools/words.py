@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("docs/adr", "docs/start", "docs/guides", "docs/concepts", "docs/reference")
+FOLDERS = ("docs/adr", "docs/start", "docs/guides", "docs/concepts", "docs/reference", "clients")
+# Packages that npm installs, and what Maven builds, have pages of others.
+NOT_OURS = ("node_modules", "target")
 PAGES = (
     "README.md",
     "CHANGELOG.md",
@@ -24,6 +26,9 @@ PAGES = (
     "docs/development.md",
     "docs/find-your-way.md",
     "docs/glossary.md",
+    "examples/README.md",
+    "native/README.md",
+    "research/README.md",
 )
 
 MAX_SENTENCE = 35  # words
@@ -110,8 +115,8 @@ def main() -> int:
 
 def pages(root: Path) -> list[str]:
     """Return the pages that the rules are for."""
-    below = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*.md"))]
-    return [*PAGES, *(path.relative_to(root).as_posix() for path in below)]
+    below = [path.relative_to(root) for folder in FOLDERS for path in sorted((root / folder).rglob("*.md"))]
+    return [*PAGES, *(path.as_posix() for path in below if not {*NOT_OURS} & {*path.parts})]
 
 
 def findings(name: str, text: str) -> Iterator[Finding]:
