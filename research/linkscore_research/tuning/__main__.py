@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
+from linkscore_research.tuning.options import CORPORA, OUT
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.regret import (
     BELOW,
     Choice,
@@ -34,16 +36,8 @@ from linkscore_research.tuning.sites import wanted_on
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
-)
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=200,
-    show_default=True,
-    help="Sites of the synthetic corpus, the first ones.",
-)
+@CORPORA
+@synthetic_sites(200)
 @click.option(
     "--judge",
     is_flag=True,
@@ -57,7 +51,7 @@ from linkscore_research.tuning.sites import wanted_on
     help="Seed of the first site to judge on: for the judging of a change each serves once.",
 )
 @click.option("--as-they-are", is_flag=True, help="Only the defaults, on the sites to choose on.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
+@OUT
 def tune(
     corpora: Sequence[Path], synthetic: int, judge: bool, first: int, as_they_are: bool, out: Path | None
 ) -> None:

@@ -28,6 +28,8 @@ from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
+from linkscore_research.tuning.options import CORPORA, JUDGE, OUT, SITE
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.types import ExamplePage
@@ -162,18 +164,12 @@ def table_of(rows: Sequence[Row]) -> Table:
 
 
 @click.command(help=__doc__)
-@click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
-@click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=0,
-    show_default=True,
-    help="Sites of the synthetic corpus.",
-)
-@click.option("--judge", is_flag=True, help="Those of the synthetic corpus that nothing is chosen on.")
+@CORPORA
+@SITE
+@synthetic_sites(0)
+@JUDGE
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Draws of what is drawn.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
+@OUT
 def answers(
     corpora: Sequence[Path], names: Sequence[str], synthetic: int, judge: bool, seeds: int, out: Path | None
 ) -> None:

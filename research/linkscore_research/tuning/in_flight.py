@@ -21,6 +21,8 @@ from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.runs import Experiment
 from linkscore_lab.replay.task import Task
+from linkscore_research.tuning.options import CORPORA, JUDGE, OUT
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.regret import figures
 from linkscore_research.tuning.sites import wanted_on
 from linkscore_scoring.policies.harvest import Harvest
@@ -81,18 +83,10 @@ def table_of(rows: Iterable[Row]) -> Table:
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
-)
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=60,
-    show_default=True,
-    help="Sites of the synthetic corpus.",
-)
-@click.option("--judge", is_flag=True, help="On the sites of the synthetic corpus that nothing is chosen on.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
+@CORPORA
+@synthetic_sites(60)
+@JUDGE
+@OUT
 def crowded(corpora: Sequence[Path], synthetic: int, judge: bool, out: Path | None) -> None:
     rows = [
         row

@@ -23,6 +23,8 @@ from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
 from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, target_name, type_rewards, wanted_pages
+from linkscore_research.tuning.options import CORPORA, OUT, SITE
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
 from linkscore_scoring.policies.harvest import Harvest
 
@@ -88,20 +90,14 @@ def table_of(rows: Sequence[Row]) -> Table:
 
 @click.command(help=__doc__)
 @click.option("--kind", "kinds", multiple=True, required=True, help="Page type to look for; repeatable.")
-@click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
-@click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=0,
-    show_default=True,
-    help="Sites of the synthetic corpus.",
-)
+@CORPORA
+@SITE
+@synthetic_sites(0)
 @click.option("--first", type=click.IntRange(JUDGING.start), help="Those from this seed, kept for judging.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Draws of examples.")
 @click.option("--starts", type=click.IntRange(1), default=1, show_default=True, help="Start pages.")
 @click.option("--share", is_flag=True, help="Fetch a quarter of the site, not as many pages as are wanted.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each crawl.")
+@OUT
 def targets(
     kinds: Sequence[str],
     corpora: Sequence[Path],

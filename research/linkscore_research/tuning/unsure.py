@@ -24,6 +24,8 @@ from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
+from linkscore_research.tuning.options import CORPORA, JUDGE
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
 from linkscore_scoring.engine.reports.advice import UNSURE_FETCHES
 from linkscore_scoring.policies.harvest import Harvest
@@ -87,17 +89,9 @@ def _valid(experiment: Experiment, case: Case) -> float:
 
 
 @click.command(help=__doc__)
-@click.option(
-    "--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites; repeatable."
-)
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=60,
-    show_default=True,
-    help="Sites of the synthetic corpus.",
-)
-@click.option("--judge", is_flag=True, help="On the sites of the synthetic corpus that nothing is chosen on.")
+@CORPORA
+@synthetic_sites(60)
+@JUDGE
 def unsure(corpora: Sequence[Path], synthetic: int, judge: bool) -> None:
     sites = wanted_on(corpora, (JUDGING if judge else CHOOSING)[:synthetic])
     rows = [row_of(experiment, task) for experiment, task in sites]

@@ -26,6 +26,8 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import Task
+from linkscore_research.tuning.options import CORPORA, JUDGE, OUT, SITE
+from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import opened, wanted_on
 from linkscore_scoring.engine.config import MAX_EXPERIENCES
 from linkscore_scoring.policies.experience import Experience
@@ -152,17 +154,11 @@ def table_of(rows: Sequence[Row]) -> Table:
 
 
 @click.command(help=__doc__)
-@click.option("--corpora", type=click.Path(path_type=Path), multiple=True, help="Folder of labelled sites.")
-@click.option("--site", "names", multiple=True, help="Only this stored site; repeatable.")
-@click.option(
-    "--synthetic",
-    type=click.IntRange(0, 200),
-    default=0,
-    show_default=True,
-    help="Sites of the synthetic corpus.",
-)
-@click.option("--judge", is_flag=True, help="Those of the synthetic corpus that nothing is chosen on.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write a JSON line for each row.")
+@CORPORA
+@SITE
+@synthetic_sites(0)
+@JUDGE
+@OUT
 def warm_start(
     corpora: Sequence[Path], names: Sequence[str], synthetic: int, judge: bool, out: Path | None
 ) -> None:
