@@ -307,7 +307,7 @@ def write_results(path: Path, runs: Iterable[RunResult], meta: Meta) -> None:
     draft.replace(path)
 
 
-def read_results(path: Path) -> Results:
+def read_results(path: Path | str) -> Results:
     """Return what `write_results` wrote; fields it does not know are ignored.
 
     Raises
@@ -316,7 +316,7 @@ def read_results(path: Path) -> Results:
         If the file is no result file of this format; the message names file, field and rule.
     """
     try:
-        return parse_results(_load(path))
+        return parse_results(_load(Path(path)))
     except InvalidInput as exc:
         raise exc.under(str(path)) from None
 
