@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 
 from linkscore_frontier.advice import linkscore_name
+from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.overload import Overloaded
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.tokens import ANYBODY, Caller, Role, TokenFile
@@ -249,9 +250,11 @@ def _parsed(handler: Any, method: str, raw: bytes) -> Any:
 
 
 async def _failed(method: str, error: Exception, context: Any) -> None:
+    if not isinstance(error, Refused | Overloaded):
+        _log.error("%s failed", method, exc_info=error)
+    without_frames(error)
     if isinstance(error, Refused):
         await context.abort(error.code, str(error))
     if isinstance(error, Overloaded):
         await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
-    _log.error("%s failed", method, exc_info=error)
     await context.abort(grpc.StatusCode.INTERNAL, f"{method} failed inside the frontier; its log says why")

@@ -19,6 +19,7 @@ from linkscore_scoring.errors import LinkscoreError
 from linkscore_server.crawls.turns import set_wait
 from linkscore_server.grpc.access import write_audit_line
 from linkscore_server.grpc.errors import Leaving, MalformedMessage, status_of
+from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.gate import Call, Gate
 from linkscore_server.grpc.overload import Overloaded
 from linkscore_server.grpc.request_ids import KEY, begin_request
@@ -163,8 +164,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             trailers.append((_PUSHBACK, str(_COME_AGAIN_MS)))
         call.context.set_trailing_metadata(trailers)
         call.code = status.code
-        # Frames hold the request, and cycles of frames and errors are collected rarely.
-        error.__traceback__ = error.__context__ = error.__cause__ = None
+        without_frames(error)
         if status.code is grpc.StatusCode.UNAVAILABLE:
             # Only a call that is aborted is answered by trailers alone, which is what gRPC's retries ask for.
             await call.context.abort(status.code, status.details, tuple(trailers))

@@ -14,6 +14,7 @@ from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.features.types import PageFeatures, Words
 from linkscore_server.grpc.admission import require_caller
 from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.scheduler import FairScheduler, Queue
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.formats import SEGMENT
@@ -139,7 +140,7 @@ class PageReader:
                     leave=self.turns.work.leave,
                 )
             except Exception as exc:  # raised again when it is the turn of the page
-                found.append(exc)
+                found.append(without_frames(exc))
                 continue
             found.append(preparsed)
             if preparsed is not None:
@@ -230,7 +231,8 @@ class PageReader:
     ) -> bytes | None:
         try:
             return encode(self.event(page, options, site_of, preparsed))
-        except Exception:  # the same there, where it is answered and counted
+        except Exception as exc:  # the same there, where it is answered and counted
+            without_frames(exc)
             return None
 
 

@@ -32,6 +32,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged
 from linkscore_server.grpc.feedback import FeedbackInbox
+from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage, ReadPages
 from linkscore_server.grpc.scheduler import FairScheduler, Queue
 from linkscore_server.observability.metrics import Metrics
@@ -398,10 +399,13 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
                 return self.reader.event(page, options, actor.model.site_of, preparsed)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
+                without_frames(exc)
                 return results.invalid(exc)
             except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
                 self._metrics.pages.labels("fault").inc()
-                return results.invalid(InvalidInput(logged(exc), reason="INTERNAL"))
+                said = logged(exc)
+                without_frames(exc)
+                return results.invalid(InvalidInput(said, reason="INTERNAL"))
 
     def _add_result(
         self,
@@ -482,6 +486,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         try:
             event = self.reader.event(page, options, actor.model.site_of, preparsed)
         except InvalidInput as exc:
+            without_frames(exc)
             return pb.PageClassification(status=results.invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))
 

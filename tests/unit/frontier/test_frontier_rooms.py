@@ -10,6 +10,7 @@ import linkscore_frontier
 
 MAY_READ = {
     "linkscore_cli.files",
+    "linkscore_server.grpc.frames",
     "linkscore_server.grpc.overload",
     "linkscore_server.grpc.room",
     "linkscore_server.tokens",
