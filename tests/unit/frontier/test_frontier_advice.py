@@ -79,7 +79,9 @@ async def test_a_url_that_came_with_a_ticket_is_given_with_it_wherever_it_is_sco
     advisor.start()
     while store.new:
         await asyncio.sleep(0)
-    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
+    given = await crawls.ask(
+        "c", lambda store: list(store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0))
+    )
     await advisor.close()
     crawls.close()
     assert [one.ticket for one in given] == [ticket_text(b"of-its-page"), ""]
