@@ -173,6 +173,7 @@ LEARNING = (
             (f"sum(increase(linkscore_log_commit_failures_total{{{_BY}}}[1h]))", "commits"),
             (f"sum(increase(linkscore_snapshot_failures_total{{{_BY}}}[1h]))", "snapshots"),
             (f"sum(increase(linkscore_apply_failures_total{{{_BY}}}[1h]))", "events not applied"),
+            (f"sum(linkscore_log_damage_total{{{_BY}}})", "damage in logs"),
         ),
     ),
     Panel(

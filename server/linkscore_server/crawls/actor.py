@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -157,6 +157,10 @@ class CrawlActor:
         self.writer.start(self.key)
         for job in self.model.unfinished_jobs():
             self._learnings.start(job)
+
+    def check_trusted(self) -> Iterator[str]:
+        """Check what of the log was not read when the crawl was opened, see `CrawlLog.check_trusted`."""
+        return self._log.check_trusted()
 
     @property
     def is_in_use(self) -> bool:

@@ -95,6 +95,7 @@ class OpenCrawls:
         self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
         self._coming, self._arrived = 0, asyncio.Event()
         self._asked: Counter[str] = Counter()
+        self._unchecked: asyncio.Queue[tuple[str, CrawlActor]] = asyncio.Queue()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beside: set[asyncio.Task[Any]] = set()
 
@@ -188,6 +189,7 @@ class OpenCrawls:
             actor.release()
             raise
         self.serve(name, actor)
+        self._unchecked.put_nowait((name, actor))
         return actor
 
     def serve(self, name: str, actor: CrawlActor) -> None:
@@ -241,6 +243,25 @@ class OpenCrawls:
         for name, actor in list(self.actors.items()):
             if actor.last_used_s < before and not actor.is_in_use:
                 await tasks.kept(self.evict(name), "evicting a crawl", self._tasks)
+
+    async def check_logs(self) -> None:
+        """Check what openings left unread, of one crawl after the other; see `tasks.for_ever`.
+
+        As long at rest as at work: it shares the interpreter with calls.
+        """
+        name, actor = await self._unchecked.get()
+        pieces = actor.check_trusted()
+        while True:
+            started = time.perf_counter()
+            problem = await asyncio.get_running_loop().run_in_executor(
+                self._threads.opening, next, pieces, None
+            )
+            if problem is None:
+                return
+            if problem:
+                self._metrics.log_damage.inc()
+                _log.error("crawl %s serves from its snapshot, its log is damaged: %s", name, problem)
+            await asyncio.sleep(time.perf_counter() - started)
 
     async def evict(self, name: str) -> bool:
         """Close a crawl that nobody uses, with a snapshot; says whether it was one."""

@@ -106,6 +106,7 @@ class CrawlRegistry:
         self.open_crawls.open_soon(self.names())
         tasks.for_ever(self.memory.run, "evicting sites", self._beside)
         if self._store.is_durable:
+            tasks.for_ever(self.open_crawls.check_logs, "checking logs", self._beside, again_s=0.0)
             tasks.for_ever(self.open_crawls.evict_idle, "evicting idle crawls", self._beside)
 
     def names(self) -> list[str]:

@@ -191,6 +191,11 @@ class Metrics:
         self.snapshot_failures = Counter(
             "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
         )
+        self.log_damage = Counter(
+            "linkscore_log_damage",
+            "Damaged places in logs of crawls that serve from a snapshot all the same",
+            registry=r,
+        )
         self.log_bytes_cut = Counter(
             "linkscore_log_bytes_cut",
             "Bytes of deleted log segments, whose events two snapshots hold (keep_log)",

@@ -93,6 +93,14 @@ class CrawlLog(ABC):
     def snapshot(self) -> Snapshot | None:
         """Return the newest snapshot that is whole, None if there is none."""
 
+    def check_trusted(self) -> Iterator[str]:
+        """Check what was not read when the log was opened, because the snapshot knows it.
+
+        Yields after each piece what is wrong with it, empty if nothing is; the crawl serves meanwhile, and
+        goes on to: its snapshot is sound.
+        """
+        return iter(())
+
     def share(self) -> bool:
         """Go on giving the newest cut of `states` to whoever may open the log elsewhere.
 

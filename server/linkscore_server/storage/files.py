@@ -15,7 +15,8 @@
 
 `storage.formats` has the number of each format. The log is the only truth unless it was cut; a snapshot that
 is missing or damaged only makes the start slower then. A sound one that knows more events than the log says
-that the end of the log is missing.
+that the end of the log is missing. Segments whose events it knows are not read when the log is opened, but
+beside serving, see `FileLog.check_trusted`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ import shutil
 import stat
 import struct
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import zstandard
 
@@ -70,9 +71,20 @@ TICKET_KEY_LOST = (
 SITES_FILE = Path(SITES.path).name
 """The states of sites in the folder of their crawl."""
 
+_PIECE_BYTES = 1 << 20
+"""Of a segment that is checked beside serving: some milliseconds at a time, of small events. Chosen."""
+
 _SNAPSHOT = struct.Struct(">8sIQ")
 _SNAPSHOT_LEVEL = 3  # of zstd, its default: snapshots are rare, and read once
 _log = logging.getLogger(__name__)
+
+
+class _Place(NamedTuple):
+    """Where the first event lies that a snapshot does not know: there a replay begins."""
+
+    path: Path
+    offset: int
+    seq: int
 
 
 class FileLog(CrawlLog):
@@ -86,15 +98,27 @@ class FileLog(CrawlLog):
         Bytes after which a segment is followed by the next.
     cuts
         Whether to keep two snapshots, and to cut the segments whose events both hold.
+    checked
+        Segments that this process has read in full; others are added as they are.
     """
 
-    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, cuts: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        segment_bytes: int = SEGMENT_BYTES,
+        cuts: bool = False,
+        checked: set[Path] | None = None,
+    ) -> None:
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._cuts = cuts
         self._fd = -1
         self._size = 0
         self._broken = ""
+        self._checked = set() if checked is None else checked
+        self._trusted: list[tuple[Path, int]] = []
+        self._unknown = _Place(folder, 0, 0)
         self.needs_whole_snapshots = cuts
         self.states = open_states(folder / SITES_FILE)
         try:
@@ -137,11 +161,14 @@ class FileLog(CrawlLog):
                 "restore its folder from a backup, or open it with the version that wrote the snapshots"
             )
         segments = kept_segments(self._folder)
-        for path, following in zip_longest(segments, segments[1:]):
-            if following is not None and int(following.stem) <= after + 1:
-                continue
-            data = memoryview(path.read_bytes())
-            for frame in frames(data, str(path), is_last=following is None):
+        segments = segments[_count_known(segments, after) :]
+        expected = min([after + 1, *(int(path.stem) for path in segments)])
+        for path in segments:
+            data, start = memoryview(path.read_bytes()), 0
+            if path == self._unknown.path and self._unknown.seq <= after + 1:
+                start, expected = self._unknown.offset, self._unknown.seq
+            for frame in frames(data, str(path), is_last=path is segments[-1], start=start):
+                expected = _next_seq(path, frame, expected)
                 if frame.last_seq > after:
                     events = enumerate(unpack(data, frame), start=frame.first_seq)
                     yield from ((seq, event) for seq, event in events if seq > after)
@@ -193,25 +220,44 @@ class FileLog(CrawlLog):
         held = [snapshot[0] for snapshot in found if snapshot]
         return cut(self._folder, min(held)) if len(held) > 1 else 0
 
+    def check_trusted(self) -> Iterator[str]:
+        """See `CrawlLog.check_trusted`; each segment once in a process: a closed one is never written to."""
+        while self._trusted:
+            path, last_seq = self._trusted.pop()
+            self._checked.add(path)
+            try:
+                yield from _pieces_of(path, last_seq)
+            except FileNotFoundError:
+                continue  # cut meanwhile, or deleted with its crawl
+            except (CorruptState, OSError) as exc:
+                yield str(exc)
+
     def _recover(self) -> None:
-        """Find the end of the log, cut a torn tail and check that no event is missing."""
-        expected = cut_seq(self._folder) + 1
+        """Find the end of the log, cut a torn tail and check that no event is missing.
+
+        Segments before the last that a snapshot knows are left to `check_trusted`: should the snapshot turn
+        out not to be readable, `read` checks them.
+        """
         delete_leftovers(self._folder)
-        segments = kept_segments(self._folder)
-        for path in segments:
-            data = memoryview(path.read_bytes())
-            is_last = path is segments[-1]
-            if is_last and len(data) < len(SEGMENT_HEADER):
-                path.unlink()  # the crash came between making the file and its header
-                segments = segments[:-1]
-                break
-            end = len(SEGMENT_HEADER)
-            for frame in frames(data, str(path), is_last=is_last):
-                expected = _next_seq(path, frame, expected)
-                end = frame.end
-        self.last_seq = expected - 1
+        segments, may_be_torn = kept_segments(self._folder), True
+        if segments and segments[-1].stat().st_size < len(SEGMENT_HEADER):
+            segments.pop().unlink()  # the crash came between making the file and its header
+            may_be_torn = False
         stored = self._stored_snapshot()
         known = max(stored[0] if stored else 0, self.states.seq)
+        expected, unknown = self._trust(segments, known), (self._folder, 0, 0)
+        for path in segments[_count_known(segments, known) :]:
+            data = memoryview(path.read_bytes())
+            is_last = path is segments[-1]
+            end = len(SEGMENT_HEADER)
+            for frame in frames(data, str(path), is_last=is_last and may_be_torn):
+                expected = _next_seq(path, frame, expected)
+                end = frame.end
+                if frame.last_seq <= known:
+                    unknown = (path, end, expected)
+            if not is_last:
+                self._checked.add(path)
+        self.last_seq, self._unknown = expected - 1, _Place(*unknown)
         if known > self.last_seq:
             where = f"{segments[-1]} at offset {end}" if segments else f"{self._folder}"
             raise CorruptState(
@@ -224,6 +270,18 @@ class FileLog(CrawlLog):
                 _log.warning("%s: torn end cut at offset %d (%d bytes)", segments[-1], end, len(data) - end)
             self._take_back()
             os.fdatasync(self._fd)
+
+    def _trust(self, segments: Sequence[Path], known: int) -> int:
+        """Note which segments a snapshot knows in full; returns the number of the first event after them."""
+        firsts, count = [int(path.stem) for path in segments], _count_known(segments, known)
+        expected = cut_seq(self._folder) + 1
+        if not count:
+            return expected
+        if firsts[0] != expected:
+            raise _gap(segments[0], len(SEGMENT_HEADER), firsts[0], expected)
+        spans = zip(segments[:count], firsts[1:], strict=False)
+        self._trusted = [(path, later - 1) for path, later in spans if path not in self._checked]
+        return firsts[count]
 
     def _start_segment(self) -> None:
         self._close_segment()
@@ -279,6 +337,7 @@ class FileStore(Store):
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._cuts = cuts
+        self._checked: set[Path] = set()
         if lock is not None:
             self._lock: IO[str] = os.fdopen(lock, "w")
             return
@@ -315,13 +374,14 @@ class FileStore(Store):
         """See `Store.open`."""
         folder = self.crawl_folder(shard)
         ensure_folder(folder)
-        return FileLog(folder, segment_bytes=self._segment_bytes, cuts=self._cuts)
+        return FileLog(folder, segment_bytes=self._segment_bytes, cuts=self._cuts, checked=self._checked)
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the folder is renamed first, so a crash leaves no half crawl."""
         folder, doomed = self.crawl_folder(crawl), self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
         if folder.exists():
             folder.rename(doomed)
+            self._checked = {path for path in self._checked if folder not in path.parents}
             sync(folder.parent)
             failpoints.reached("crawl.doomed")
         for leftover in self._folder.glob("deleted-*"):
@@ -431,9 +491,28 @@ def _snapshot_crc(seq: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(seq.to_bytes(8, "big")))
 
 
+def _count_known(segments: Sequence[Path], seq: int) -> int:
+    """Return how many segments before the last hold no event after `seq`."""
+    return bisect_right([int(later.stem) - 1 for later in segments[1:]], seq)
+
+
+def _pieces_of(path: Path, last_seq: int) -> Iterator[str]:
+    """Check a closed segment, and yield after each piece of it; `last_seq` must be its last event."""
+    data, expected, piece = memoryview(path.read_bytes()), int(path.stem), 0
+    for frame in frames(data, str(path), is_last=False):
+        expected = _next_seq(path, frame, expected)
+        if frame.end // _PIECE_BYTES > piece:
+            piece = frame.end // _PIECE_BYTES
+            yield ""
+    if expected != last_seq + 1:
+        raise _gap(path, len(data), last_seq + 1, expected)
+
+
 def _next_seq(path: Path, frame: EventFrame, expected: int) -> int:
     if frame.first_seq != expected:
-        raise CorruptState(
-            f"{path} at offset {frame.start}: event {frame.first_seq} where {expected} should be"
-        )
+        raise _gap(path, frame.start, frame.first_seq, expected)
     return frame.last_seq + 1
+
+
+def _gap(path: Path, offset: int, found: int, expected: int) -> CorruptState:
+    return CorruptState(f"{path} at offset {offset}: event {found} where {expected} should be")

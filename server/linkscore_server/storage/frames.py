@@ -15,8 +15,8 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import local
+from typing import NamedTuple
 
 import msgpack
 import zstandard
@@ -27,7 +27,8 @@ from linkscore_server.storage.formats import SEGMENT, SEGMENT_HEADER
 _MAGIC = 0x4C53464D  # "LSFM"
 _HEADER = struct.Struct(">IIIQI")
 _CRC = struct.Struct(">I")
-HEADER_BYTES = _HEADER.size + _CRC.size
+_WHOLE_HEADER = struct.Struct(">IIIQII")
+HEADER_BYTES = _WHOLE_HEADER.size
 _LEVEL = 1  # of zstd, the fastest: it runs while callers wait
 _SECTOR = 512  # what disks write as a whole, at least
 _of_thread = local()
@@ -37,19 +38,18 @@ _MOST_BYTES = (
 _FEW = 8  # shorter rests of a sector may be zeros by chance
 
 
-@dataclass(frozen=True, slots=True)
-class EventFrame:
-    """A frame found in a segment: where it lies, and what it holds."""
+class EventFrame(NamedTuple):
+    """A frame found in a segment: where it lies, the number of its first event, and how many it holds."""
 
     start: int
     end: int
     first_seq: int
-    count: int
+    events: int
 
     @property
     def last_seq(self) -> int:
         """Number of the frame's last event."""
-        return self.first_seq + self.count - 1
+        return self.first_seq + self.events - 1
 
 
 def pack(first_seq: int, events: Sequence[bytes]) -> bytes:
@@ -107,8 +107,8 @@ def only_frame(data: memoryview, place: str) -> EventFrame:
     return frame
 
 
-def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[EventFrame]:
-    """Yield the frames of a segment.
+def frames(data: memoryview, name: str, *, is_last: bool, start: int = 0) -> Iterator[EventFrame]:
+    """Yield the frames of a segment, from the first or from the one at offset `start`.
 
     A last segment may end in a torn frame, which was never acknowledged: it is left out. Torn is a frame
     that the file does not hold in full length, or of which a disk sector was never written (it reads as
@@ -126,7 +126,7 @@ def frames(data: memoryview, name: str, *, is_last: bool) -> Iterator[EventFrame
             f"{name} at offset 0: not a linkscore log of format {SEGMENT.number}{says}; "
             "see `linkscore data check`"
         )
-    at = len(SEGMENT_HEADER)
+    at = start or len(SEGMENT_HEADER)
     while at < len(data):
         frame = _frame_at(data, at)
         if frame is None:
@@ -150,11 +150,11 @@ def _frame_at(data: memoryview, at: int) -> EventFrame | None:
 
 
 def _header_at(data: memoryview, at: int) -> tuple[int, int, int, int] | None:
-    raw = bytes(data[at : at + HEADER_BYTES])
-    if len(raw) < HEADER_BYTES or _CRC.unpack(raw[_HEADER.size :])[0] != zlib.crc32(raw[: _HEADER.size]):
+    if at + HEADER_BYTES > len(data):
         return None
-    magic, length, count, first_seq, crc = _HEADER.unpack(raw[: _HEADER.size])
-    return (length, count, first_seq, crc) if magic == _MAGIC else None
+    magic, length, count, first_seq, crc, own_crc = _WHOLE_HEADER.unpack_from(data, at)
+    is_sound = magic == _MAGIC and own_crc == zlib.crc32(data[at : at + _HEADER.size])
+    return (length, count, first_seq, crc) if is_sound else None
 
 
 def _is_torn(data: memoryview, at: int) -> bool:

@@ -184,3 +184,27 @@ async def test_a_crawl_is_not_opened_while_its_visits_are_looked_at(store: Store
         assert registry.actors() == []
     assert await opening == 1
     await registry.close()
+
+
+async def test_damage_that_a_snapshot_covers_is_told_and_the_crawl_serves(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = FileStore(tmp_path, segment_bytes=1)
+    registry = registry_of(store)
+    actor = await registry.changes.create(CrawlConfig("a"))
+    await actor.submit(FeedbackGiven("e", "a.org", "http://a.org/", b"", 1.0, 1e9))
+    await registry.close()
+    segment = min((tmp_path / "crawls" / "a").glob("*.log"))
+    segment.write_bytes(segment.read_bytes()[:-1])
+    store.close()
+    store, metrics = FileStore(tmp_path), Metrics()
+    registry = CrawlRegistry(store, Settings(), metrics)
+    await registry.recover()
+    assert await in_a_call(registry, "a") == 1
+    async with asyncio.timeout(60):
+        while not metrics.registry.get_sample_value("linkscore_log_damage_total"):
+            await asyncio.sleep(0)
+    assert f"crawl a serves from its snapshot, its log is damaged: {segment} at offset 8" in caplog.text
+    assert registry.damaged == {}
+    await registry.close()
+    store.close()

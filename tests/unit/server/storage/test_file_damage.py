@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,83 @@ def test_damage_inside_an_earlier_segment_is_never_taken_for_a_torn_end(tmp_path
     segments[0].write_bytes(segments[0].read_bytes()[:-1])
     with pytest.raises(CorruptState, match="damaged frame"):
         FileLog(tmp_path)
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> list[Path]:
+    """Return segments of an event each, of which a snapshot knows the first two."""
+    segments = written(tmp_path, segment_bytes=1)
+    log = FileLog(tmp_path)
+    log.save(Snapshot(2, b"state"))
+    log.close()
+    return segments
+
+
+def test_a_segment_that_a_snapshot_knows_is_read_beside_serving(known: list[Path], tmp_path: Path) -> None:
+    damaged = bytearray(known[0].read_bytes())
+    damaged[-1] ^= 1
+    known[0].write_bytes(damaged)
+    log = FileLog(tmp_path)
+    assert list(log.read(2)) == [(3, EVENTS[2])]
+    log.append([b"fourth event"])
+    assert [seq for seq, _ in log.read(2)] == [3, 4]
+    assert list(log.check_trusted()) == [
+        f"{known[0]} at offset 8: damaged frame (checksum or length does not fit)"
+    ]
+    with pytest.raises(CorruptState, match=f"{known[0].name} at offset 8: damaged frame"):
+        list(log.read())  # as when the snapshot cannot be read after all
+    log.close()
+    (tmp_path / "snapshot").unlink()
+    with pytest.raises(CorruptState, match=f"{known[0].name} at offset 8: damaged frame"):
+        FileLog(tmp_path)
+
+
+@pytest.mark.parametrize("other", ["empty", "of later events"])
+def test_a_known_segment_of_other_events_is_named(known: list[Path], tmp_path: Path, other: str) -> None:
+    first, second = (path.read_bytes() for path in known[:2])
+    known[0].write_bytes(first[:8] if other == "empty" else second)
+    log = FileLog(tmp_path)
+    [problem] = log.check_trusted()
+    assert problem.startswith(f"{known[0]} at offset 8: event 2 where 1 should be")
+    log.close()
+
+
+def test_a_known_segment_that_is_missing_is_named(known: list[Path], tmp_path: Path) -> None:
+    known[1].unlink()
+    log = FileLog(tmp_path)
+    [problem] = log.check_trusted()
+    assert re.match(rf"{known[0]} at offset \d+: event 3 where 2 should be", problem)
+    with pytest.raises(CorruptState, match=f"{known[2].name} at offset 8: event 3 where 2 should be"):
+        list(log.read())
+    log.close()
+    known[0].unlink()
+    with pytest.raises(CorruptState, match=f"{known[2].name} at offset 8: event 3 where 1 should be"):
+        FileLog(tmp_path)
+
+
+def test_closed_segments_are_read_once_in_a_process(known: list[Path], tmp_path: Path) -> None:
+    checked: set[Path] = set()
+    for told in ([], []):
+        log = FileLog(tmp_path, checked=checked)
+        assert [problem for problem in log.check_trusted() if problem] == told
+        assert checked == set(known[:2])
+        known[0].write_bytes(b"what nobody reads again")
+        log.close()
+
+
+def test_a_replay_begins_within_a_segment_after_what_the_snapshot_knows(tmp_path: Path) -> None:
+    written(tmp_path)
+    log = FileLog(tmp_path)
+    log.save(Snapshot(2, b"state"))
+    log.close()
+    log = FileLog(tmp_path)
+    assert list(log.check_trusted()) == []
+    for after in range(4):
+        assert [event for _, event in log.read(after)] == EVENTS[after:]
+    log.append([b"fourth event", b"fifth event"])
+    assert [seq for seq, _ in log.read(2)] == [3, 4, 5]
+    assert [seq for seq, _ in log.read(4)] == [5]
+    log.close()
 
 
 def test_a_segment_that_was_only_created_is_no_damage(tmp_path: Path) -> None:
