@@ -104,12 +104,19 @@ def bare_sums(text: str) -> Iterator[ast.Call]:
             yield node
 
 
+def handed_on(text: str) -> int:
+    """Return how often `sum` is named and not called: `map(sum, rows)` does not show what is added up."""
+    named = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name) and node.id == "sum")
+    return len([*named]) - len([*bare_sums(text)])
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_bare_sum_is_of_whole_numbers(file: Path) -> None:
     counts = COUNTS.get(file.relative_to(ROOT).as_posix(), set())
     calls = bare_sums(file.read_text())
     wrong = [ast.unparse(call) for call in calls if not adds_whole_numbers(call, counts)]
     assert wrong == [], "of floats it is linkscore_scoring.sums.left_sum"
+    assert handed_on(file.read_text()) == 0, "of floats it is linkscore_scoring.sums.left_sum"
 
 
 @pytest.mark.parametrize(
@@ -118,6 +125,10 @@ def test_a_bare_sum_is_of_whole_numbers(file: Path) -> None:
 def test_a_bare_sum_of_floats_is_found(text: str) -> None:
     (call,) = bare_sums(text)
     assert not adds_whole_numbers(call, set())
+
+
+def test_a_sum_that_is_handed_on_is_found() -> None:
+    assert [handed_on(text) for text in ("map(sum, rows)", "f(key=sum)", "sum(map(len, rows))")] == [1, 1, 0]
 
 
 def test_the_sum_is_that_of_a_loop_to_the_last_bit() -> None:

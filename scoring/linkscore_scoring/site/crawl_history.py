@@ -231,7 +231,7 @@ def _add(counts: Bin, values: Sequence[float]) -> None:
 
 
 def _tally(bins: Sequence[Bin]) -> Tally:
-    return Tally(*map(sum, list(zip(*bins, strict=True))[1:])) if bins else Tally()
+    return Tally(*map(left_sum, list(zip(*bins, strict=True))[1:])) if bins else Tally()
 
 
 @dataclass(slots=True)
