@@ -59,7 +59,7 @@ for root in sys.argv[1:]:
 """
 
 
-CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka")
+CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka", "tests/support/cluster")
 LEARNERS = f"{SCORING}/learners/classifiers"
 PYTHON = "clients/python/linkscore"
 WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py")
@@ -79,7 +79,7 @@ class Annex:
     parts
         Files and folders of it.
     tests
-        Files and folders of its tests, beside modules that import a part.
+        Files and folders of its tests and of what these share, beside modules that import a part.
     words
         Names that tests of others ask for it by, as policies: each test that says one goes too.
     extras
@@ -118,13 +118,16 @@ ANNEXES = {
     "frontier": Annex(
         "a URL Frontier server, whose order linkscore gives",
         ("frontier", "lab/linkscore_lab/experiments/frontier_crawler.py"),
-        ("tests/unit/frontier",),
+        ("tests/unit/frontier", "tests/support/frontier"),
         extras=("frontier",),
     ),
     "console": Annex(
         "a web page that shows crawls",
         ("console",),
-        ("tests/unit/console", "tests/browser", "tests/integration/test_demo_watch.py"),
+        (
+            *("tests/unit/console", "tests/support/console", "tests/browser"),
+            "tests/integration/test_demo_watch.py",
+        ),
         extras=("console",),
         packages=("starlette", "uvicorn", "jinja2"),
     ),
@@ -141,7 +144,7 @@ ANNEXES = {
             "server/linkscore_server/rule_files.py",
             "cli/linkscore_cli/rules.py",
         ),
-        ("tests/unit/exporters", "tests/contract/test_contract_rules.py"),
+        ("tests/unit/exporters", "tests/support/exporters", "tests/contract/test_contract_rules.py"),
         words=("sites.ExportRules", "client.export_rules", "export-rules"),
     ),
     "clusterers": Annex(
@@ -167,7 +170,7 @@ ANNEXES = {
             *(f"{PYTHON}/{name}.py" for name in ("crawlee", "crawl4ai", "session", "frontier")),
             *("examples/crawl4ai", "examples/own/crawl.py"),
         ),
-        ("tests/crawlers",),
+        ("tests/crawlers", "tests/support/crawlee"),
         extras=("crawlee", "crawl4ai"),
     ),
     "crawlers": Annex(
@@ -184,6 +187,7 @@ ANNEXES = {
         ),
         (
             *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),
+            *(f"tests/support/{name}" for name in ("crawlers", "crawlee", "frontier")),
             "tests/integration/test_jvm_crawls.py",
             *(f"tests/integration/test_scrapy_{name}.py" for name in ("crawl", "notes", "rules", "starts")),
         ),
@@ -207,7 +211,7 @@ ANNEXES = {
     "kafka": Annex(
         "logs on Kafka, and the clusters that share them",
         (f"{SERVER}/storage/kafka", f"{SERVER}/cluster"),
-        ("tests/unit/server/storage/kafka", *CLUSTER_TESTS),
+        ("tests/unit/server/storage/kafka", "tests/support/kafka", *CLUSTER_TESTS),
         extras=("kafka",),
         packages=("confluent-kafka",),
     ),
@@ -236,6 +240,7 @@ ANNEXES = {
         (
             *("tests/unit/policies/browse_log", "tests/unit/server/browse_logs", "tests/unit/browse_logs"),
             *("tests/integration/test_browse_crash.py", "tests/integration/test_logs_command.py"),
+            "tests/support/browse_logs",
             *("tests/contract/test_contract_browse.py", "tests/contract/test_contract_behavior.py"),
         ),
         words=("news_prefix", "behavior_fetch", "behavior_discovery", "server.browse", "BrowseLogService"),
@@ -246,7 +251,7 @@ ANNEXES = {
         name: Annex(
             f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",
             (f"{POLICIES}/{name}", *more),
-            (f"tests/unit/policies/{name}",),
+            (f"tests/unit/policies/{name}", f"tests/support/{name}"),
             words=policies,
         )
         for name, policies, *more in (
@@ -389,7 +394,7 @@ def remove(folder: Path, annex: Annex) -> set[str]:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    gone = [module_of(part) for part in annex.parts]
+    gone = [module_of(part) for part in (*annex.parts, *annex.tests)]
     removed: set[str] = set()
     while users := [path for path in candidates(folder) if uses(path, gone)]:
         for path in users:
@@ -417,14 +422,12 @@ def uses(path: Path, gone: Iterable[str]) -> bool:
 
 
 def module_of(path: str) -> str:
-    """Return the name by which a file or folder is imported; of helpers of tests, by their own."""
+    """Return the name by which a file or folder is imported."""
     for root in (*SOURCES, "research"):
         if path.startswith(f"{root}/"):
             return path.removeprefix(f"{root}/").removesuffix(".py").replace("/", ".")
     if path in (*SOURCES, "research"):
         return f"linkscore_{path}"
-    if path.startswith("tests/") and not path.startswith(("tests/campaigns", "tests/simulation")):
-        return Path(path).stem
     return path.removeprefix("tests/").removesuffix(".py").replace("/", ".")
 
 
@@ -437,7 +440,7 @@ def words_of(annex: Annex) -> re.Pattern[str]:
 def naming(folder: Path, words: re.Pattern[str]) -> list[str]:
     """Return the tests that say one of some words, themselves or by a helper or fixture of theirs."""
     modules = {path: definitions(path) for path in (folder / "tests").rglob("*.py")}
-    shared = {path.stem: own for path, own in modules.items() if not path.stem.startswith("test_")}
+    shared = {module_of(str(path.relative_to(folder))): own for path, own in modules.items()}
     found = []
     for path, own in modules.items():
         if not path.stem.startswith("test_"):
@@ -473,7 +476,7 @@ def imported(path: Path, shared: dict[str, dict[str, Definition]]) -> dict[str, 
     found = dict[str, Definition]()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            own = shared.get(node.module.rpartition(".")[2], {})
+            own = shared.get(node.module, {})
             waiting = [alias.name for alias in node.names]
             while waiting:
                 if (name := waiting.pop()) in own and name not in found:

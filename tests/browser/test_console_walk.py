@@ -18,7 +18,7 @@ import pytest
 from linkscore import Client
 from linkscore_lab.crawls.crawl import make_mode
 from linkscore_lab.crawls.testbed import Testbed, demo_testbed, warc_testbed
-from server_process import serving
+from support.server_process import serving
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,9 +11,9 @@ from functools import cache
 import brotli
 import zstandard
 
-from hostile import PAGES
 from linkscore_lab.datasets.demo_site import DemoSite
-from small_site import body_of
+from support.hostile import PAGES
+from support.small_site import body_of
 
 MAX_BODY = 3_000
 """Bytes of most bodies: what is wrong with a page shows in few tags, and a million pages take an hour."""

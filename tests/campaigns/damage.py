@@ -33,7 +33,7 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.archive import export_crawl, import_crawl
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
-from small_site import HOST, page, url_of
+from support.small_site import HOST, page, url_of
 
 CRAWL, NAME = "crawls/hurt", "hurt"
 _METHODS = {method.name: method for service in SERVICES for method in service.methods}

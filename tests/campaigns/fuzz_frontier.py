@@ -21,8 +21,8 @@ from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from frontier_process import PATIENCE_S, FrontierProcess, frontier
 from linkscore_frontier import urlfrontier_pb2 as pb
+from support.frontier.process import PATIENCE_S, FrontierProcess, frontier
 
 MOST_MB = 600
 """Memory of a frontier at most: 64 MiB of messages, five times over as objects, and caches of its files."""

@@ -34,8 +34,8 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import crawl_in, digest_of
-from server_process import Stubs, stubs
-from small_site import page, url_of
+from support.server_process import Stubs, stubs
+from support.small_site import page, url_of
 
 CLIENTS = 4
 KINDS = ("kill", "stop", "clock", "digest")

@@ -36,8 +36,8 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import unlike_their_replay
-from server_process import Stubs, stubs
-from small_site import page, url_of
+from support.server_process import Stubs, stubs
+from support.small_site import page, url_of
 
 CRAWL = "crawls/kills"
 KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "cut", "start")

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from campaigns import bodies
 from linkscore.v1 import common_pb2, policy_pb2
-from small_site import HOST, ROOT, page, url_of
+from support.small_site import HOST, ROOT, page, url_of
 
 _ODD_TEXTS = (
     "", " ", "\x00", "\ud7ff", "é" * 3, "中文", "a" * 300, "a/b/c", "../..", "%00%zz", "crawls/",

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from hostile import PAGES, Family
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from server_process import ServerProcess, Stubs, serving, stubs
+from support.hostile import PAGES, Family
+from support.server_process import ServerProcess, Stubs, serving, stubs
 
 MOST_S_PER_MB, MOST_S = 1.0, 2.0
 """CPU seconds that a page may take: for each MB, and in all."""

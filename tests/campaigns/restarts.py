@@ -27,8 +27,8 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.site.learning import run
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.storage.files import FileStore
-from server_process import ServerProcess, stubs
-from small_site import HOST, page
+from support.server_process import ServerProcess, stubs
+from support.small_site import HOST, page
 
 NAME = "one"
 _GROUP = 100  # events of one sync

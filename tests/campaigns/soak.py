@@ -28,7 +28,6 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from hostile import PAGES
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -39,8 +38,9 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import unlike_their_replay
-from server_process import ServerProcess, Stubs, stubs
-from small_site import HOST, page, url_of
+from support.hostile import PAGES
+from support.server_process import ServerProcess, Stubs, stubs
+from support.small_site import HOST, page, url_of
 
 CRAWLS = ("crawls/soak-a", "crawls/soak-b")
 HOSTS = tuple(f"s{n}.test" for n in range(4))

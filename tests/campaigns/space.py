@@ -34,7 +34,7 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import unlike_their_replay
-from server_process import Refusal, Stubs, stubs
+from support.server_process import Refusal, Stubs, stubs
 
 DISK_MB = 48
 _LEFT_BYTES = (0, 400_000)  # on a disk that is filled

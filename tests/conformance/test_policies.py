@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from toy_policies import Deepest, Forgetful, Longest, Peeking
 
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.registry import builtin
@@ -24,6 +23,7 @@ from linkscore_scoring.testing.conformance import (
 )
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Subject
+from support.toy_policies import Deepest, Forgetful, Longest, Peeking
 
 EXAMPLE = {"example_url": GeneratedSite(0).example}
 

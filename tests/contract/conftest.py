@@ -17,8 +17,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
-from server_process import Stubs, serving, stubs
-from small_site import HOST, page
+from support.server_process import Stubs, serving, stubs
+from support.small_site import HOST, page
 
 _numbers = itertools.count(1)
 MANY = 8

@@ -11,8 +11,8 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from server_process import Stubs, refusal
-from small_site import HOST, ROOT, page, url_of
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, ROOT, page, url_of
 
 OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
 

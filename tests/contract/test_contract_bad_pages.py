@@ -13,9 +13,9 @@ import zstandard
 from linkscore.v1 import (
     common_pb2 as common,
 )
-from page_calls import BAD, OK, PARTIAL, fetched, ingest, page_count, problem
-from server_process import Stubs
-from small_site import ROOT, body_of, page
+from support.page_calls import BAD, OK, PARTIAL, fetched, ingest, page_count, problem
+from support.server_process import Stubs
+from support.small_site import ROOT, body_of, page
 
 BAD_PAGES = {
     "no url": (fetched(""), "url", "REQUIRED"),

@@ -11,7 +11,7 @@ from linkscore.v1 import browse_log_service_pb2 as browse
 from linkscore.v1 import link_scoring_service_pb2 as links
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as sites
-from server_process import Stubs
+from support.server_process import Stubs
 
 HOST = "log.test"
 START = 20_000 * 86_400

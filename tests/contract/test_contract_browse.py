@@ -10,7 +10,7 @@ import pytest
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import policy_pb2
-from server_process import Stubs, refusal
+from support.server_process import Stubs, refusal
 
 OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
 DAY_S = 86_400

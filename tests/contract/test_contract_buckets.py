@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from link_calls import BREADTH, event_seq, ingest
 from linkscore.messages import policy_spec
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from server_process import Stubs
+from support.link_calls import BREADTH, event_seq, ingest
+from support.server_process import Stubs
 
 
 def test_buckets_are_ordered_by_value_and_ties_by_request(server: Stubs, crawl: str) -> None:

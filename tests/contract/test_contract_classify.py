@@ -11,9 +11,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from page_calls import BAD, OK, fetched
-from server_process import Stubs, refusal
-from small_site import page
+from support.page_calls import BAD, OK, fetched
+from support.server_process import Stubs, refusal
+from support.small_site import page
 
 IN_GROUPS_TOO = True
 

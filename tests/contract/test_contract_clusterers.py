@@ -10,8 +10,8 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as pb
-from server_process import Stubs
-from small_site import HOST, page
+from support.server_process import Stubs
+from support.small_site import HOST, page
 
 
 @pytest.mark.parametrize("clusterer", crawl_pb.Clusterer.values())

@@ -12,8 +12,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import policy_pb2
-from server_process import Stubs, refusal
-from small_site import page
+from support.server_process import Stubs, refusal
+from support.small_site import page
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())

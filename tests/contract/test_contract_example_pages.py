@@ -11,8 +11,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from server_process import Stubs, refusal
-from small_site import body_of, page, url_of
+from support.server_process import Stubs, refusal
+from support.small_site import body_of, page, url_of
 
 MEMBERS = (3, 8, 13)
 PAGES = range(60)

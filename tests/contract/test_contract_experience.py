@@ -11,9 +11,9 @@ import pytest
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
-from page_calls import INVALID, ingest
-from server_process import Stubs, refusal
-from small_site import HOST, page
+from support.page_calls import INVALID, ingest
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, page
 
 IN_GROUPS_TOO = True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from link_calls import BAD, OK, score
 from linkscore.v1 import (
     common_pb2 as common,
 )
@@ -14,8 +13,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from server_process import Stubs
-from small_site import HOST, url_of
+from support.link_calls import BAD, OK, score
+from support.server_process import Stubs
+from support.small_site import HOST, url_of
 
 IN_GROUPS_TOO = True
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from link_calls import BAD, DUPLICATE, OK, ingest, report
 from linkscore.v1 import (
     crawl_service_pb2 as crawl_pb,
 )
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from server_process import Stubs, refusal
-from small_site import ROOT, url_of
+from support.link_calls import BAD, DUPLICATE, OK, ingest, report
+from support.server_process import Stubs, refusal
+from support.small_site import ROOT, url_of
 
 IN_GROUPS_TOO = True
 

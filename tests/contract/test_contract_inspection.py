@@ -5,15 +5,15 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from link_calls import BREADTH, event_seq, ingest
 from linkscore.messages import policy_spec
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
 from linkscore.v1 import site_model_service_pb2 as sites_pb
-from server_process import Stubs, refusal
-from small_site import HOST, url_of
+from support.link_calls import BREADTH, event_seq, ingest
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, url_of
 
 PAGES = range(60)
 

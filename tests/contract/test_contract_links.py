@@ -7,7 +7,6 @@ from collections.abc import Callable
 import grpc
 import pytest
 
-from link_calls import BREADTH, INVALID, UCC, UNKNOWN, event_seq, ingest, score
 from linkscore.v1 import (
     common_pb2 as common,
 )
@@ -17,8 +16,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from server_process import Stubs, refusal
-from small_site import HOST, ROOT, url_of
+from support.link_calls import BREADTH, INVALID, UCC, UNKNOWN, event_seq, ingest, score
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, ROOT, url_of
 
 IN_GROUPS_TOO = True
 

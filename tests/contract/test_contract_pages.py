@@ -20,9 +20,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from page_calls import BREADTH, DUPLICATE, INVALID, OK, fetched, ingest, page_count
-from server_process import Stubs, refusal
-from small_site import HOST, ROOT, page, url_of
+from support.page_calls import BREADTH, DUPLICATE, INVALID, OK, fetched, ingest, page_count
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, ROOT, page, url_of
 
 
 def test_a_page_is_answered_with_one_score_per_anchor_in_document_order(server: Stubs, crawl: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from link_calls import BREADTH, INVALID, event_seq, ingest
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from server_process import Stubs, refusal
+from support.link_calls import BREADTH, INVALID, event_seq, ingest
+from support.server_process import Stubs, refusal
 
 
 def rank(server: Stubs, crawl: str, *buckets: str, **more: Any) -> pb.RankBucketsResponse:

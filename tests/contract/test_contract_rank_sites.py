@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from link_calls import BREADTH, INVALID, event_seq, ingest, report
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
 from linkscore.v1 import (
     policy_pb2,
 )
-from server_process import Stubs, refusal
-from small_site import HOST
+from support.link_calls import BREADTH, INVALID, event_seq, ingest, report
+from support.server_process import Stubs, refusal
+from support.small_site import HOST
 
 
 def rank_sites(server: Stubs, crawl: str, *sites: pb.WaitingSite, **more: Any) -> pb.RankSitesResponse:

@@ -13,9 +13,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from page_calls import BREADTH, ingest
-from server_process import Stubs
-from small_site import page, url_of
+from support.page_calls import BREADTH, ingest
+from support.server_process import Stubs
+from support.small_site import page, url_of
 
 EVERY_PAGE = policy_pb2.PolicySpec(pagerank=policy_pb2.PagerankParams(every=1))
 # Page 0 links pages 0 to 11, page 1 links 7 to 18; both link the front page.

@@ -25,8 +25,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as pb,
 )
-from server_process import Stubs, refusal
-from small_site import HOST, page
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, page
 
 SERVICES = (
     "linkscore.v1.CrawlService",

@@ -16,9 +16,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from page_calls import BAD, BREADTH, DUPLICATE, INVALID, OK, fetched, ingest, page_count
-from server_process import Stubs, refusal, stubs
-from small_site import ROOT, page, url_of
+from support.page_calls import BAD, BREADTH, DUPLICATE, INVALID, OK, fetched, ingest, page_count
+from support.server_process import Stubs, refusal, stubs
+from support.small_site import ROOT, page, url_of
 
 IN_GROUPS_TOO = True
 

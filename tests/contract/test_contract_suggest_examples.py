@@ -12,8 +12,8 @@ import pytest
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from server_process import Stubs, refusal
-from small_site import HOST, body_of, page, url_of
+from support.server_process import Stubs, refusal
+from support.small_site import HOST, body_of, page, url_of
 
 BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
 AUTO = policy_pb2.PolicySpec(auto=policy_pb2.AutoParams())

@@ -11,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from server_process import Stubs, refusal
+from support.server_process import Stubs, refusal
 
 HOME = "http://words.example/"
 ONE = 1

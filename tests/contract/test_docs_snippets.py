@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from server_process import serving
+from support.server_process import serving
 
 pytestmark = pytest.mark.whole
 

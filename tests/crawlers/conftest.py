@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fake_linkscore import FakeLinkscore, serve
-from page_server import serving_pages
+from support.crawlers.page_server import serving_pages
+from support.fake_linkscore import FakeLinkscore, serve
 
 FANOUT = 3
 # Crawl4AI takes pages with little text for the answers of bot walls.

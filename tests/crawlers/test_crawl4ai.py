@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from crawl_checks import NOWHERE, check_whole_crawl, kinds
 
-from fake_linkscore import FakeLinkscore
+from support.crawlee.crawl_checks import NOWHERE, check_whole_crawl, kinds
+from support.fake_linkscore import FakeLinkscore
 
 pytest.importorskip("crawl4ai", reason="crawl4ai is not installed: make test-clients has it")
 pytestmark = pytest.mark.filterwarnings("default")  # what other packages warn of is theirs

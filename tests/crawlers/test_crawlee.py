@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from crawl_checks import NOWHERE, check_whole_crawl, kinds
 
-from fake_linkscore import FakeLinkscore
+from support.crawlee.crawl_checks import NOWHERE, check_whole_crawl, kinds
+from support.fake_linkscore import FakeLinkscore
 
 pytest.importorskip("crawlee", reason="crawlee is not installed: make test-clients has it")
 pytestmark = pytest.mark.filterwarnings("default")  # what other packages warn of is theirs

@@ -11,7 +11,7 @@ import pytest
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from server_process import ServerProcess, Stubs, serving, stubs
+from support.server_process import ServerProcess, Stubs, serving, stubs
 
 CRAWL = "crawls/logs"
 DAY_S, START = 86_400, 20_000 * 86_400

@@ -10,8 +10,8 @@ import pytest
 from campaigns import damage, fuzz, fuzz_files, fuzz_frontier, histories, kills, space
 from campaigns.power import campaign as power
 from campaigns.soak import Soak
-from frontier_process import frontier
 from linkscore_server.grpc.access import RPCS
+from support.frontier.process import frontier
 
 
 @pytest.mark.parametrize("seed", [*fuzz.kept_seeds(), 0])

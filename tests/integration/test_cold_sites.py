@@ -24,8 +24,8 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore, read_segments
-from server_process import ServerProcess, Stubs, serving, stubs
-from small_site import HOST, body_of, url_of
+from support.server_process import ServerProcess, Stubs, serving, stubs
+from support.small_site import HOST, body_of, url_of
 
 CRAWL = "crawls/cold"
 SITES = [f"{n:02}.{HOST}" for n in range(60)]

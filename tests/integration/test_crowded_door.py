@@ -12,15 +12,15 @@ from pathlib import Path
 import grpc
 import pytest
 
-import life_crawl
-from half_sent import HalfCaller, half_sent
-from life_crawl import CRAWL, create
 from linkscore.v1 import common_pb2 as common_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.tokens import digest_of
-from server_process import Stubs, refusal, serving, stubs
-from small_site import page
+from support import life_crawl
+from support.half_sent import HalfCaller, half_sent
+from support.life_crawl import CRAWL, create
+from support.server_process import Stubs, refusal, serving, stubs
+from support.small_site import page
 
 INGEST = "LinkScoringService/IngestPages"
 MESSAGE = 60_000_000

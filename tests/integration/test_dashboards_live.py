@@ -20,8 +20,8 @@ import pytest
 from linkscore import Client, page
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from server_process import ServerProcess, serving, stubs
-from small_site import HOST, body_of, url_of
+from support.server_process import ServerProcess, serving, stubs
+from support.small_site import HOST, body_of, url_of
 
 pytestmark = [
     pytest.mark.slow,

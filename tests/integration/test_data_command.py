@@ -11,7 +11,6 @@ from typing import Any
 import msgpack
 import pytest
 
-from command_line import run
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, decode, encode
@@ -20,6 +19,7 @@ from linkscore_server.browse_logs.visits.connection import in_memory
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileStore
+from support.command_line import run
 
 QUERY = VisitQuery("a.org", 20_000, 1, 500)
 

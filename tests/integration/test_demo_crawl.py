@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from command_line import run
 from linkscore_lab.crawls import crawl as modes
 from linkscore_lab.crawls import demo
 from linkscore_lab.crawls.child import Child, ChildFailed
@@ -21,6 +20,7 @@ from linkscore_lab.crawls.servers import running
 from linkscore_lab.crawls.testbed import Testbed, warc_testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
+from support.command_line import run
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
 LAST_IN_FIRST_OUT = Mode(

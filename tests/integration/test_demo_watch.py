@@ -11,7 +11,7 @@ from rich.console import Console
 
 from linkscore import Client
 from linkscore_lab.crawls import watching as room
-from server_process import serving
+from support.server_process import serving
 
 
 def test_the_console_is_served_and_opened_while_the_demonstration_runs(

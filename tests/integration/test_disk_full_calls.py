@@ -18,8 +18,8 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
-from server_process import Refusal, Stubs
-from small_site import HOST, page, url_of
+from support.server_process import Refusal, Stubs
+from support.small_site import HOST, page, url_of
 
 CRAWL = "crawls/full"
 PLENTY, NOTHING = (1 << 40, 1 << 41), (1 << 20, 1 << 41)

@@ -11,7 +11,6 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from life_crawl import CRAWL, NOT_SERVING, SERVING, create, ingest, page_count
 from linkscore.v1 import (
     common_pb2 as common,
 )
@@ -21,8 +20,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
-from server_process import refusal, serving, stubs
-from small_site import HOST, page, url_of
+from support.life_crawl import CRAWL, NOT_SERVING, SERVING, create, ingest, page_count
+from support.server_process import refusal, serving, stubs
+from support.small_site import HOST, page, url_of
 
 
 def test_on_sigterm_health_goes_first_calls_in_flight_finish_and_a_snapshot_is_written(

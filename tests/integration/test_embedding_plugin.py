@@ -10,7 +10,7 @@ import pytest
 
 from linkscore import Client, errors, page
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from server_process import serving
+from support.server_process import serving
 
 PACKAGE = '''
 """A toy model: texts as what they say of boats and of cars."""

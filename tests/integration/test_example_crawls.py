@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from replay_sites import shop
-from server_process import ServerProcess, serving
+from support.replay_sites import shop
+from support.server_process import ServerProcess, serving
 
 pytestmark = [pytest.mark.whole, pytest.mark.long]
 

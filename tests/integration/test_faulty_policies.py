@@ -22,8 +22,8 @@ from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.policies.registry import register
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
-from server_process import Refusal, Stubs
-from small_site import HOST, page
+from support.server_process import Refusal, Stubs
+from support.small_site import HOST, page
 
 SOUND, FAULTY = "crawls/sound", "crawls/faulty"
 PATIENCE_S = 60.0

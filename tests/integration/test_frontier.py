@@ -15,12 +15,12 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from frontier_process import Crawler, FrontierProcess, discovered, frontier, known
-from half_sent import half_sent
 from linkscore import Client, page, rows, ticket_text
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_server.tokens import digest_of
-from server_process import PATIENCE_S, Refusal, refusal, scrape, serving
+from support.frontier.process import Crawler, FrontierProcess, discovered, frontier, known
+from support.half_sent import half_sent
+from support.server_process import PATIENCE_S, Refusal, refusal, scrape, serving
 
 OK, SKIPPED, FAIL = range(3)
 NOWHERE = "127.0.0.1:1"

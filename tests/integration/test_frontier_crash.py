@@ -12,8 +12,8 @@ from typing import NamedTuple
 import grpc
 import pytest
 
-from frontier_process import Crawler, FrontierProcess, discovered, known
 from linkscore_frontier import urlfrontier_pb2 as pb
+from support.frontier.process import Crawler, FrontierProcess, discovered, known
 
 LEASE_S = 3_600
 HOSTS = 5

@@ -7,11 +7,11 @@ from pathlib import Path
 import grpc
 import pytest
 
-from frontier_process import Crawler, discovered, frontier
 from linkscore import Client, page
 from linkscore_lab.conformance.certificates import make_certificates
 from linkscore_server.tokens import digest_of
-from server_process import refusal, serving
+from support.frontier.process import Crawler, discovered, frontier
+from support.server_process import refusal, serving
 
 NOWHERE = "127.0.0.1:1"
 

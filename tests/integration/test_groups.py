@@ -23,8 +23,8 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.storage.archive import export_crawl, import_crawl
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
-from server_process import ServerProcess, Stubs, refusal, serving, stubs
-from small_site import HOST, page
+from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
+from support.small_site import HOST, page
 
 pytestmark = pytest.mark.long
 

@@ -14,7 +14,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli.main import main
 from linkscore_server.browse_logs import batching
-from server_process import serving, stubs
+from support.server_process import serving, stubs
 
 LINES = [
     f"2024-10-{day:02d}T00:{minute:02d}:00Z\tclient-{minute % 7}\thttp://a.org/{minute % 5}\t-\n"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from life_crawl import CRAWL, create, ingest
 from linkscore.v1 import (
     common_pb2 as common,
 )
@@ -21,8 +20,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
-from server_process import ServerProcess, Stubs, refusal, scrape, serving, stubs
-from small_site import HOST, url_of
+from support.life_crawl import CRAWL, create, ingest
+from support.server_process import ServerProcess, Stubs, refusal, scrape, serving, stubs
+from support.small_site import HOST, url_of
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.state import digest
 from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.files import FileStore
-from server_process import Stubs, serving, stubs
+from support.server_process import Stubs, serving, stubs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 OLDEST, TODAYS = FIXTURES / "folder_0_1", FIXTURES / "folder_snapshot_5"

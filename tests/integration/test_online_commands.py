@@ -10,11 +10,11 @@ from pathlib import Path
 import grpc
 import pytest
 
-from bare_command import run_bare
-from command_line import run
 from linkscore import Client, page
-from server_process import serving
-from small_site import HOST, body_of, url_of
+from support.bare_command import run_bare
+from support.command_line import run
+from support.server_process import serving
+from support.small_site import HOST, body_of, url_of
 
 LOG = "".join(
     f"2024-10-{day:02d}T00:{n:02d}:00Z\tclient-{n % 7}\thttp://a.org/{n % 5}\t-\n"

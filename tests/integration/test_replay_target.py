@@ -21,7 +21,7 @@ from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import Task, page_rewards, wanted_pages
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import builtin
-from server_process import serving
+from support.server_process import serving
 
 POLICIES = [
     name

@@ -18,9 +18,7 @@ from typing import Any
 import grpc
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
-
-from fake_linkscore import FakeLinkscore, serve
+from support.fake_linkscore import FakeLinkscore, serve
 
 ROOT = Path(__file__).parents[2]
 

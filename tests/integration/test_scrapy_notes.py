@@ -6,14 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "client"))
-
-from fake_linkscore import FakeLinkscore, serve
-from page_server import serving_pages
+from support.crawlers.page_server import serving_pages
+from support.fake_linkscore import FakeLinkscore, serve
 
 SPIDER = """
 import json, sys

@@ -13,7 +13,7 @@ import pytest
 from linkscore_scoring.exporters import exporter
 from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.types import UrlRule
-from page_server import serving_pages
+from support.crawlers.page_server import serving_pages
 
 SPIDER = """
 import json, sys

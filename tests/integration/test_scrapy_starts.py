@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from linkscore_lab.conformance.certificates import make_certificates
-from page_server import serving_pages
-from server_process import serving
+from support.crawlers.page_server import serving_pages
+from support.server_process import serving
 
 NOBODY = "127.0.0.1:9"  # the port of discard, where nothing listens
 SPIDER = """

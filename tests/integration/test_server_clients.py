@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from command_line import run
 from linkscore import AsyncClient, Client, errors, page, rows
 from linkscore.v1 import (
     common_pb2 as common,
@@ -30,8 +29,9 @@ from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
-from server_process import serving, stubs
-from small_site import HOST, body_of, url_of
+from support.command_line import run
+from support.server_process import serving, stubs
+from support.small_site import HOST, body_of, url_of
 
 
 @pytest.fixture(scope="module")

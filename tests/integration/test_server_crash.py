@@ -27,8 +27,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     site_model_service_pb2 as site_pb,
 )
-from server_process import ServerProcess, Stubs, refusal, serving, stubs
-from small_site import HOST, page, url_of
+from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
+from support.small_site import HOST, page, url_of
 
 pytestmark = pytest.mark.long
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
 from linkscore import AsyncClient, errors, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.policies import registry
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
-from ruled_policy import RULES, Ruled
-from small_site import HOST, ROOT, body_of, url_of
+from support.command_line import run
+from support.ruled_policy import RULES, Ruled
+from support.small_site import HOST, ROOT, body_of, url_of
 
 TYPES = {"board": common.URL_TYPE_INDEX, "thread": common.URL_TYPE_THREAD}
 

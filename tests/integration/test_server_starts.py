@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from life_crawl import create, page_count
-from server_process import ServerProcess, serving, stubs
+from support.life_crawl import create, page_count
+from support.server_process import ServerProcess, serving, stubs
 
 pytestmark = pytest.mark.long
 

@@ -12,13 +12,13 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from life_crawl import CRAWL, SERVING
 from linkscore import Client, errors
 from linkscore_lab.conformance.certificates import make_certificates
 from linkscore_server.app import unprotected
 from linkscore_server.settings import Settings
-from server_process import serving, stubs
-from small_site import page
+from support.life_crawl import CRAWL, SERVING
+from support.server_process import serving, stubs
+from support.small_site import page
 
 
 @pytest.fixture(scope="module")

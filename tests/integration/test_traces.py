@@ -23,8 +23,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.app import Application
 from linkscore_server.observability.tracing import NO_TRACING, OpenTelemetry, tracing_to
 from linkscore_server.settings import Settings
-from server_process import serving
-from small_site import body_of, url_of
+from support.server_process import serving
+from support.small_site import body_of, url_of
 
 CALLER = "4bf92f3577b34da6a3ce929d0e0e4736"
 CALLER_SPAN = "00f067aa0ba902b7"

@@ -8,7 +8,6 @@ from pathlib import Path
 import grpc
 import pytest
 
-from life_crawl import CRAWL, create, ingest, page_count
 from linkscore.v1 import (
     common_pb2 as common,
 )
@@ -18,8 +17,9 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from server_process import refusal, serving, stubs
-from small_site import page, url_of
+from support.life_crawl import CRAWL, create, ingest, page_count
+from support.server_process import refusal, serving, stubs
+from support.small_site import page, url_of
 
 pytestmark = pytest.mark.long
 

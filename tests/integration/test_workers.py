@@ -20,8 +20,8 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs
-from small_site import HOST, page
+from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs
+from support.small_site import HOST, page
 
 pytestmark = pytest.mark.long
 

@@ -10,8 +10,8 @@ import pytest
 if find_spec("confluent_kafka") is None:  # the extra kafka
     collect_ignore_glob = ["test_*.py"]
 else:
-    import cluster
-    import links as networks
+    from support.cluster import brokers as cluster
+    from support.cluster import links as networks
 
 
 @pytest.fixture(scope="session")

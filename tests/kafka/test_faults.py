@@ -12,13 +12,13 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cluster import Brokers
-from fleet import Fleet, Load, create, events_in_log, states_of
-from links import Links
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from server_process import refusal, stubs
+from support.cluster.brokers import Brokers
+from support.cluster.fleet import Fleet, Load, create, events_in_log, states_of
+from support.cluster.links import Links
+from support.server_process import refusal, stubs
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cluster import Brokers
-from fleet import Fleet, create
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_lab.datasets.demo_site import USER_CONTENT
@@ -19,7 +17,9 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol, cases
 from linkscore_lab.replay.task import Task, page_rewards, wanted_pages
-from server_process import ServerProcess
+from support.cluster.brokers import Brokers
+from support.cluster.fleet import Fleet, create
+from support.server_process import ServerProcess
 
 pytestmark = pytest.mark.slow
 

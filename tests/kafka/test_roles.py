@@ -8,13 +8,13 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cluster import Brokers
-from fleet import SITES, Fleet, create, insistently, page_of
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from server_process import stubs
+from support.cluster.brokers import Brokers
+from support.cluster.fleet import SITES, Fleet, create, insistently, page_of
+from support.server_process import stubs
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import msgpack
 import pytest
 from benchmarks.pages import Corpus
-from cluster import Brokers
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched
@@ -21,6 +20,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.kafka.store import KafkaStore
+from support.cluster.brokers import Brokers
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Exception ignored in. <_io.FileIO")]
 """Stored sites are left open by what reads them."""

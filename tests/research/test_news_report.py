@@ -26,7 +26,7 @@ from linkscore_research.news.filters import (
 from linkscore_research.news.hubs import hub_figures, menu_of
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
-from warc_writing import http, members, record
+from support.warc_writing import http, members, record
 
 HOST = "http://a.test"
 NEWS = [f"{HOST}/news/{i}" for i in range(40)]

@@ -16,7 +16,7 @@ from linkscore_research.pagination.measure import (
     wilson,
 )
 from linkscore_scoring.errors import InvalidInput
-from warc_writing import http, members, record
+from support.warc_writing import http, members, record
 
 PAGE_1 = b"""<base href="http://f.test/">
 <a href="list?p=2">2</a> <a href="list?p=3">3</a> <a href="list?p=2">2</a>

@@ -20,7 +20,7 @@ from linkscore_research.page_types.train import SIGNS, Rows, fit_platt, fit_svm,
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.focus.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import model_from
-from replay_sites import write_labels, write_site
+from support.replay_sites import write_labels, write_site
 
 BLANK = Example("s", "t", "t", "OTHER", "http://s.test/", 1.0, (0.0,) * len(SIGNALS))
 

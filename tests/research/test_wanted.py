@@ -14,7 +14,7 @@ from linkscore_research.wanted import tasks as stored_tasks
 from linkscore_research.wanted.measure import ORDERS, TIMES, Bench
 from linkscore_research.wanted.tasks import SITES, TAGS, TagTask, WantedSite, tag_tasks
 from linkscore_scoring.features.types import Words
-from tagged_blog import POSTS, TOPICS, tagged_blog
+from support.tagged_blog import POSTS, TOPICS, tagged_blog
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def test_the_field_number_of_the_page_is_the_next_that_is_free() -> None:
 def test_the_policy_of_the_page_passes_its_own_test_and_the_conformance_suite(tmp_path: Path) -> None:
     """Without the contract, which takes the generator: `test_the_three_edits...` has all of it."""
     shutil.copytree(ROOT / "scoring", tmp_path / "scoring", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("tests/conformance", "tests/unit/policies"):
+    for folder in ("tests/conformance", "tests/support", "tests/unit/policies"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     written(tmp_path, POLICY)
     written(tmp_path, TEST)
@@ -79,9 +79,8 @@ def test_the_policy_of_the_page_passes_its_own_test_and_the_conformance_suite(tm
     )
     tests = ["tests/conformance/test_policies.py", TEST]
     chosen = f"{NAME} or {Path(TEST).stem}"
-    said = run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", chosen], tmp_path
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", chosen]
+    said = run(command, tmp_path, (*PACKAGES, "tests"))
     assert int(re.findall(r"(\d+) passed", said)[0]) > 10, said
     run([sys.executable, "tests/doctests.py"], tmp_path)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 
 import linkscore_scoring
+from support.imports import imports_of
 
 pytestmark = pytest.mark.whole
 
@@ -66,19 +66,6 @@ FOREIGN = {
     "time",
     "random",
 }
-
-
-def imports_of(file: Path) -> set[str]:
-    """Return the full names of the modules a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}: relative import"
-            found.add(node.module or "")
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
 
 
 def files_of(room: str) -> list[Path]:

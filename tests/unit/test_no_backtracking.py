@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linkscore_console.words import matches
 from linkscore_scoring.pagination.page_links import _last_classes as last_classes
 from linkscore_server.tokens import Caller, Role
-from regex_steps import grows
+from support.regex_steps import grows
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (

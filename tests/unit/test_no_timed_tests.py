@@ -8,7 +8,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 STOPWATCH = re.compile(r"\b(perf_counter|process_time|thread_time)\b")
 MAY_MEASURE = {
-    *("growth.py", "campaigns", "kafka", "unit/test_no_timed_tests.py"),
+    *("support/growth.py", "campaigns", "kafka", "unit/test_no_timed_tests.py"),
     "unit/server/grpc/test_scheduler.py",
 }
 """Where costs are compared with one another, long runs that report figures, a test that sets the clock."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_layers import imports_of
 
 import linkscore_server
+from support.imports import imports_of
 
 pytestmark = pytest.mark.whole
 

@@ -32,7 +32,7 @@ from linkscore_server.storage import failpoints
 from linkscore_server.storage.base import CrawlLog
 from linkscore_server.storage.files import FileStore, read_segments
 from linkscore_server.storage.replays import digest_of
-from small_site import HOST, page, url_of
+from support.small_site import HOST, page, url_of
 
 CRAWL, NAME, OTHER = "crawls/kills", "kills", "crawls/other"
 _CLIENTS = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browse_logs import board_log, counted
 
 from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, mine_behavior
 from linkscore_scoring.browse_logs.behavior.model import BehaviorModel
@@ -15,6 +14,7 @@ from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import from_state, to_state
+from support.browse_logs.records import board_log, counted
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from browse_logs import counted
 
 from linkscore_scoring.browse_logs.behavior.demand import discovery_gain, first_days, newcomers, own_demand
+from support.browse_logs.records import counted
 
 
 def test_recent_days_count_more_and_steady_pages_have_their_rate() -> None:

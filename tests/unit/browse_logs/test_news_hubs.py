@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from clicks import counts_of
 
 from linkscore_scoring.browse_logs.news.hubs import Hub, hub_seeds
+from support.browse_logs.clicks import counts_of
 
 A, B, C, D = (f"http://a.test/{name}" for name in "abcd")
 N = [f"http://a.test/news/{i}" for i in range(5)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from clicks import counts_of
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mined import MinedSite
@@ -16,6 +15,7 @@ from linkscore_scoring.browse_logs.news.model import NewsModel
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import from_state, to_state
+from support.browse_logs.clicks import counts_of
 
 HOST = "http://a.test"
 DYING = {10: 20, 11: 8, 12: 3, 13: 1}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import exp, log, tanh
 
 import pytest
-from clicks import counts_of
 
 from linkscore_scoring.browse_logs.news.signals import LITERAL, CtcSettings, concentration, decay_gain
+from support.browse_logs.clicks import counts_of
 
 EVEN = dict.fromkeys(range(10), 2)
 EARLY = {2: 6, 3: 3, 9: 1}

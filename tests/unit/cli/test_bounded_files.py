@@ -10,7 +10,6 @@ from typing import Any
 import click
 import pytest
 
-from command_line import run
 from linkscore_cli.connection import _token
 from linkscore_cli.crawls import _example, _experience
 from linkscore_cli.logs import read_labels
@@ -22,6 +21,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.settings import load
 from linkscore_server.tokens import TokenFile
+from support.command_line import run
 
 SIZE = 600 << 20
 """Bytes of a file of one line: none of what reads it may need even a half of them."""

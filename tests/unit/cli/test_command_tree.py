@@ -11,34 +11,15 @@ from pathlib import Path
 import click
 import pytest
 
-from command_line import run
 from linkscore.v1 import policy_pb2
 from linkscore_cli import plugins
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import in_options
-from linkscore_cli.main import SECTIONS, main
+from linkscore_cli.main import SECTIONS
 from linkscore_cli.policies import policy_text, read_policy
-from replay_sites import shop
-
-
-def leaves(command: click.Command, *path: str) -> dict[tuple[str, ...], click.Command]:
-    """All commands of the tree that are no groups, by their path."""
-    if not isinstance(command, click.Group):
-        return {path: command}
-    context = click.Context(command)
-    found = {}
-    for name in command.list_commands(context):
-        inner = command.get_command(context, name)
-        assert inner is not None
-        found |= leaves(inner, *path, name)
-    return found
-
-
-TREE = leaves(main)
-# Of annexes those too that ask about a crawl at a server.
-ONLINE = {
-    path for path, command in TREE.items() if {"target", "crawl"} <= {param.name for param in command.params}
-} - {("console",), ("frontier",)}
+from support.command_line import run
+from support.command_tree import ONLINE, TREE
+from support.replay_sites import shop
 
 
 @pytest.mark.whole

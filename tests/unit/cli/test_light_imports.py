@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import linkscore_cli
-from bare_command import run_bare
 from linkscore_cli.extras import install_command
+from support.bare_command import run_bare
 
 
 def test_the_help_lists_what_needs_an_extra_and_which() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import click
 import pytest
 from rich.console import Console
-from test_command_tree import TREE
 
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_cli.output import figures_to, plain, write_json
 from linkscore_cli.score import _explanation
 from linkscore_cli.sites import _groups, _outlook
+from support.command_tree import TREE
 
 NO_TABLES = {
     ("serve",),

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import Result
-from test_command_tree import ONLINE, TREE
 
-from command_line import run
 from linkscore_cli.errors import _with_remedy, plainly
+from support.command_line import run
+from support.command_tree import ONLINE, TREE
 
 ASKS_A_SERVER = sorted(ONLINE)
 # What each command needs before it asks; the others need nothing, or take what is below as a name.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from fake_linkscore import FakeLinkscore, serve
 from linkscore_cli.main import main
+from support.fake_linkscore import FakeLinkscore, serve
 
 LINKS = ("http://a.org/tag/x", "http://a.org/thread/1")
 

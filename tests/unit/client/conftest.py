@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fake_linkscore import FakeLinkscore, serve
+from support.fake_linkscore import FakeLinkscore, serve
 
 
 @pytest.fixture

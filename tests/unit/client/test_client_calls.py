@@ -6,11 +6,11 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from fake_linkscore import FakeLinkscore
 from linkscore import AsyncClient, Client, page, rows
 from linkscore import errors as err
 from linkscore.v1 import common_pb2, link_scoring_service_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
+from support.fake_linkscore import FakeLinkscore
 
 SCRAPY = common_pb2.PRIORITY_ENCODING_SCRAPY
 HTML = b'<a href="/thread/1">one</a><a href="/tag/x">x</a>'

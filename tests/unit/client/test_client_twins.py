@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 import linkscore
-from fake_linkscore import FakeLinkscore
 from linkscore import AsyncClient, Client, aio, client, messages
 from linkscore.v1 import (
     browse_log_service_pb2,
@@ -27,6 +26,7 @@ from linkscore.v1 import (
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
+from support.fake_linkscore import FakeLinkscore
 
 ROOT = Path(__file__).parents[3]
 SERVICES = (

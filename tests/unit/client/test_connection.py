@@ -12,11 +12,11 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from fake_linkscore import FakeLinkscore
 from linkscore import outages, page
 from linkscore.connection import Connection
 from linkscore.outages import OwedPage
 from linkscore.session import CrawlSession, Found
+from support.fake_linkscore import FakeLinkscore
 
 EVERYTHING = ("IngestPages", "GetCrawl", "RankBuckets", "ReportFeedback", "CreateCrawl", "ScoreLinks")
 

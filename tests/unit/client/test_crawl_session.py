@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from fake_linkscore import FakeLinkscore
 from linkscore.session import CrawlSession, Found
+from support.fake_linkscore import FakeLinkscore
 
 
 @pytest.fixture

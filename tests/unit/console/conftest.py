@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from console_crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
 from starlette.testclient import TestClient
 
 from linkscore import Client, page
 from linkscore_console import ConsoleSettings, console_app
-from server_process import serving
-from small_site import HOST, body_of, url_of
+from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
+from support.server_process import serving
+from support.small_site import HOST, body_of, url_of
 
 
 @pytest.fixture(scope="session")

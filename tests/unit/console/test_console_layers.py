@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from test_layers import imports_of
-
 import linkscore_console
+from support.imports import imports_of
 
 
 def test_the_console_knows_no_room_of_the_server() -> None:

@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
-from console_crawls import BOOKS, HARM_HOST, HARMED, YOUNG
 from lxml import html
 from starlette.testclient import TestClient
 
 from linkscore import Client
-from small_site import HOST, url_of
+from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
+from support.small_site import HOST, url_of
 
 VIEWS = ("map", "frontier", "harvest", "teach", "rules")
 

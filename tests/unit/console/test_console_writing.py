@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator
 
 import click
 import pytest
-from console_crawls import BOOKS, YOUNG
 from lxml import html
 from starlette.testclient import TestClient
 
-from command_line import run
 from linkscore import Client, page
 from linkscore.v1.crawl_service_pb2 import LEARN_ON_DEMAND
 from linkscore_console.command import listening
 from linkscore_console.source import LOAD, Source
 from linkscore_console.words import policy_name
-from small_site import HOST, body_of, url_of
+from support.command_line import run
+from support.console.crawls import BOOKS, YOUNG
+from support.small_site import HOST, body_of, url_of
 
 
 def token_of(console: TestClient) -> str:

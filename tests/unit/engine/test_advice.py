@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import msgpack
 import numpy as np
 import pytest
-from trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -23,6 +22,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
+from support.trap_sites import CalendarSite, FacetSite, SessionSite, TrapSite
 
 HOST = "trap.example"
 GOOD, BAD = "html/body/a[good]", "html/body/a[bad]"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from crawls import config, fetched, model, page, recorded, small, state
 
 from linkscore_scoring.engine import crawl as crawl_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -29,6 +28,7 @@ from linkscore_scoring.site.model import Stage
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import packed, unpacked
+from support.recorded_crawls import config, fetched, model, page, recorded, small, state
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
 BREADTH = PolicyChoice("breadth_first")

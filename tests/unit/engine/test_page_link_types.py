@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from crawls import fetched, model
-
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
@@ -13,6 +11,7 @@ from linkscore_scoring.pagination.anchors import NEXT, PAGE
 from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
+from support.recorded_crawls import fetched, model
 
 PAGE_1 = "http://h/list"
 HTML = b"""<html><body><a href="/t/1">A thread of note</a>

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from crawls import config, model, page, recorded
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
 from linkscore_scoring.testing.subject import packed, unpacked
+from support.recorded_crawls import config, model, page, recorded
 
 HOME = "http://h/"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from crawls import fetched, model, page
-
 from linkscore_scoring.engine.fetches import preview
 from linkscore_scoring.types import UNKNOWN_CLUSTER
+from support.recorded_crawls import fetched, model, page
 
 SAME = (
     "key",

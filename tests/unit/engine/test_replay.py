@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from crawls import fetched, model, page, recorded, replayed, restored, state
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -12,6 +11,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.learning import run
 from linkscore_scoring.testing.pages import page_of
+from support.recorded_crawls import fetched, model, page, recorded, replayed, restored, state
 
 
 @pytest.fixture(scope="module")

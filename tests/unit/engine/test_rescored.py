@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from crawls import model, page
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -17,6 +16,7 @@ from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation
+from support.recorded_crawls import model, page
 
 A, B, C, D = (f"http://h/{name}" for name in "abcd")
 FIRST_WAITING = PolicyChoice("toy_waiting")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from crawls import fetched, page, state
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import (
@@ -31,6 +30,7 @@ from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import ExamplePage
 from linkscore_server import residency
 from linkscore_server.residency import MemoryBudget, ResidentCrawl
+from support.recorded_crawls import fetched, page, state
 
 OF_GENERATED = b"site.example"
 HOSTS = [f"{name * 4}.example" for name in "abcdef"]  # as long as that of generated sites

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crawls import model, page
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -14,6 +13,7 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed
+from support.recorded_crawls import model, page
 
 
 def test_new_sites_share_alike() -> None:

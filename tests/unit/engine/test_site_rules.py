@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crawls import config, model, page, recorded
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -12,7 +11,8 @@ from linkscore_scoring.exporters import site_rules as module
 from linkscore_scoring.exporters.site_rules import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import SeedWanted
-from ruled_policy import RULES, Ruled
+from support.recorded_crawls import config, model, page, recorded
+from support.ruled_policy import RULES, Ruled
 
 SITE = "site.example"
 

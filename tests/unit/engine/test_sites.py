@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from crawls import model, page
-
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.hashing import hash64
+from support.recorded_crawls import model, page
 
 
 def test_a_site_is_made_by_its_first_event_and_found_by_its_hash() -> None:

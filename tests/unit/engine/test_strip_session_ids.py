@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from crawls import fetched, model
-
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -13,6 +11,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.urls.identity import identity
+from support.recorded_crawls import fetched, model
 
 ROOT, THREADS = "http://h", 12
 

@@ -8,7 +8,6 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_readers import READERS
 
 from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of
 from linkscore_scoring.exporters import exporter
@@ -17,6 +16,7 @@ from linkscore_scoring.exporters.portable import portable
 from linkscore_scoring.policies.focus.itf import literal as itf_literal
 from linkscore_scoring.types import UrlRule
 from linkscore_scoring.urls.identity import identity
+from support.exporters.rule_readers import READERS
 
 HOST = "forum.example"
 VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="/?#&="), min_size=1)

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from rule_readers import READERS, browsertrix, heritrix, scrapy_module
 
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters import exporter, exporters
@@ -14,6 +13,7 @@ from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.exporters.scrapy import xpath_of
 from linkscore_scoring.testing.exporters import BREAKOUTS, RULES, hostile
 from linkscore_scoring.types import UrlRule
+from support.exporters.rule_readers import READERS, browsertrix, heritrix, scrapy_module
 
 HOST = "forum.example"
 FORUM = replace(

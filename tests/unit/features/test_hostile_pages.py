@@ -7,8 +7,6 @@ from functools import partial
 
 import pytest
 
-from growth import check_growth, check_no_dearer, cpu_s
-from hostile import PAGES, Family, repeated
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import MAX_MEMBERS, decompress, detect_charset
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -23,6 +21,8 @@ from linkscore_scoring.features.markup import MAX_CLASS_CHARS, MAX_LINK_PATH_CHA
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 from linkscore_scoring.kernels import KERNELS, PURE
+from support.growth import check_growth, check_no_dearer, cpu_s
+from support.hostile import PAGES, Family, repeated
 
 URL = "http://a.test/b/c"
 TIMES_PROSE = 12.0

@@ -23,13 +23,13 @@ pytest.importorskip("linkscore_native", reason="the compiled reader is not insta
 
 import linkscore_native
 from campaigns.readers import Readers, generated_page
-from hostile import PAGES
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, kernel_bounds
 from linkscore_scoring.features.kernel_reader import KernelReader
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.kernels import PURE
 from linkscore_scoring.kernels.native import NATIVE
+from support.hostile import PAGES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 URL = "http://site.example/forum/list.php?page=2"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
+from support.command_line import run
 
 
 def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

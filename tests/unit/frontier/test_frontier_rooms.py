@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from test_layers import imports_of
-
 import linkscore_frontier
+from support.imports import imports_of
 
 MAY_READ = {
     "linkscore_cli.files",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linkscore_lab.archives.frames import ByteSource
 from linkscore_lab.archives.record import ReadTally
 from linkscore_lab.archives.warc import read_warc
-from warc_writing import members, page
+from support.warc_writing import members, page
 
 NOISE = random.Random(3)
 RECORDS = [page(str(n), NOISE.randbytes(200 * n).hex()) for n in range(8)]

@@ -12,7 +12,7 @@ import zstandard
 from linkscore_lab.archives import Archive, open_archive
 from linkscore_lab.archives.warc import MAX_BLOCK_BYTES
 from linkscore_scoring.errors import InvalidInput
-from warc_writing import HTML, http, members, page, record
+from support.warc_writing import HTML, http, members, page, record
 
 NOISE = random.Random(1).randbytes(300).hex()
 PLAIN = [page("a", NOISE), page("b", NOISE), page("c", NOISE)]

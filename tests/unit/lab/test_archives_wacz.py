@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_lab.archives import open_archive
 from linkscore_scoring.errors import InvalidInput
-from warc_writing import members, page
+from support.warc_writing import members, page
 
 PARTS = members(page("a"), page("b"), page("c"))
 HEADER = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}

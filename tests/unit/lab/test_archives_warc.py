@@ -21,8 +21,8 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.archives.warc import Head, read_head
 from linkscore_scoring.errors import InvalidInput
-from warc_writing import HTML, members, page, record
-from warc_writing import http as answer
+from support.warc_writing import HTML, members, page, record
+from support.warc_writing import http as answer
 
 PAGES = [page("a"), page("b"), page("c")]
 

@@ -22,7 +22,7 @@ from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.task import Task
 from linkscore_scoring.policies.registry import builtin
-from warc_writing import http, record
+from support.warc_writing import http, record
 
 TYPES = "site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t1\ns\tlist\t0\t0\n"
 BREADTH_FIRST = "s:user_content:none:breadth_first"

@@ -12,7 +12,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
-from replay_sites import page, write_site
+from support.replay_sites import page, write_site
 
 HOME, A, B, C = (f"http://s.test/{path}" for path in ("", "a", "b", "c"))
 

@@ -11,7 +11,7 @@ from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.oracles import GreedyOracle, LabelOracle
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
-from replay_sites import page, write_site
+from support.replay_sites import page, write_site
 
 
 def url(path: str) -> str:

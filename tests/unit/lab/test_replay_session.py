@@ -18,7 +18,7 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts, new_text_rewards
 from linkscore_scoring.errors import InvalidInput
-from replay_sites import page, shop, write_site
+from support.replay_sites import page, shop, write_site
 
 
 class Silence:

@@ -10,7 +10,7 @@ from linkscore_lab.datasets.survey import survey_site
 from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
 from linkscore_scoring.errors import InvalidInput
-from replay_sites import page, shop, write_site
+from support.replay_sites import page, shop, write_site
 
 
 def test_it_reaches_the_pages_a_survey_reaches_in_the_same_order(warc: Path, labels: Path) -> None:

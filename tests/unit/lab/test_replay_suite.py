@@ -12,7 +12,7 @@ from linkscore_lab.replay.command import suite_of
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.suite import read_suite, suite_text
 from linkscore_scoring.errors import InvalidInput
-from replay_sites import shop
+from support.replay_sites import shop
 
 PAGE_TYPES = """site\tpage_type\tkind\ttemplate\tuser_content\ttarget
 shop.test\titem\tTHREAD\titem\t1\t1

@@ -15,7 +15,7 @@ from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.wanted import Wanted, WantedQuery
-from tagged_blog import HOME, POSTS, TOPICS, tagged_blog
+from support.tagged_blog import HOME, POSTS, TOPICS, tagged_blog
 
 
 @pytest.fixture(scope="module")

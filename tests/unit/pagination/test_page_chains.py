@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgpack
 import pytest
-from observed import HOST, key_of, page
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.pagination.chains import PageChains
+from support.observed_page_links import HOST, key_of, page
 
 
 def chains(*pages: object, **bounds: int) -> PageChains:

@@ -6,7 +6,6 @@ import math
 
 import msgpack
 import pytest
-from observed import HOST, page
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
@@ -21,6 +20,7 @@ from linkscore_scoring.pagination.confirmation import (
 )
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import PageObservation
+from support.observed_page_links import HOST, page
 
 LIST = trie_of(["html/body/ul/li/text()"] * 20 + ["html/body/nav/a/text()"] * 5)
 OTHER = trie_of(["html/body/table/tr/td/text()"] * 20)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -20,6 +19,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
+from support.boards import Board
 
 PLACE = "html/body/a"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.queries import CrawlQueries
+from support.boards import Board
 
 
 def test_a_score_is_one_over_one_plus_clicks() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from boards import Board
-
 from linkscore_scoring.engine.queries import CrawlQueries
+from support.boards import Board
 
 
 def test_a_score_grows_with_clicks() -> None:

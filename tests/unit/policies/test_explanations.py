@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from math import exp, log, log2
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.policies.harvest import Harvest
@@ -14,6 +13,7 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import Asked, Subject
+from support.boards import Board
 
 ROUNDED = {"source_target": 0.0101}
 """Half a step, for a policy whose scores come in steps."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -19,6 +18,7 @@ from linkscore_scoring.policies.base import Params, Policy, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
 from linkscore_scoring.policies.registry import builtin, policy_class, register
+from support.boards import Board
 
 LINKS = [("/a", "x/a"), ("/b", "x/a")]
 

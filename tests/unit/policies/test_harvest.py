@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log, sqrt
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
@@ -13,6 +12,7 @@ from linkscore_scoring.policies.harvest.arms import SITE, nodes_of
 from linkscore_scoring.policies.harvest.own_text import PageWorth
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from support.boards import Board
 
 LIST = "html/body/ul/li/a"
 NEXT = "html/body/div/a[next]"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import MenuLinks
+from support.boards import Board
 
 ABOUT, POST = (1, 1), (2, 2)
 MENU = "html/body/nav/a"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from boards import Board
 
 from linkscore_scoring.policies.harvest import Harvest, Tunables
+from support.boards import Board
 
 LIST = "html/body/ul/li/a"
 MENU = "html/body/nav/a"

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from stand_ins import FakeCrawler, queue_of
 
 from linkscore.scrapy import BucketQueue
+from support.crawlers.stand_ins import FakeCrawler, queue_of
 
 
 @pytest.fixture

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
 import grpc
 import pytest
 from scrapy import Request, signals
-from stand_ins import FakeCrawler, drain, queue_of, scored
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
-
-from fake_linkscore import FakeLinkscore, serve
 from linkscore import page
 from linkscore.messages import rows
 from linkscore.outages import OwedPage
@@ -22,6 +17,8 @@ from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.scoring import META, mark_guess
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
+from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
+from support.fake_linkscore import FakeLinkscore, serve
 
 
 def leave(crawler: FakeCrawler, *, away: bool = True) -> None:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy import Request, signals
-from stand_ins import FakeCrawler, drain, queue_of, scored
 
 from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.session import Session
+from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
 
 
 def test_better_buckets_first_and_first_in_first_out_within(queue: BucketQueue) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import grpc
 import pytest
 from scrapy import Request
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "client"))
-
-from fake_linkscore import FakeLinkscore, serve
 from linkscore import page
 from linkscore.scrapy.session import Session
+from support.fake_linkscore import FakeLinkscore, serve
 
 
 @pytest.fixture

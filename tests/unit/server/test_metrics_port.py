@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
-from server_process import scrape
+from support.server_process import scrape
 
 
 @pytest.fixture

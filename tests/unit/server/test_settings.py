@@ -12,7 +12,7 @@ import pytest
 from linkscore_cli.extras import install_command
 from linkscore_server import settings as settings_module
 from linkscore_server.settings import Settings, all_settings, load, setting
-from refused_settings import refused
+from support.refused_settings import refused
 
 BAD_FILES: dict[str, tuple[str, str, str]] = {
     "not TOML": ("listen = ", "config", "cannot read"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command_line import run
 from linkscore_server.tokens import Caller, Role, TokenFile, digest_of, parse_tokens
+from support.command_line import run
 
 SECRET = "secret-token-of-32-characters-ab"
 LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"

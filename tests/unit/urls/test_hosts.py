@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from growth import check_growth, cpu_s
 from linkscore_scoring.errors import InvalidLink
 from linkscore_scoring.urls.hosts import MAX_HOST_CHARS, ascii_host, punycode, with_ascii_host
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlResolver
+from support.growth import check_growth, cpu_s
 
 _LETTERS = st.characters(min_codepoint=0x80, max_codepoint=0x2FFFF, exclude_categories=["Cs"])
 

@@ -26,7 +26,7 @@ from linkscore_lab.browse_logs.patterns import divergence, smoothed
 from linkscore_lab.browse_logs.read_counts import read_counts
 from linkscore_lab.browse_logs.report import behavior_report
 from linkscore_scoring.browse_logs.mining import mine_site
-from replay_sites import page, write_site
+from support.replay_sites import page, write_site
 
 HOST = "board.test"
 DAYS, THREADS = 30, 50

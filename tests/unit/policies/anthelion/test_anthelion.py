@@ -7,7 +7,6 @@ from math import exp
 
 import numpy as np
 import pytest
-from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -22,6 +21,7 @@ from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
+from support.boards import ROOT, Board
 
 
 def crawl(**params: object) -> CrawlModel:

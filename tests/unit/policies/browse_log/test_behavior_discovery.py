@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from behavior_boards import logged
-from boards import ROOT, Board
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_discovery import Discovered
+from support.boards import ROOT, Board
+from support.browse_logs.behavior_boards import logged
 
 LINK = "html/body/a"
 

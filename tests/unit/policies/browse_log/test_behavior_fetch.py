@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgpack
 import pytest
 import re2
-from behavior_boards import logged
-from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_order import squash
 from linkscore_scoring.policies.registry import policy_class
+from support.boards import ROOT, Board
+from support.browse_logs.behavior_boards import logged
 
 
 def test_new_threads_come_before_old_ones_and_both_before_profiles() -> None:

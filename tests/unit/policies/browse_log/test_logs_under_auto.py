@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from behavior_boards import logged
-from boards import Board
-
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.auto.policy import Auto
+from support.boards import Board
+from support.browse_logs.behavior_boards import logged
 
 
 def test_policies_of_browse_logs_are_asked_once_there_is_one() -> None:

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -17,6 +16,7 @@ from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.focus import Focus
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
+from support.focus.generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits
 from linkscore_server.grpc.convert.pages import PageParser
-from replay_sites import shop
-from small_site import HOST, page
+from support.replay_sites import shop
+from support.small_site import HOST, page
 
 BODY = b"<ul><li><a href=/a>one</a> text<li><a href=/b>two</a> text<li><a href=/c>three</a> text</ul>"
 

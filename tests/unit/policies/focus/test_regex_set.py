@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from growth import check_growth, cpu_s
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.focus.expressions import MAX_PATTERNS, RegexSet, check_regex
 from linkscore_scoring.types import INDEX, PAGE_FLIP, THREAD
+from support.growth import check_growth, cpu_s
 
 RULES = [
     (r"^https?://f\.org/t/\d+$", THREAD),

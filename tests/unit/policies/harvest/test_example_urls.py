@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from boards_with_examples import Board, example
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -13,6 +12,7 @@ from linkscore_scoring.policies.harvest.starts import ExampleUrls
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
+from support.boards_with_examples import Board, example
 
 H = "http://h"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from boards_with_examples import POST, Board, example
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
@@ -11,6 +10,7 @@ from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms
 from linkscore_scoring.policies.harvest.own_text import PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.types import ExamplePage
+from support.boards_with_examples import POST, Board, example
 
 LIST = ["html/body/main[list]/a"]
 

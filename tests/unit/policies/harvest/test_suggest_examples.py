@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from boards_with_examples import POST, Board, example
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -12,6 +11,7 @@ from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import ExampleWanted
+from support.boards_with_examples import POST, Board, example
 
 LIST = ["html/body/main[list]/a"] * 2
 NAV = ["html/body/nav/a"]

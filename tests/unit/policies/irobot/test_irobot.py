@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -11,6 +10,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.base import FOLLOW, SKIP
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
+from support.boards import ROOT, Board
 
 BOARDS = "html/body/table/tr/td/a"
 THREADS = "html/body/ul/li/a"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webs import Web
+from support.link_graph.webs import Web
 
 
 def test_rank_flows_along_links_to_pages_not_fetched_yet() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from webs import Web
-
 from linkscore_scoring.engine.queries import CrawlQueries
+from support.link_graph.webs import Web
 
 
 def diamond() -> Web:

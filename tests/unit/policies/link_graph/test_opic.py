@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from webs import Web
 
 from linkscore_scoring.engine.queries import CrawlQueries
+from support.link_graph.webs import Web
 
 
 def test_a_page_splits_its_cash_among_its_links() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from webs import Web, rescored
+
+from support.link_graph.webs import Web, rescored
 
 # a links b and c, nothing else is known: mean 1, all have r, b and c 0.425 r more, so 3.85 r = 3.
 REST = 3 / 3.85

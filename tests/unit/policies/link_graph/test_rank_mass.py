@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from webs import Web, rescored
 
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.link_graph import rank_mass
+from support.link_graph.webs import Web, rescored
 
 
 def test_a_page_fetched_is_covered_and_hands_half_on() -> None:

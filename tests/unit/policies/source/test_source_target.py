@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.source.source_target import SourceTarget
+from support.boards import Board
 
 BOARDS = "html/body/table/tr/td/a"
 THREADS = "html/body/ul/li/a"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.source.source_ucc import SourceUcc
+from support.boards import Board
 
 POST = "html/body/ul/li/a"
 BACK = "html/body/div/p/a"

@@ -6,13 +6,13 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from boards import Board
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.policies.tag_path_bandit import TagPathBandit
 from linkscore_scoring.policies.tag_path_bandit.tag_path_groups import TagPathGroups, vector_of
 from linkscore_scoring.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
 from linkscore_scoring.testing.subject import packed, unpacked
+from support.boards import Board
 
 LIST, MENU = "html/body/main/ul/li/a[entry]", "html/body/nav/a[menu]"
 

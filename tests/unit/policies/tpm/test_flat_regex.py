@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from growth import check_growth, cpu_s
 from linkscore_scoring.policies.tpm.url_shapes import Element, FlatRegex, common_class, tokens_of
+from support.growth import check_growth, cpu_s
 
 ROWS: list[list[Element]] = [
     [],

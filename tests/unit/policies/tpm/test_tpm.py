@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from boards import ROOT, Board
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.base import FOLLOW, SKIP
+from support.boards import ROOT, Board
 
 AT = "html/body/ul/li/a"
 THREAD = ["html/body/div/h1/text()", "html/body/div/p/text()"]

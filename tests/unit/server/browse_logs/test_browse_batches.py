@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from visit_logs import DAY, ROWS, SITE, as_json, row
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, LimitExceeded
@@ -15,6 +14,7 @@ from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.staging import BatchLimits, check, staged
 from linkscore_server.browse_logs.visits.base import SALT_BYTES, VisitQuery
 from linkscore_server.browse_logs.visits.memory import MemoryVisits
+from support.browse_logs.visit_logs import DAY, ROWS, SITE, as_json, row
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
 QUESTION = VisitQuery(SITE, DAY, 2, 500)

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 from prometheus_client import generate_latest
-from visit_logs import DAY, MIDNIGHT, SITE
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -19,6 +18,7 @@ from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.storage.memory import MemoryStore
+from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
 READS_LOGS = PolicyChoice("news_prefix", {"min_pages": 7})
 _DAY_S = 86_400.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from visit_logs import as_json, row, visits_of
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.cleaning import RULES, rule_sql
 from linkscore_server.browse_logs.log_files import log_file
+from support.browse_logs.visit_logs import as_json, row, visits_of
 
 LEFT_OUT = {
     "bad_line": [{"client": ""}, {"time": "soon"}, {"time": -5}],

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import zstandard
 
-from command_line import run
 from linkscore_server.storage.formats import SEGMENT_HEADER
+from support.command_line import run
 
 
 def test_a_day_that_is_none_is_refused(tmp_path: Path) -> None:

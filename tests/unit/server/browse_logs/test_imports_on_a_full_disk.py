@@ -13,7 +13,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
-from server_process import Refusal, Stubs
+from support.server_process import Refusal, Stubs
 
 CRAWL = "crawls/full"
 

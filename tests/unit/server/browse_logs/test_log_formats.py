@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from visit_logs import (
+
+from linkscore_scoring.errors import InvalidInput
+from linkscore_server.browse_logs.batching import rejected, shape_of
+from linkscore_server.browse_logs.formats import FORMATS
+from linkscore_server.browse_logs.log_files import estimated_records, log_file
+from linkscore_server.browse_logs.visits.connection import in_memory
+from support.browse_logs.visit_logs import (
     ROWS,
     SITE,
     VISITS,
@@ -19,12 +25,6 @@ from visit_logs import (
     visits_of,
     write_parquet,
 )
-
-from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.batching import rejected, shape_of
-from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.log_files import estimated_records, log_file
-from linkscore_server.browse_logs.visits.connection import in_memory
 
 OUTCOMES = {"": 5, "repeat": 1}
 TEXTS = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bare_command import run_bare
-from command_line import run
 from linkscore_cli.extras import install_command
+from support.bare_command import run_bare
+from support.command_line import run
 
 
 @pytest.mark.parametrize("command", ["report", "import"])

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from visit_logs import DAY, SITE
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitReader, VisitStore, token_of
 from linkscore_server.browse_logs.visits.connection import in_memory, workspace
 from linkscore_server.browse_logs.visits.files import FileVisits, name_of, number_of
 from linkscore_server.browse_logs.visits.memory import MemoryVisits
+from support.browse_logs.visit_logs import DAY, SITE
 
 Visit = tuple[str, str, int, int, int]
 A: Visit = (f"http://{SITE}/", "", DAY, 10, 1)

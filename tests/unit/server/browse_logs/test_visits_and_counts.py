@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import numpy as np
-from visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_server.browse_logs.cleaning import rule_sql
@@ -17,6 +16,7 @@ from linkscore_server.browse_logs.records import add_page_function, load_records
 from linkscore_server.browse_logs.visits.base import SiteSpan
 from linkscore_server.browse_logs.visits.connection import workspace
 from linkscore_server.browse_logs.visits.tables import COLUMNS, counts_of, spans_of
+from support.browse_logs.visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 

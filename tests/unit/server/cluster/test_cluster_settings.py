@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.settings import load
-from refused_settings import refused
+from support.refused_settings import refused
 
 ON_BROKERS = {"log": "kafka://one:9092,two:9092"}
 

@@ -26,7 +26,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.memory import MemoryLog
-from small_site import HOST, page
+from support.small_site import HOST, page
 
 CONFIG = CrawlConfig("c", learning=LearningConfig(sample_pages=8))
 

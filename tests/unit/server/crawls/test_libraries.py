@@ -19,7 +19,7 @@ from linkscore_scoring.policies.registry import all_policies
 from linkscore_scoring.wanted.spec import Wanted, WantedQuery
 from linkscore_server.crawls.libraries import load_libraries, registrable_domain
 from linkscore_server.grpc.convert.pages import PageParser
-from small_site import HOST, page
+from support.small_site import HOST, page
 
 def late(config):
     load_libraries(config)

@@ -6,7 +6,6 @@ from typing import Any
 
 import grpc
 import pytest
-from calls import Context, Sent, intercepted, interceptor
 
 from linkscore.v1 import (
     browse_log_service_pb2,
@@ -17,6 +16,7 @@ from linkscore.v1 import (
 )
 from linkscore_server.grpc.access import RPCS, caller
 from linkscore_server.tokens import Caller, Role
+from support.grpc_calls import Context, Sent, intercepted, interceptor
 
 FILES = (
     link_scoring_service_pb2,

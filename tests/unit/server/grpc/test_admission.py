@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from calls import Clock, Context
 
 from linkscore.v1 import common_pb2
 from linkscore_scoring.errors import LimitExceeded
@@ -19,6 +18,7 @@ from linkscore_server.grpc.admission import (
 )
 from linkscore_server.grpc.errors import CallerGone, Overloaded
 from linkscore_server.grpc.room import InflightBytes
+from support.grpc_calls import Clock, Context
 
 MINE, OTHER = Flow("team", "mine"), Flow("team", "other")
 SECOND = 5_000_000  # bytes of a second of work, as long as nothing was measured

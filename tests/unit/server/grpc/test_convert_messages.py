@@ -25,7 +25,7 @@ from linkscore_server.grpc.convert.crawls import config_of, crawl_message
 from linkscore_server.grpc.convert.names import crawl_name, page_of, parse_crawl, parse_site, site_name
 from linkscore_server.grpc.convert.pages import PageParser, seconds_of
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
-from small_site import HOST, page, url_of
+from support.small_site import HOST, page, url_of
 
 NOW = 1_700_000_000.25
 

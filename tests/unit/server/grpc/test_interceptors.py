@@ -11,7 +11,6 @@ from typing import Any
 
 import grpc
 import pytest
-from calls import Context, Sent, intercepted, interceptor
 
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
@@ -20,6 +19,7 @@ from linkscore_server.grpc.admission import DelayEstimator, Flow
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
+from support.grpc_calls import Context, Sent, intercepted, interceptor
 
 REQUEST = pb.GetCrawlRequest(name="crawls/life")
 RAW = REQUEST.SerializeToString()

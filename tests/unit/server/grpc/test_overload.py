@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 
 import pytest
-from calls import Clock
 
 from linkscore_server.grpc.admission import DelayEstimator, Flow
 from linkscore_server.grpc.errors import Overloaded
 from linkscore_server.grpc.scheduler import _CALLS_PARSED
+from support.grpc_calls import Clock
 
 PAGES, PAGE_BYTES, PAGE_S = 20, 20_000, 0.01
 DEADLINE_S, TARGET_S = 10.0, 5.0

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from calls import Clock
 
 from linkscore_server.grpc import room as room_module
 from linkscore_server.grpc.connections import Connection, Connections
 from linkscore_server.grpc.errors import Overloaded
 from linkscore_server.grpc.room import InflightBytes
+from support.grpc_calls import Clock
 
 LARGE = 1_000_000
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from unittest import mock
 
 import pytest
-from calls import Clock, Context
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.grpc.admission import DelayEstimator, Flow
 from linkscore_server.grpc.errors import CallerGone
 from linkscore_server.grpc.scheduler import _CALLS_PARSED, FairScheduler
+from support.grpc_calls import Clock, Context
 
 
 @pytest.fixture

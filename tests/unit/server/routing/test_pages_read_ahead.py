@@ -26,7 +26,7 @@ from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
-from small_site import page as page_of_site
+from support.small_site import page as page_of_site
 
 CRAWL = "crawls/read"
 READS_LAYOUT = policy_pb2.PolicySpec(focus=policy_pb2.FocusParams())

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from command_line import run
 from linkscore_server.storage import archive
 from linkscore_server.storage.formats import SEGMENT_HEADER, SNAPSHOT, SNAPSHOT_MAGIC
+from support.command_line import run
 
 _BLOCK = 512
 _PAGE = bytes(1 << 20)

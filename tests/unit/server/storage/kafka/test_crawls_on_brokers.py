@@ -10,8 +10,6 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
-from mock_brokers import PARTITIONS, MockBrokers, MockTopics
-
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.groups import Shard
@@ -23,6 +21,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.store import KafkaStore
+from support.kafka.mock_brokers import PARTITIONS, MockBrokers, MockTopics
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from linkscore_cli.extras import install_command
 from linkscore_server.storage.kafka import properties
 from linkscore_server.storage.kafka.settings import KafkaSettings
-from refused_settings import refused
+from support.refused_settings import refused
 
 ON_BROKERS = {"log": "kafka://one:9092,two:9092"}
 

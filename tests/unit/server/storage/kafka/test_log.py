@@ -14,8 +14,6 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
-from mock_brokers import MockBrokers
-
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import open_states
@@ -25,6 +23,7 @@ from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import PLACE_KEY, LogState, Marker, Record, key_of
+from support.kafka.mock_brokers import MockBrokers
 
 _names = (f"log-{n}" for n in itertools.count())
 

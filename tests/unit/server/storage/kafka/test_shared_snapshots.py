@@ -14,8 +14,6 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
-from mock_brokers import PARTITIONS, MockBrokers, MockTopics
-
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
@@ -34,6 +32,7 @@ from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
 from linkscore_server.storage.kafka.store import KafkaStore
 from linkscore_server.storage.sites import SiteStates
+from support.kafka.mock_brokers import PARTITIONS, MockBrokers, MockTopics
 
 SHARD = Shard("crawl", 1, PARTITIONS)
 LOG, STATES = "log.crawl", "states.crawl"

@@ -13,7 +13,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-JARS = Path(__file__).parent / "target/jars"
+JARS = Path(__file__).parents[2] / "kafka/target/jars"
 """Where `make test-kafka` copies the jars to."""
 
 _HEAP = "-Xmx384m"

@@ -18,8 +18,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from server_process import Stubs
-from small_site import page
+from support.server_process import Stubs
+from support.small_site import page
 
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID

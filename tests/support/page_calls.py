@@ -18,8 +18,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from server_process import Stubs
-from small_site import ROOT
+from support.server_process import Stubs
+from support.small_site import ROOT
 
 OK, DUPLICATE, BAD, PARTIAL = (
     common.ITEM_CODE_OK,

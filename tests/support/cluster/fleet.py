@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import grpc
 import msgpack
-from links import Links
 
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
@@ -29,8 +28,9 @@ from linkscore_server.storage.frames import unpack
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.store import KafkaStore
-from server_process import ServerProcess, stubs
-from small_site import HOST, page
+from support.cluster.links import Links
+from support.server_process import ServerProcess, stubs
+from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
 CALL_S = 4.0

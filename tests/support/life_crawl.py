@@ -10,8 +10,8 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from server_process import Stubs
-from small_site import page
+from support.server_process import Stubs
+from support.small_site import page
 
 CRAWL = "crawls/life"
 SERVING = health_pb2.HealthCheckResponse.SERVING

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from boards import ROOT, Board
 
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.state import to_state
+from support.boards import ROOT, Board
 
 DAYS = 30
 

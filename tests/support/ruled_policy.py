@@ -20,7 +20,7 @@ from linkscore_scoring.types import (
     Suggestion,
     UrlRule,
 )
-from small_site import ROOT
+from support.small_site import ROOT
 
 RULES = [
     UrlRule("index", r"^https?://forum\.test/board/\d+$", 0.9, 30, 31, f"{ROOT}/board/0"),

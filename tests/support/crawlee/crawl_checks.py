@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fake_linkscore import FakeLinkscore
+from support.fake_linkscore import FakeLinkscore
 
 NOWHERE = "127.0.0.1:1"
 

@@ -1,1 +1,0 @@
-"""Makes the helpers of this folder known to the tests below it."""
