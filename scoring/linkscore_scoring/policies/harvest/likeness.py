@@ -41,9 +41,12 @@ class Likeness(Stateful):
     was given by its URL alone says nothing before its page is known.
 
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
-    pages and its permalinks do. The background that weighs paths is the examples and pages that were *not*
-    like them: a good crawl fetches little but wanted pages, and what they all show would weigh nothing. It
-    is learned anew whenever the pages unlike the examples have doubled, up to 256.
+    pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
+    is as near as the farthest of these is to its nearest fellow.
+
+    The background that weighs paths is the examples and pages that were *not* like them: a good crawl fetches
+    little but wanted pages, and what they all show would weigh nothing. It is learned anew whenever the pages
+    unlike the examples have doubled, up to 256.
 
     Parameters
     ----------
@@ -84,6 +87,7 @@ class Likeness(Stateful):
         self._found, self._refused = {}, {}
         self._wanted: list[tuple[str, Vector]] = []
         self._unwanted: list[tuple[str, Vector]] = []
+        self._least = tunables.least_cosine
         self._unlike = 0
         self._due = tunables.first_fit
 
@@ -150,12 +154,14 @@ class Likeness(Stateful):
         vector = self.layouts.vector(paths)
         wanted = _nearest(url, vector, self._wanted, patterns)
         unwanted = _nearest(url, vector, self._unwanted, patterns)
-        return self._degree(wanted) if wanted >= unwanted else -self._degree(unwanted)
+        if wanted >= unwanted:
+            return _degree(wanted, self._least)
+        return -_degree(unwanted, self.tunables.least_cosine)
 
     def layout_label(self, paths: PathTrie) -> float:
         """Return how far a page is like an example if its URL does not count, in [0, 1]."""
         vector = self.layouts.vector(paths)
-        return self._degree(max((cosine(vector, shown) for _, shown in self._wanted), default=0.0))
+        return _degree(max((cosine(vector, shown) for _, shown in self._wanted), default=0.0), self._least)
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -175,10 +181,9 @@ class Likeness(Stateful):
     def _compare(self) -> None:
         vector = self.layouts.vector
         self._wanted = [(example.key, vector(self._paths(example))) for example in self._examples]
+        without_url = [shown for key, shown in self._wanted if shown and not key]
+        self._least = max(self.tunables.least_cosine, _farthest(without_url))
         self._unwanted = [(url, vector(paths)) for url, paths in self._refused.items()]
-
-    def _degree(self, nearest: float) -> float:
-        return min(1.0, (nearest / self.tunables.least_cosine) ** 2)
 
     def after_load(self) -> None:
         """Compare with the examples, which come with the crawl."""
@@ -303,6 +308,17 @@ def _nearest(url: str, vector: Vector, shown: Iterable[tuple[str, Vector]], patt
         ),
         default=0.0,
     )
+
+
+def _degree(nearest: float, least: float) -> float:
+    return min(1.0, (nearest / least) ** 2)
+
+
+def _farthest(shown: Sequence[Vector]) -> float:
+    """Return the cosine of the page farthest from its nearest fellow to that fellow, 0 of one alone."""
+    if len(shown) < 2:
+        return 0.0
+    return min(max(cosine(one, other) for other in shown if other is not one) for one in shown)
 
 
 def cosine(one: Vector, other: Vector) -> float:

@@ -53,6 +53,18 @@ def test_an_example_without_url_goes_by_layout_alone() -> None:
     assert likeness.label(ROOT + "/anything?x=y", POST, UrlPatterns()) == 1.0
 
 
+def test_examples_without_url_are_alike_to_pages_as_near_as_they_are() -> None:
+    """Two that are the same ask for the same; a page with half of their layout is alike by that much."""
+    half = trie_of(["html/body/main[post]/text()", "html/body/main[list]/a", "html/body/nav/a"])
+    one, two = (shown(*[ExamplePage(paths=POST) for _ in titles]) for titles in ("a", "ab"))
+    vector = two.layouts.vector
+    nearest = cosine(vector(POST), vector(half))
+    assert 0.4 < nearest < 0.99
+    assert one.label(ROOT, half, UrlPatterns()) == 1.0
+    assert two.label(ROOT, half, UrlPatterns()) == pytest.approx(nearest**2)
+    assert two.label(ROOT, POST, UrlPatterns()) == pytest.approx(1.0)
+
+
 def test_below_the_least_cosine_the_label_is_its_square() -> None:
     half = trie_of(["html/body/main[post]/text()", "html/body/main[list]/a", "html/body/nav/a"])
     likeness = shown(example())
