@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import grpc
@@ -64,7 +64,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._idle.set()
 
     async def idle(self) -> None:
-        """Wait until no call of linkscore's own services is in flight."""
+        """Wait until no call of linkscore's own services that was let in is in flight."""
         await self._idle.wait()
 
     async def quiet(self) -> None:
@@ -103,7 +103,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             call = self._begin(method, authorization, context, given_id)
             try:
                 self._gate.check(call)
-                response = await self._respond(handler, call)
+                with self._in_work():
+                    response = await self._respond(handler, call)
                 call.code = grpc.StatusCode.OK
                 return self._gate.leaving(handler, response, call)
             except Exception as exc:
@@ -120,7 +121,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             call = self._begin(method, authorization, context, given_id)
             try:
                 self._gate.check(call)
-                with self._gate.stream() as in_work:
+                with self._in_work(), self._gate.stream() as in_work:
                     messages = self._gate.messages(handler, call, in_work)
                     async with aclosing(handler.stream_stream(messages, context)) as responses:
                         async for response in responses:
@@ -134,6 +135,18 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 self._end(call)
 
         return answer
+
+    @contextmanager
+    def _in_work(self) -> Iterator[None]:
+        # Calls that are turned away do not count: callers may begin the next before the last has ended.
+        self._in_flight += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            if not self._in_flight:
+                self._idle.set()
 
     async def _respond(self, handler: _Handler, call: Call) -> Any:
         if not handler.request_streaming:
@@ -171,8 +184,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _begin(self, method: str, authorization: str, context: Any, given_id: str) -> Call:
         self._begun += 1
-        self._in_flight += 1
-        self._idle.clear()
         name = begin_request(given_id)
         set_wait(context.time_remaining())
         context.set_trailing_metadata(((KEY, name),))
@@ -181,9 +192,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return Call(method, who, authorization, context, peer, name)
 
     def _end(self, call: Call) -> None:
-        self._in_flight -= 1
-        if not self._in_flight:
-            self._idle.set()
         seconds = time.perf_counter() - call.started
         self._metrics.count_call(
             call.method, call.code.name, seconds, request_id=call.request_id, trace_id=self._trace_id()

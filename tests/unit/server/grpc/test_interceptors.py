@@ -191,6 +191,27 @@ async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest
     assert int(dict(context.trailers)["grpc-retry-pushback-ms"]) > 0
 
 
+async def test_who_is_turned_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscore_server.grpc.gate._TURN_AWAY_S", 0.0)
+    turned_away, told = asyncio.Event(), asyncio.Event()
+
+    class Slow(Context):
+        async def abort(self, *args: Any) -> None:
+            turned_away.set()
+            await told.wait()
+            await super().abort(*args)
+
+    guard = interceptor()
+    await guard._gate.turn_away()
+    handler = await intercepted(guard, unary(never))
+    running = asyncio.create_task(handler.stream_unary(Sent(RAW), Slow()))
+    await turned_away.wait()
+    await asyncio.wait_for(guard.idle(), 10)
+    told.set()
+    with pytest.raises(grpc.aio.AbortError):
+        await running
+
+
 @pytest.mark.parametrize(
     ("given", "allowed"), [("Bearer t", True), ("Bearer T", False), ("t", False), ("", False)]
 )
