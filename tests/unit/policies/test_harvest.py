@@ -83,17 +83,19 @@ def test_a_list_is_worth_what_it_pays_per_fetch_with_its_links() -> None:
     assert policy._paid_by_list(0.6, 1.0, a_link) < 0.0, "a good page is worth more than its links"
 
 
-def test_lists_wait_for_what_is_under_way() -> None:
+def test_a_list_waits_for_one_of_its_own_link_path_and_for_no_other() -> None:
     board = Board("harvest")
     for n in range(10):
         board.page(f"/good-{n}", texts=[(f"much {n}", 4_000)])
     policy, site = harvest(board), board.shard.model
     for _ in range(10):
         policy.arms.credit(nodes_of(1, 2), 0.0, 0.2)
-    alone, beside = policy.in_flight(site), policy.in_flight(site)
-    beside.begin("h7.9")
+    alone, beside, twice = (policy.in_flight(site) for _ in range(3))
+    beside.begin("h1.9")
+    twice.begin("h7.2")
     assert alone.value("h1.2") == policy.value(["h1.2"], site)[0]
-    assert alone.value("h1.2") > 1.5 * beside.value("h1.2")
+    assert beside.value("h1.2") == pytest.approx(alone.value("h1.2"), rel=0.05)
+    assert beside.value("h1.2") > 1.5 * twice.value("h1.2")
 
 
 def test_feedback_replaces_the_reward_for_good() -> None:

@@ -326,13 +326,13 @@ class PullsInFlight:
     arm_of
         Gives the arm of a bucket.
     score
-        Gives the score of an arm by the pulls in flight of each node, None if nothing is under way.
+        Gives the score of an arm by the pulls in flight of each node.
     """
 
     places: int
     worth_a_place: float
     arm_of: Callable[[str], Node]
-    score: Callable[[Node, Mapping[Node, int] | None], float]
+    score: Callable[[Node, Mapping[Node, int]], float]
     _by_node: Counter[Node] = field(default_factory=Counter)
     _fetches: int = 0
     _worth: float = 0.0
@@ -354,4 +354,4 @@ class PullsInFlight:
 
     def value(self, bucket: str) -> float:
         """Return the value of a bucket."""
-        return self.score(self.arm_of(bucket), self._by_node if self._fetches else None)
+        return self.score(self.arm_of(bucket), self._by_node)

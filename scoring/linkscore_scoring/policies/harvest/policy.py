@@ -244,8 +244,8 @@ class Harvest(Stateful, Policy):
         """Return what fetches under way are counted in."""
         context = self._context(site)
 
-        def score(arm: Arm, in_flight: Mapping[Node, int] | None) -> float:
-            (stats,) = self.arms.arm_stats([arm], in_flight or NOTHING)
+        def score(arm: Arm, in_flight: Mapping[Node, int]) -> float:
+            (stats,) = self.arms.arm_stats([arm], in_flight)
             return self._score(arm, stats, context, in_flight)
 
         t = self.tunables.in_flight
@@ -280,19 +280,19 @@ class Harvest(Stateful, Policy):
         return SiteContext(site, self.rewards.labelled_share, link_reward)
 
     def _score(
-        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] | None = None
+        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] = NOTHING
     ) -> float:
         _, _, reward, bulk, hub, exploration, curiosity = self._parts(arm, stats, context, in_flight)
         value = reward * bulk + hub + exploration + curiosity
         return value / (1.0 + value)
 
     def _parts(
-        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] | None = None
+        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] = NOTHING
     ) -> Parts:
         """Return the numbers that the score of an arm is made of, as far as labels or text decide.
 
-        What a list pays counts, by what a link of it brings, while nothing of the site is in flight (None):
-        else what that shows is waited for, and lists opened beside it cost more than they bring.
+        What a list pays counts, by what a link of it brings, while nothing of its link path is in flight:
+        else what that shows is waited for, and lists beside it in one menu cost more than they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
         text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
@@ -314,9 +314,9 @@ class Harvest(Stateful, Policy):
         parent_pulls = self.tunables.arms.parent_pulls
         untried = parent_pulls / (parent_pulls + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self.hubs.worth(arm, site.patterns, in_flight or NOTHING) - reward if share else 0.0
+        beyond = self.hubs.worth(arm, site.patterns, in_flight) - reward if share else 0.0
         by_links = p.hub_weight * hub
-        if in_flight is None and reward < a_link:
+        if reward < a_link and not in_flight.get((ANY, arm[1])):
             by_links = max(by_links, self._paid_by_list(reward, hub, a_link))
         return (
             mean,
