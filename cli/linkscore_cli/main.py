@@ -6,14 +6,8 @@ from importlib.metadata import version
 
 import click
 
-from linkscore_cli.crawls import crawls
 from linkscore_cli.extras import COMMANDS
 from linkscore_cli.plugins import CommandGroup
-from linkscore_cli.score import explain, score
-from linkscore_cli.shards import shards
-from linkscore_cli.sites import advise, export_experience, seeds
-from linkscore_cli.tokens import token
-from linkscore_cli.top import top
 
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top"),
@@ -22,6 +16,19 @@ SECTIONS = {
     "Develop": ("conformance",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""
+
+# Loaded when used, as those of others: a server that starts pays for no tables and no client.
+_OWN = {
+    "crawls": "linkscore_cli.crawls:crawls",
+    "score": "linkscore_cli.score:score",
+    "explain": "linkscore_cli.score:explain",
+    "advise": "linkscore_cli.sites:advise",
+    "seeds": "linkscore_cli.sites:seeds",
+    "export-experience": "linkscore_cli.sites:export_experience",
+    "shards": "linkscore_cli.shards:shards",
+    "token": "linkscore_cli.tokens:token",
+    "top": "linkscore_cli.top:top",
+}
 
 
 def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -40,6 +47,7 @@ def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> No
 @click.group(
     cls=CommandGroup,
     entry_group=COMMANDS,
+    own=_OWN,
     sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -53,17 +61,3 @@ def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> No
 )
 def main() -> None:
     """Which links should a crawler follow? A gRPC service that learns while you crawl."""
-
-
-for _command in (
-    crawls,
-    score,
-    explain,
-    advise,
-    seeds,
-    export_experience,
-    shards,
-    token,
-    top,
-):
-    main.add_command(_command)

@@ -19,6 +19,8 @@ class CommandGroup(click.Group):
     ----------
     entry_group
         Group of entry points.
+    own
+        Commands of this distribution that are no entry points: the ``module:name`` of each.
     sections
         Headings of the help and the commands below each; others come last, under "Others". None for one list.
     **options
@@ -26,15 +28,23 @@ class CommandGroup(click.Group):
     """
 
     def __init__(
-        self, *, entry_group: str, sections: Mapping[str, Sequence[str]] | None = None, **options: Any
+        self,
+        *,
+        entry_group: str,
+        own: Mapping[str, str] | None = None,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
         self._entry_group = entry_group
+        self._own = {
+            name: EntryPoint(name, f"{value} [cli]", entry_group) for name, value in (own or {}).items()
+        }
         self._sections = sections or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the help."""
-        names = {*super().list_commands(ctx), *commands_of(self._entry_group)}
+        names = {*super().list_commands(ctx), *self._entries()}
         placed = [name for section in self._sections.values() for name in section if name in names]
         return placed + sorted(names - set(placed))
 
@@ -43,7 +53,7 @@ class CommandGroup(click.Group):
         own = super().get_command(ctx, name)
         if own is not None:
             return own
-        entry = commands_of(self._entry_group).get(name)
+        entry = self._entries().get(name)
         return None if entry is None else _load(entry)
 
     def resolve_command(
@@ -81,7 +91,7 @@ class CommandGroup(click.Group):
             with plainly():
                 return super().invoke(ctx)
         except ModuleNotFoundError as exc:
-            entry = commands_of(self._entry_group).get(ctx.invoked_subcommand or "")
+            entry = self._entries().get(ctx.invoked_subcommand or "")
             if entry is None or not extra_of(entry) or (exc.name or "").startswith("linkscore"):
                 raise
             raise click.ClickException(missing_extra(extra_of(entry), exc)) from exc
@@ -100,9 +110,12 @@ class CommandGroup(click.Group):
                     formatter.write_dl(rows)
         return None
 
+    def _entries(self) -> dict[str, EntryPoint]:
+        return commands_of(self._entry_group) | self._own
+
     def _short_help(self, ctx: click.Context, name: str) -> str:
         """Return the line of a command, with the extra it lacks if it does."""
-        entry, command = commands_of(self._entry_group).get(name), self.get_command(ctx, name)
+        entry, command = self._entries().get(name), self.get_command(ctx, name)
         said = command.get_short_help_str(limit=90) if command else ""
         extra = extra_of(entry) if entry else ""
         return said if is_installed(extra) else f"{said} (needs linkscore[{extra}])".lstrip()

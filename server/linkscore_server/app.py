@@ -21,9 +21,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
+from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.policies.registry import builtin, register
+from linkscore_scoring.policies.registry import policy_class, register
 from linkscore_server import tasks
 from linkscore_server.addresses import check_free
 from linkscore_server.crawls.actor import CrawlActor
@@ -112,7 +113,7 @@ class Application:
         self.address = settings.listen
         self.metrics_port = 0
         self._ready = False
-        builtin()  # before anybody connects: later it may find no descriptor left
+        policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         for policy in external_policies():
             register(policy)
         self._store = store or open_store(settings, f"{socket.gethostname()}:{os.getpid()}")

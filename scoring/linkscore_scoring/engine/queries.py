@@ -41,7 +41,7 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
-from linkscore_scoring.policies.registry import builtin
+from linkscore_scoring.policies.registry import builtin_policy
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
@@ -297,7 +297,8 @@ class CrawlQueries:
         may fail once.
         """
         served = self.crawl.config.policy
-        return choice is None and served.name in builtin() and not self.crawl.crawl_wide.knows(served)
+        of_ours = builtin_policy(served.name) is not None
+        return choice is None and of_ours and not self.crawl.crawl_wide.knows(served)
 
     def _look(self, site: str, choice: PolicyChoice | None) -> tuple[Policy, SiteModel]:
         shard = self.crawl.known_or_new(site)

@@ -18,7 +18,7 @@ from linkscore_scoring.policies.answers import PolicyTrust
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.guard import failure_of
-from linkscore_scoring.policies.registry import all_policies, policy_class
+from linkscore_scoring.policies.registry import find_policy, policy_class
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
@@ -50,11 +50,12 @@ class CrawlWide:
 
         A policy that is not registered is none of ours to report: the first site will ask for it.
         """
-        kept, self._known, known_kinds = self._known, {}, all_policies()
+        kept, self._known = self._known, {}
         for choice in (config.policy, *config.extra_policies):
-            if choice.name not in known_kinds:
+            kind = find_policy(choice.name)
+            if kind is None:
                 continue
-            made = capabilities.crawl_wide(known_kinds[choice.name](choice.checked(), seed=config.seed))
+            made = capabilities.crawl_wide(kind(choice.checked(), seed=config.seed))
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 

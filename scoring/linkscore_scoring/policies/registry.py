@@ -25,7 +25,7 @@ def register(policy: type[Policy]) -> None:
     AlreadyExists
         If another policy has this name.
     """
-    taken = builtin().get(policy.name) or _external.get(policy.name)
+    taken = find_policy(policy.name)
     if taken is not None and policy not in (taken, taken.__base__):
         raise AlreadyExists(
             f"policy {policy.name!r}: the name is taken by {taken.__module__}.{taken.__qualname__}"
@@ -42,10 +42,15 @@ def policy_class(name: str) -> type[Policy]:
     NotFound
         If there is none; the message lists those there are.
     """
-    found = builtin().get(name) or _external.get(name)
+    found = find_policy(name)
     if found is None:
         raise NotFound(f"policy {name!r} is not registered; known: {', '.join(sorted(all_policies()))}")
     return found
+
+
+def find_policy(name: str) -> type[Policy] | None:
+    """Return a policy by name, None if there is none; nothing is imported but its own modules."""
+    return builtin_policy(name) or _external.get(name)
 
 
 def all_policies() -> dict[str, type[Policy]]:
@@ -53,7 +58,6 @@ def all_policies() -> dict[str, type[Policy]]:
     return {**builtin(), **_external}
 
 
-@cache
 def builtin() -> dict[str, type[Policy]]:
     """Return the policies of this package: each module or folder called NAME holds the policy called NAME.
 
@@ -62,16 +66,33 @@ def builtin() -> dict[str, type[Policy]]:
     OSError
         If they cannot be read now; the next call tries again.
     """
+    found = ((name, builtin_policy(name)) for name in _homes())
+    return {name: policy for name, policy in found if policy is not None}
+
+
+def builtin_policy(name: str) -> type[Policy] | None:
+    """Return a policy of this package, None if there is none called so; raises as `builtin` does."""
+    return _loaded(name) if name in _homes() else None
+
+
+@cache
+def _loaded(name: str) -> type[Policy] | None:
+    module = importlib.import_module(_homes()[name])
+    for _, item in inspect.getmembers(module, inspect.isclass):
+        if item.__module__ != module.__name__ or not issubclass(item, Policy) or inspect.isabstract(item):
+            continue
+        if item.name == name:
+            return item
+    return None
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module that would have the policy of a name: the file, or `policy` of the folder."""
     found = {}
     for module in _modules(files(policies), policies.__name__):
-        loaded = importlib.import_module(module)
-        for _, item in inspect.getmembers(loaded, inspect.isclass):
-            if (
-                item.__module__ == loaded.__name__
-                and issubclass(item, Policy)
-                and not inspect.isabstract(item)
-            ):
-                found[item.name] = item
+        *_, folder, name = module.split(".")
+        found[folder if name == "policy" else name] = module
     return found
 
 

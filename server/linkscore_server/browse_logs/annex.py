@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -12,6 +13,10 @@ from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.services import Host, Services
+
+# Imported where logs come in. Whoever has no DuckDB is told now.
+if find_spec("duckdb") is None:
+    raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
 
 class BrowseLogs(Services):

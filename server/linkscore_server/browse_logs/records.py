@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of, validate_url
 from linkscore_server.browse_logs.visits.tables import DAY_S, ORIGIN_BITS, make_names, show_visits
+
+if TYPE_CHECKING:
+    import duckdb
 
 SiteOf = Callable[[str], str]
 _FUNCTION = "page_of"

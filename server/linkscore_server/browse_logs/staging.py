@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -90,6 +89,8 @@ def staged(
     LimitExceeded
         If the memory of an import does not do for the batch.
     """
+    import duckdb  # slow to import: only where there are logs
+
     try:
         return _staged(message, hosts, store, site_of, limits)
     except duckdb.OutOfMemoryException as exc:

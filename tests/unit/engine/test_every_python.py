@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from typing_extensions import TypeAliasType, TypeVar
 
-import score_digests
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.state.records import _codec
+from support import score_digests
 
 # Of 3.11 with numpy 2.4, of 3.12 and 3.13 with numpy 2.5. They change when scores or states do, on purpose.
 DIGESTS = {

@@ -76,7 +76,7 @@ def test_policies_that_know_of_other_sites_keep_nothing() -> None:
 
 
 def test_a_policy_from_outside_is_asked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_scoring.engine.queries.builtin", dict)  # as if harvest came from elsewhere
+    monkeypatch.setattr("linkscore_scoring.engine.queries.builtin_policy", lambda name: None)
     model = crawl_model(PolicyChoice("harvest"))
     buckets = fetched(model, HOSTS[0], 1)
     assert answers(model, buckets) == answers(model, buckets)

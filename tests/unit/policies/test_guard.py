@@ -13,11 +13,11 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.errors import InvalidInput, PolicyFailed
-from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies import capabilities, registry
 from linkscore_scoring.policies.base import Params, Policy, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
-from linkscore_scoring.policies.registry import builtin, policy_class, register
+from linkscore_scoring.policies.registry import builtin, builtin_policy, policy_class, register
 from support.boards import Board
 
 LINKS = [("/a", "x/a"), ("/b", "x/a")]
@@ -234,17 +234,18 @@ def test_policies_that_cannot_be_listed_now_are_an_error_and_are_found_the_next_
         raise OSError(errno.EMFILE, "Too many open files", str(path))
 
     known = builtin()
-    builtin.cache_clear()
-    try:
-        with monkeypatch.context() as short:
-            short.setattr(os, "listdir", no_descriptor)
-            short.setattr(os, "scandir", no_descriptor)
-            with pytest.raises(OSError, match="Too many open files"):
-                builtin()
-        assert builtin() == known
-    finally:
-        builtin.cache_clear()
-        builtin()
+    registry._homes.cache_clear()
+    with monkeypatch.context() as short:
+        short.setattr(os, "listdir", no_descriptor)
+        short.setattr(os, "scandir", no_descriptor)
+        with pytest.raises(OSError, match="Too many open files"):
+            builtin()
+    assert builtin() == known
+
+
+def test_a_policy_is_found_by_its_name_alone() -> None:
+    assert {name: builtin_policy(name) for name in builtin()} == builtin()
+    assert builtin_policy("registry") is None, "a module that holds no policy of its name"
 
 
 def test_the_policies_found_are_those_of_all_modules() -> None:

@@ -11,9 +11,10 @@ from linkscore_scoring.errors import CorruptState, FieldProblem
 from linkscore_scoring.learners.classifiers import CLASSIFIERS, online
 from linkscore_scoring.learners.classifiers.latest_links import LatestLinks
 from linkscore_scoring.learners.classifiers.link_features import GROUPS, feature_names
+from linkscore_scoring.policies.anthelion import posteriors
 from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, SiteRanking, probs_of, steps_of
-from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
+from linkscore_scoring.policies.anthelion.host_values import DRAWN, HOST_VALUES
 from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
@@ -130,8 +131,10 @@ class Anthelion(Policy):
 
     @classmethod
     def load_libraries(cls, params: Any) -> None:
-        """Import what the classifier would import at its first labels."""
+        """Import what the classifier would import at its first labels, and the first draw of a host."""
         online.load_libraries(params.classifier)
+        if params.value_function in DRAWN:
+            posteriors.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""

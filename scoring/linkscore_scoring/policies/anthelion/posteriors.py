@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import log, log1p
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from linkscore_scoring.policies.anthelion.arm_index import Groups
 from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
@@ -20,8 +19,15 @@ _TINY = 1e-300
 """Keeps logarithms of 0 finite; doubles end at 10^-308."""
 
 
+def load_libraries() -> None:
+    """Import what the first draw would import."""
+    import scipy.special  # noqa: F401
+
+
 def beta(good: Floats, bad: Floats, u: Floats) -> Floats:
     """Return draws of Beta(good + 1, bad + 1) from uniform numbers, by the inverse of its distribution."""
+    from scipy.special import betaincinv  # slow to import: only where hosts are drawn, see `load_libraries`
+
     return np.asarray(betaincinv(good + 1.0, bad + 1.0, u), dtype=np.float64)
 
 
@@ -69,6 +75,8 @@ def choice_probs(keys: Sequence[tuple[float, float, float]]) -> Floats:
     keys
         (good, bad, factor) of each arm.
     """
+    from scipy.special import betainc
+
     good, bad, factor = np.array(keys, dtype=np.float64).reshape(-1, 3).T[:, :, None]
     edges = np.linspace(0.0, 1.0, _STEPS + 1)
     F = betainc(good + 1.0, bad + 1.0, np.minimum(edges / factor, 1.0))

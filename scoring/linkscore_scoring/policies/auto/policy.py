@@ -26,7 +26,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.capabilities import FetchesInFlight, Part, Sharing
 from linkscore_scoring.policies.composite import Composite, PartInFlight, PartsKnowledge, part_problems
-from linkscore_scoring.policies.registry import all_policies, policy_class
+from linkscore_scoring.policies.registry import find_policy, policy_class
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
@@ -71,7 +71,7 @@ class AutoParams(Params):
     def names(self) -> list[str]:
         """The policies by name; of the default ones those that are there."""
         names = self.policies.split("+")
-        return [name for name in names if name in all_policies()] if self.policies == _USUAL else names
+        return [name for name in names if find_policy(name)] if self.policies == _USUAL else names
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""

@@ -6,10 +6,12 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
+
+if TYPE_CHECKING:
+    import duckdb
 
 SALT_BYTES = 32
 """Bytes of the secret of pseudonyms: as many as SHA-256 has, so that it cannot be guessed."""

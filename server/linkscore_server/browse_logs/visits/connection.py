@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
+
 
 DEFAULT_MEMORY_MB = 1_024
 """Memory of DuckDB, MiB, where no setting says it. Chosen, not measured; more than that goes to the disk."""
@@ -40,6 +43,8 @@ def workspace(
     OSError
         If the disk has no room for the folder.
     """
+    import duckdb  # slow to import: only where there are logs
+
     try:
         with (
             TemporaryDirectory(prefix=WORK, dir=below) as folder,
@@ -60,6 +65,8 @@ def is_full(error: duckdb.IOException) -> bool:
 
 def in_memory(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 1) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB that touches no disk; fails with `duckdb.OutOfMemoryException` beyond `memory_mb`."""
+    import duckdb
+
     con = duckdb.connect(config=_config(memory_mb, threads, ""))
     con.execute(_SESSION)
     return con

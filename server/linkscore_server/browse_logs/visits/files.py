@@ -26,8 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
@@ -44,6 +43,9 @@ from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
 from linkscore_server.storage.formats import VISITS, VISITS_KEY
 from linkscore_server.storage.secret_files import secret_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_PARTS = 24
 """Files of a day beyond which they are merged. Chosen, not measured: a batch an hour is one merge a day."""
@@ -79,6 +81,8 @@ class FileReader(VisitReader):
         CorruptState
             If a file is damaged, or has a format of a later version, naming it.
         """
+        import duckdb  # slow to import: only where there are logs
+
         for left in reversed(range(_TRIES)):
             try:
                 return self._counts(query, memory_mb)
@@ -268,6 +272,8 @@ def check(parts: list[Path]) -> None:
     CorruptState
         If one is damaged or of a format of a later version, naming it.
     """
+    import duckdb
+
     with duckdb.connect() as con:
         for part in parts:
             try:
@@ -339,6 +345,8 @@ def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
 @contextmanager
 def _disk_errors() -> Iterator[None]:
     """Turn what DuckDB says of a disk into what Python says of it."""
+    import duckdb
+
     try:
         yield
     except duckdb.IOException as exc:

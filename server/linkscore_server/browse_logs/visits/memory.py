@@ -6,15 +6,17 @@ import secrets
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.browse_logs.visits.base import SALT_BYTES, SiteSpan, VisitQuery, VisitReader, VisitStore
 from linkscore_server.browse_logs.visits.connection import in_memory
 from linkscore_server.browse_logs.visits.tables import COLUMNS, counts_of, load_stored
+
+if TYPE_CHECKING:
+    import duckdb
 
 Columns = dict[str, np.ndarray[Any, Any]]
 

@@ -12,14 +12,16 @@ visits shows them with their columns.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.browse_logs.visits.base import SiteSpan
 from linkscore_server.browse_logs.visits.connection import text
+
+if TYPE_CHECKING:
+    import duckdb
 
 COLUMNS = "site, url, referrer, day, second, client"
 DAY_S = 86_400  # seconds
