@@ -90,6 +90,7 @@ class _Cut:
     seq: int = 0
     core: bytes = b""
     sites: dict[int, tuple[str, bytes, bytes]] = field(default_factory=dict)
+    changes: dict[int, list[bytes]] = field(default_factory=dict)
 
 
 class _States(SiteStates):
@@ -100,6 +101,7 @@ class _States(SiteStates):
         self._process, self._disk, self._key = process, disk, key
         found = disk.cuts.get(key, _Cut())
         self.seq, self._core, self._sites = found.seq, found.core, dict(found.sites)
+        self._changes = dict(found.changes)
 
     def core(self) -> bytes:
         return self._core
@@ -112,15 +114,23 @@ class _States(SiteStates):
 
     def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
         self._sites[place] = (name, facts, state)
+        self._changes.pop(place, None)
+
+    def add(self, place: int, name: str, facts: bytes, events: Sequence[bytes]) -> None:
+        self._sites[place] = (name, facts, self._sites[place][2])
+        self._changes[place] = self.changes(place) + list(events)
+
+    def changes(self, place: int) -> list[bytes]:
+        return self._changes.get(place, [])
 
     def commit(self, seq: int, core: bytes) -> None:
         if self._process.is_dead:
             raise Killed
         self.seq, self._core = seq, core
-        self._disk.cuts[self._key] = _Cut(seq, core, dict(self._sites))
+        self._disk.cuts[self._key] = _Cut(seq, core, dict(self._sites), dict(self._changes))
 
     def clear(self) -> None:
-        self.seq, self._core, self._sites = 0, b"", {}
+        self.seq, self._core, self._sites, self._changes = 0, b"", {}, {}
         self._disk.cuts.pop(self._key, None)
 
     def roll_back(self) -> None: ...

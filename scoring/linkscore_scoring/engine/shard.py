@@ -59,6 +59,11 @@ class CrawlWide:
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no policy of the crawl knows anything across sites."""
+        return not self._known
+
     def knows(self, choice: PolicyChoice) -> bool:
         """Say whether the crawl's policy of this choice knows anything across sites."""
         return choice.key in self._known

@@ -168,9 +168,13 @@ class SiteTable(Mapping[str, SiteShard]):
         """Return a site for an event that changes it, made if it is new."""
         self.known_values.forget(name)
         if name not in self._sites:
-            self._sites[name] = self._make(name, self._config)
-            self._hosts[hash_of(name)] = name
+            self.hold(name, self._make(name, self._config))
         return self._sites[name]
+
+    def hold(self, name: str, shard: SiteShard) -> None:
+        """Have a site that was made elsewhere."""
+        self._sites[name] = shard
+        self._hosts[hash_of(name)] = name
 
     def event_applied(self) -> None:
         """Take note that the event is applied which asked for what is `writable`."""

@@ -145,7 +145,7 @@ class CrawlActor:
                 raise unreadable(self._log.place(seq), seq, exc) from exc
             if config is not None:
                 require_policies(config)
-            self.writer.apply(seq, event)
+            self.writer.apply(seq, event, raw)
             self._evict()
             replayed += 1
         self.model.take_jobs()

@@ -170,10 +170,12 @@ class CrawlWriter:
         self._queue.put_nowait(_Submission(events, made, done, trace, learned))
         return done
 
-    def apply(self, seq: int, event: Event, learned: LearnedSite | None = None) -> Outcome | Exception:
+    def apply(
+        self, seq: int, event: Event, raw: bytes, learned: LearnedSite | None = None
+    ) -> Outcome | Exception:
         """Apply an event, or return why that is not possible: the same now and at every replay."""
         try:
-            outcome = self._model.apply(seq, event, learned)
+            outcome = self._model.apply(seq, event, learned, raw)
         except (SiteLost, OSError, MemoryError):
             raise
         except Exception as exc:
@@ -262,8 +264,8 @@ class CrawlWriter:
         """
         self._owed.append(item)
         with suppress(SiteLost):  # then the crawl is opened again from its log, which has none of this
-            for event in item.events:
-                self.apply(self._model.seq, event)
+            for event, raw in zip(item.events, item.raw, strict=True):
+                self.apply(self._model.seq, event, raw)
 
     async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.events) - len(item.repeats) for item in group)
@@ -278,7 +280,7 @@ class CrawlWriter:
                             outcomes.append(self._answered_again(event))
                         else:
                             seq += 1
-                            outcomes.append(self.apply(seq, event, item.learned))
+                            outcomes.append(self.apply(seq, event, item.raw[at], item.learned))
                 except SiteLost as exc:
                     _log.error("crawl %s: %s", self._model.config.name, exc)
                     self._fail_all(group)

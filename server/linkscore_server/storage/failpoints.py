@@ -15,6 +15,7 @@ NAMES = (
     "log.applied",  # the first of its calls is applied, not answered
     "log.answered",
     "site.put",  # a site is in the open transaction
+    "site.changed",  # events were added to the state of a site
     "states.committed",  # a cut of all sites is durable
     "file.drafted",  # a file is durable under its passing name
     "file.renamed",  # it has its name, which is not durable

@@ -1,4 +1,4 @@
-"""The states of a crawl's sites, and of what is of no site, in one SQLite file.
+"""The states of a crawl's sites, events that changed them since, and what is of no site: one SQLite file.
 
 A commit is a cut: all states as they were after one event. Between two cuts one transaction stays open, and
 takes what is evicted in the meantime: it can be read back at once, and a crash returns to the last cut, from
@@ -15,16 +15,17 @@ import sqlite3
 import tempfile
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgpack
 import zstandard
 
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE
-from linkscore_server.storage.formats import SITES, SNAPSHOTS_READ
+from linkscore_server.storage.formats import SITES, SITES_READ
 
 _LEVEL = 3  # of zstd, its default: a state is written about as often as it is read
 _APPLICATION = int.from_bytes(b"LSSN")
@@ -48,14 +49,25 @@ PRAGMA synchronous = FULL;
 PRAGMA journal_size_limit = {_WAL_BYTES};
 PRAGMA cache_size = -{_CACHE_KB};
 """
+_CHANGES = """
+CREATE TABLE IF NOT EXISTS changes (
+    place INTEGER, number INTEGER, events BLOB NOT NULL, crc INTEGER, PRIMARY KEY (place, number)
+);
+"""
+"""Events that make of a state the one of now, in so many parts. Files before number 7 lack the table, and are
+of that number from the first cut on that has any."""
 _TABLES = f"""
 BEGIN;
 CREATE TABLE cut (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER, sites INTEGER, crc INTEGER, core BLOB);
 CREATE TABLE sites (place INTEGER PRIMARY KEY, name TEXT NOT NULL, facts BLOB NOT NULL, crc INTEGER);
 CREATE TABLE states (place INTEGER PRIMARY KEY, state BLOB NOT NULL, crc INTEGER);
+{_CHANGES}
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {SITES.number};
 COMMIT;
+"""
+_SITES = """
+SELECT *, (SELECT count(*) FROM changes WHERE changes.place = sites.place) FROM sites ORDER BY place
 """
 # Statements that may touch several rows and may fail at NOT NULL: of those SQLite takes back nothing but what
 # they did themselves when the disk is full; of others, the transaction with all that was evicted.
@@ -63,6 +75,7 @@ _PUT_SITE = """
 INSERT INTO sites SELECT ?, ?, ?, ? WHERE true ON CONFLICT (place)
 DO UPDATE SET name = excluded.name, facts = excluded.facts, crc = excluded.crc
 """
+_ADD_CHANGE = "INSERT INTO changes SELECT ?, ?, ?, ? WHERE true"
 _PUT_STATE = """
 INSERT INTO states SELECT ?, ?, ? WHERE true ON CONFLICT (place)
 DO UPDATE SET state = excluded.state, crc = excluded.crc
@@ -138,8 +151,8 @@ class SiteStates:
         """
         with self._reading("sites"):
             con, expected = self._connection(), 0
-            for place, name, facts, crc in con.execute("SELECT * FROM sites ORDER BY place"):
-                if place != expected or crc != _crc(b"%d" % place, name.encode(), facts):
+            for place, name, facts, crc, parts in con.execute(_SITES):
+                if place != expected or crc != _crc_of_site(place, name, facts, parts):
                     raise CorruptState(f"{self._path}: site {expected} is missing or damaged")
                 expected += 1
                 yield name, facts
@@ -154,20 +167,28 @@ class SiteStates:
         SiteLost
             If it is missing or damaged, or cannot be read now.
         """
-        self._check_not_lost()
-        try:
-            with self._reading("site"), self._lock:
-                found = (
-                    self._connection()
-                    .execute("SELECT state, crc FROM states WHERE place = ?", (place,))
-                    .fetchone()
-                )
-                if found is None or found[1] != _crc(b"%d" % place, found[0]):
-                    raise CorruptState(f"{self._path}: the state of site {place} is missing or damaged")
-                return zstandard.decompress(found[0])
-        except (CorruptState, zstandard.ZstdError, OSError) as exc:
-            self.is_lost, self._is_damaged = True, not isinstance(exc, OSError)
-            raise SiteLost(f"{exc}; the crawl is opened again from its log") from exc
+        with self._losing():
+            found = (
+                self._connection()
+                .execute("SELECT state, crc FROM states WHERE place = ?", (place,))
+                .fetchone()
+            )
+            if found is None or found[1] != _crc(b"%d" % place, found[0]):
+                raise CorruptState(f"{self._path}: the state of site {place} is missing or damaged")
+            return zstandard.decompress(found[0])
+
+    def changes(self, place: int) -> list[bytes]:
+        """Return the events that were added to that state, in order; errors as of `get`."""
+        with self._losing():
+            events: list[bytes] = []
+            rows = self._connection().execute(
+                "SELECT number, events, crc FROM changes WHERE place = ? ORDER BY number", (place,)
+            )
+            for expected, (number, packed, crc) in enumerate(rows):
+                if number != expected or crc != _crc(b"%d %d" % (place, number), packed):
+                    raise CorruptState(f"{self._path}: change {expected} of site {place} is damaged")
+                events += msgpack.unpackb(zstandard.decompress(packed))
+            return events
 
     def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
         """Keep the state of a site until it is put again; part of the next cut.
@@ -181,6 +202,12 @@ class SiteStates:
         """
         self._check_not_lost()
         self._put_packed(place, name, facts, zstandard.compress(state, _LEVEL))
+
+    def add(self, place: int, name: str, facts: bytes, events: Sequence[bytes]) -> None:
+        """Keep events that changed the state of a site since it was put; errors as of `put`."""
+        self._check_not_lost()
+        if events:
+            self._add_packed(place, name, facts, [zstandard.compress(msgpack.packb(events), _LEVEL)])
 
     def commit(self, seq: int, core: bytes) -> None:
         """Make a cut of what was put: all states must be those after event `seq`.
@@ -227,9 +254,19 @@ class SiteStates:
 
     def _put_packed(self, place: int, name: str, facts: bytes, packed: bytes) -> None:
         with self._writing() as con:
-            con.execute(_PUT_SITE, (place, name, facts, _crc(b"%d" % place, name.encode(), facts)))
+            con.execute(_PUT_SITE, (place, name, facts, _crc_of_site(place, name, facts, 0)))
             con.execute(_PUT_STATE, (place, packed, _crc(b"%d" % place, packed)))
+            con.execute("DELETE FROM changes WHERE place = ?", (place,))
         failpoints.reached("site.put")
+
+    def _add_packed(self, place: int, name: str, facts: bytes, parts: Sequence[bytes]) -> None:
+        with self._writing() as con:
+            (number,) = con.execute("SELECT count(*) FROM changes WHERE place = ?", (place,)).fetchone()
+            for n, packed in enumerate(parts, number):
+                con.execute(_ADD_CHANGE, (place, n, packed, _crc(b"%d %d" % (place, n), packed)))
+            crc = _crc_of_site(place, name, facts, number + len(parts))
+            con.execute(_PUT_SITE, (place, name, facts, crc))
+        failpoints.reached("site.changed")
 
     def _check_not_lost(self) -> None:
         if self.is_lost:
@@ -249,6 +286,7 @@ class SiteStates:
             # A file that a crash left half-made holds nothing yet.
             if not con.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 con.executescript(_TABLES)
+            con.executescript(_CHANGES)
         except sqlite3.Error:
             con.close()
             raise
@@ -257,8 +295,19 @@ class SiteStates:
     def _check_format(self) -> None:
         con = self._connection()
         found = [con.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        if found[0] != _APPLICATION or found[1] not in SNAPSHOTS_READ:
+        if found[0] != _APPLICATION or found[1] not in SITES_READ:
             raise CorruptState(f"{self._path}: not of format {SITES.number}")
+
+    @contextmanager
+    def _losing(self) -> Iterator[None]:
+        """Read what is of a site; if that fails, the crawl is lost and opened again from its log."""
+        self._check_not_lost()
+        try:
+            with self._reading("site"), self._lock:
+                yield
+        except (CorruptState, zstandard.ZstdError, OSError) as exc:
+            self.is_lost, self._is_damaged = True, not isinstance(exc, OSError)
+            raise SiteLost(f"{exc}; the crawl is opened again from its log") from exc
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -313,6 +362,11 @@ def reading_copy(path: Path) -> Iterator[SiteStates]:
 
 def _code_of(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _crc_of_site(place: int, name: str, facts: bytes, changes: int) -> int:
+    """Return the checksum of a row of sites, which says how many parts of changes there must be."""
+    return _crc(b"%d" % place, name.encode(), facts, b"%d" % changes if changes else b"")
 
 
 def _crc(*parts: bytes) -> int:

@@ -44,16 +44,23 @@ class Store:
     """Keeps states in a dict; `commit` makes a cut, `again` gives the store as a crash would leave it."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, tuple[str, bytes, bytes]] = {}
-        self.cut: tuple[int, bytes, dict[int, tuple[str, bytes, bytes]]] | None = None
-        self.reads = 0
+        self.rows: dict[int, tuple[str, bytes, bytes, list[bytes]]] = {}
+        self.cut: tuple[int, bytes, dict[int, tuple[str, bytes, bytes, list[bytes]]]] | None = None
+        self.reads = self.added = 0
 
     def get(self, place: int) -> bytes:
         self.reads += 1
         return self.rows[place][2]
 
     def put(self, place: int, name: str, facts: bytes, raw: bytes) -> None:
-        self.rows[place] = (name, facts, raw)
+        self.rows[place] = (name, facts, raw, [])
+
+    def add(self, place: int, name: str, facts: bytes, events: Sequence[bytes]) -> None:
+        self.rows[place] = (name, facts, self.rows[place][2], self.rows[place][3] + list(events))
+        self.added += len(events)
+
+    def changes(self, place: int) -> list[bytes]:
+        return self.rows[place][3]
 
     def commit(self, seq: int, core: bytes) -> None:
         self.cut = (seq, core, dict(self.rows))
@@ -166,6 +173,13 @@ def asked(crawl: ResidentCrawl) -> Any:
     )
 
 
+@pytest.fixture
+def events_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the store have a state once a site, and events from then on, wherever these can tell."""
+    monkeypatch.setattr(residency, "_SHARE", 0)
+    monkeypatch.setattr(residency, "_EVICTED_SHARE", 0)
+
+
 @pytest.fixture(scope="module")
 def log() -> list[bytes]:
     return history(config())
@@ -176,28 +190,74 @@ def test_a_crawl_of_one_site_in_memory_answers_as_one_that_holds_all(log: list[b
     free, store = new(config()), Store()
     tight = new(config(), store, limit)
     for seq, raw in enumerate(log, start=1):
-        assert told(tight.apply(seq, decode(raw))) == told(free.apply(seq, decode(raw))), seq
+        assert told(tight.apply(seq, decode(raw), raw=raw)) == told(free.apply(seq, decode(raw))), seq
         assert [job.site for job in tight.take_jobs()] == [job.site for job in free.take_jobs()]
         tight.sites.enforce_budget()
         assert limit or len(tight.sites.in_memory) == 1
         if seq % 50 == 0:
             assert asked(tight) == asked(free)
     assert store.reads > 20
+    assert store.added
     assert state(tight) == state(free)
 
 
+@pytest.mark.parametrize("limit", [0, 200_000])
+@pytest.mark.usefixtures("events_only")
+def test_nor_does_it_tell_states_from_events_applied_again(log: list[bytes], limit: int) -> None:
+    free, store = new(config()), Store()
+    tight = new(config(), store, limit)
+    for seq, raw in enumerate(log, start=1):
+        assert told(tight.apply(seq, decode(raw), raw=raw)) == told(free.apply(seq, decode(raw))), seq
+        tight.sites.enforce_budget()
+    assert store.added > 20
+    assert state(tight) == state(free)
+
+
+@pytest.mark.usefixtures("events_only")
+def test_repeats_are_not_applied_again_with_the_others() -> None:
+    start = config(extra=())
+    store = Store()
+    tight, free = new(start, store, 0), new(start)
+    events: list[Event] = [page(f"http://{host}/", f"http://{host}/x", site=host) for host in HOSTS[:2]]
+    for n in range(8):
+        host, again = HOSTS[n // 4], n // 2
+        events.append(page(f"http://{host}/{again}", f"http://{host}/{n}", site=host, event_id=f"p{again}"))
+        events.append(FeedbackGiven(f"f{again}", host, f"http://{host}/{again}", b"", 1.0, 0.0))
+    for seq, event in enumerate([*events, page(f"http://{HOSTS[0]}/z", site=HOSTS[0])], start=1):
+        raw = encode(event)
+        tight.apply(seq, decode(raw), raw=raw)
+        free.apply(seq, decode(raw))
+        tight.sites.enforce_budget()
+    assert store.added == 8  # of 16, half are repeats
+    assert (tight.pages, tight.feedbacks) == (free.pages, free.feedbacks) == (7, 4)
+    assert state(tight) == state(free)
+
+
+def test_what_sites_share_is_learned_once() -> None:
+    start = config("anthelion", ())
+    store = Store()
+    crawl = new(start, store, 0)
+    for seq, raw in enumerate(history(start, 30), start=1):
+        crawl.apply(seq, decode(raw), raw=raw)
+        crawl.sites.enforce_budget()
+    assert (store.reads > 0, store.added) == (True, 0)
+
+
 @pytest.mark.parametrize("policy", ["anthelion", "focus"])
+@pytest.mark.usefixtures("events_only")
 def test_other_policies_do_not_notice_either(policy: str) -> None:
-    start = config(policy, (PolicyChoice("anthelion"),), examples=(example(HOSTS[0], 0),))
+    extra = (PolicyChoice("anthelion"),) if policy == "anthelion" else ()
+    start = config(policy, extra, examples=(example(HOSTS[0], 0),))
     free, tight = new(start), new(start, Store(), 0)
     for seq, raw in enumerate(history(start, 60), start=1):
-        assert told(tight.apply(seq, decode(raw))) == told(free.apply(seq, decode(raw))), seq
+        assert told(tight.apply(seq, decode(raw), raw=raw)) == told(free.apply(seq, decode(raw))), seq
         tight.sites.enforce_budget()
     assert state(tight) == state(free)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.usefixtures("events_only")
 def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], seed: int) -> None:
     """Cuts are begun, written site by site between events, finished or not; then the process ends."""
     rng, store, start = random.Random(seed), Store(), config()
@@ -205,7 +265,7 @@ def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], 
     seq = 0
     while seq < len(log):
         seq += 1
-        crawl.apply(seq, decode(log[seq - 1]))
+        crawl.apply(seq, decode(log[seq - 1]), raw=log[seq - 1])
         crawl.sites.enforce_budget()
         if not core[1] and rng.random() < 0.1:
             core = (seq, packed(crawl.core_state()))
@@ -223,6 +283,7 @@ def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], 
     for seq, raw in enumerate(log, start=1):
         free.apply(seq, decode(raw))
     assert cuts >= 2
+    assert store.added > 20
     assert state(crawl) == state(free)
     assert asked(crawl) == asked(free)
 

@@ -102,6 +102,7 @@ def _events_of(files: FileStore, shard: Shard) -> int:
 def _copy_states(source: SiteStates, target: SiteStates) -> None:
     for place, (name, facts) in enumerate(source.sites()):
         target.put(place, name, facts, source.get(place))
+        target.add(place, name, facts, source.changes(place))
     target.commit(source.seq, source.core())
 
 

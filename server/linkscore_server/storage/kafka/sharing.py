@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import msgpack
@@ -54,6 +54,12 @@ class SharedStates(SiteStates):
         """See `SiteStates.put`."""
         self._stop_sharing()  # of a cut nothing may change
         super().put(place, name, facts, state)
+        self._changed.add(place)
+
+    def add(self, place: int, name: str, facts: bytes, events: Sequence[bytes]) -> None:
+        """See `SiteStates.add`."""
+        self._stop_sharing()
+        super().add(place, name, facts, events)
         self._changed.add(place)
 
     def commit(self, seq: int, core: bytes) -> None:
@@ -140,9 +146,12 @@ class SharedStates(SiteStates):
             with self._writing() as con:
                 con.execute("DELETE FROM sites")
                 con.execute("DELETE FROM states")
+                con.execute("DELETE FROM changes")
             for place, row in self._cuts.states(cut):
                 try:
-                    self._put_packed(place, *msgpack.unpackb(row))
+                    name, facts, state, *changes = msgpack.unpackb(row)
+                    self._put_packed(place, name, facts, state)
+                    self._add_packed(place, name, facts, changes)
                 except (ValueError, TypeError) as exc:
                     raise CorruptState(f"snapshot of event {cut.version.seq}: site {place}: {exc}") from exc
             super().commit(cut.version.seq, cut.core)
@@ -158,7 +167,8 @@ class SharedStates(SiteStates):
             con = self._connection()
             name, facts = con.execute("SELECT name, facts FROM sites WHERE place = ?", (place,)).fetchone()
             (state,) = con.execute("SELECT state FROM states WHERE place = ?", (place,)).fetchone()
-        row: bytes = msgpack.packb([name, facts, state])
+            changes = con.execute("SELECT events FROM changes WHERE place = ? ORDER BY number", (place,))
+            row: bytes = msgpack.packb([name, facts, state, *(packed for (packed,) in changes)])
         return row
 
     def _count(self) -> int:

@@ -128,7 +128,7 @@ async def test_a_machine_that_is_short_of_something_does_not_part_the_state_from
         actor = make_actor(log, executor)
         actor.start()
 
-        def apply(seq: int, event: object, learned: object = None) -> None:
+        def apply(seq: int, event: object, learned: object = None, raw: object = None) -> None:
             raise error
 
         actor.model.apply = apply  # type: ignore[method-assign, assignment]

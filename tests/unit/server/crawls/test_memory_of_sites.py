@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -15,13 +16,16 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.testing.pages import page_of
+from linkscore_server import residency
 from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort, asked_at_most_each
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
+from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore, read_segments
-from linkscore_server.storage.sites import SiteLost
+from linkscore_server.storage.replays import unlike_their_replay
+from linkscore_server.storage.sites import SiteLost, reading_copy
 
 SETTINGS = Settings(site_memory_mb=1, snapshot_events=40)
 
@@ -73,6 +77,35 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     assert 2 <= in_memory < 74
     assert registry.memory.budget.used <= 1 << 20
     assert msgpack.packb(actors[1].model.to_state()) == replayed(store, "b")
+
+
+@pytest.mark.parametrize("share", ["measured", "events only"])
+async def test_a_folder_copied_at_any_moment_opens_as_its_log_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str
+) -> None:
+    """As after a kill: between and within snapshots, before and after evictions."""
+    if share == "events only":
+        monkeypatch.setattr(residency, "_SHARE", 0)
+        monkeypatch.setattr(residency, "_EVICTED_SHARE", 0)
+    store = FileStore(tmp_path / "sound")
+    registry = CrawlRegistry(store, Settings(site_memory_mb=1, snapshot_events=10), Metrics())
+    actor = await registry.changes.create(CrawlConfig("a"))
+    for n in range(140):
+        await actor.submit(fetched(n % 5 * 37 if n % 2 else n))
+        if n % 20 == 13:
+            async with actor._turn:  # nobody writes meanwhile: files are copied one after the other
+                shutil.copytree(tmp_path / "sound", tmp_path / f"{n}")
+    await registry.close()
+    store.close()
+    added = 0
+    for folder in (tmp_path / f"{n}" for n in range(13, 140, 20)):
+        copied = FileStore(folder)
+        assert list(problems_of_store(copied)) == []
+        assert list(unlike_their_replay(copied, lambda host: host)) == []
+        with reading_copy(folder / "crawls" / "a" / "sites.db") as states:
+            added += sum(len(states.changes(place)) for place, _ in enumerate(states.sites()))
+        copied.close()
+    assert added >= (40 if share == "events only" else 0)
 
 
 async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:

@@ -16,7 +16,7 @@ from linkscore_server.browse_logs.visits.files import FileVisits
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileLog, FileStore
-from linkscore_server.storage.formats import FORMATS, SEGMENT, SNAPSHOT, VISITS, VISITS_KEY
+from linkscore_server.storage.formats import FORMATS, SEGMENT, SITES, SNAPSHOT, VISITS, VISITS_KEY
 
 DAY = 20_000
 QUERY = VisitQuery("a.org", DAY, 1, 500)
@@ -106,7 +106,7 @@ def test_snapshots_and_sites_of_the_number_before_are_read_and_written_as_of_tod
     assert (log.states.core(), log.states.get(0)) == (b"core", b"site")
     log.states.commit(1, b"core")
     log.close()
-    assert version_of(tmp_path / "sites.db") == SNAPSHOT.number
+    assert version_of(tmp_path / "sites.db") == SITES.number
 
 
 def version_of(path: Path, new: int | None = None) -> int:

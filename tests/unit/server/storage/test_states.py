@@ -6,12 +6,14 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.disk import PRIVATE
+from linkscore_server.storage.formats import SITES
 from linkscore_server.storage.sites import SiteLost, SiteStates, reading_copy
 
 STATES = [bytes([n]) * 3_000 + random.Random(n).randbytes(3_000) for n in range(8)]
@@ -82,6 +84,7 @@ def all_of(path: Path) -> Iterator[object]:
         if states.seq:
             yield states.seq, states.core(), list(states.sites())
             yield from (states.get(n) for n in range(8))
+            yield from (states.changes(n) for n in range(8))
     finally:
         states.close()
 
@@ -149,6 +152,113 @@ def test_a_site_whose_state_is_gone_loses_the_file_too(tmp_path: Path) -> None:
         states.get(3)
     states.close()
     assert not path.exists()
+
+
+EVENTS = [b"event %d" % n + random.Random(n).randbytes(900) for n in range(5)]
+
+
+def changed(path: Path | None) -> SiteStates:
+    """Return the states of before, two of them changed since, one of these in two parts."""
+    states = filled(path)
+    states.add(2, "site-2", b"facts then", EVENTS[:2])
+    states.add(3, "site-3", b"facts then", EVENTS[3:])
+    states.add(2, "site-2", b"facts now", EVENTS[2:3])
+    states.commit(8, b"core")
+    return states
+
+
+def test_what_was_added_to_a_state_is_read_back_until_it_is_put_anew(path: Path | None) -> None:
+    states = changed(path)
+    assert (states.get(2), states.changes(2), states.changes(3)) == (STATES[2], EVENTS[:3], EVENTS[3:])
+    assert [states.changes(n) for n in (0, 4)] == [[], []]
+    assert [facts for _, facts in states.sites()][1:4] == [b"facts 1", b"facts now", b"facts then"]
+    states.add(2, "site-2", b"nothing new", [])
+    states.put(3, "site-3", b"facts", b"state of now")
+    assert (states.changes(2), states.get(3), states.changes(3)) == (EVENTS[:3], b"state of now", [])
+    states.roll_back()
+    assert (states.get(3), states.changes(3)) == (STATES[3], EVENTS[3:])
+    states.close()
+
+
+@pytest.mark.parametrize("last", ["put", "add"])
+def test_a_process_killed_within_a_cut_leaves_the_one_before(tmp_path: Path, last: str) -> None:
+    states = changed(tmp_path / "sites.db")
+    if last == "put":
+        states.put(2, "site-2", b"later", b"later state")
+    states.add(2, "site-2", b"later", [b"later event"])
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in tmp_path.glob("sites.db*"):
+        shutil.copyfile(file, killed / file.name)
+    states.close()
+    again = SiteStates(killed / "sites.db")
+    assert (again.seq, again.get(2), again.changes(2)) == (8, STATES[2], EVENTS[:3])
+    assert list(again.sites())[2] == ("site-2", b"facts now")
+    again.add(2, "site-2", b"again", EVENTS[3:])
+    again.commit(9, b"core")
+    assert again.changes(2) == EVENTS
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("DELETE FROM changes WHERE place = 2 AND number = 1", "site 2 is missing or damaged"),
+        ("DELETE FROM changes WHERE place = 2 AND number = 0", "site 2 is missing or damaged"),
+        ("DELETE FROM changes", "site 2 is missing or damaged"),
+        (
+            "INSERT INTO changes SELECT 2, 2, events, crc FROM changes WHERE place = 3",
+            "site 2 is missing or damaged",
+        ),
+        ("UPDATE changes SET number = 7 WHERE place = 2 AND number = 1", "change 1 of site 2 is damaged"),
+        ("UPDATE changes SET events = x'00' WHERE place = 2 AND number = 1", "change 1 of site 2 is damaged"),
+        ("UPDATE changes SET place = 4 - place WHERE place = 3", "site 1 is missing or damaged"),
+        ("DELETE FROM states WHERE place = 2", "state of site 2 is missing or damaged"),
+    ],
+)
+def test_changes_that_are_missing_damaged_or_of_another_state_are_told(
+    tmp_path: Path, damage: str, told: str
+) -> None:
+    path = tmp_path / "sites.db"
+    changed(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as con:
+        con.execute(damage)
+    with pytest.raises((CorruptState, SiteLost), match=told):
+        list(all_of(path))
+
+
+def test_a_file_of_changes_damaged_anywhere_is_refused_or_gives_what_was_put(tmp_path: Path) -> None:
+    path, rng = tmp_path / "sites.db", random.Random(8)
+    changed(path).close()
+    whole, want = path.read_bytes(), list(all_of(path))
+    for _ in range(150):
+        broken = bytearray(whole)
+        broken[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(broken)
+        with suppress(CorruptState, SiteLost):
+            assert list(all_of(path)) in (want, [])
+
+
+def test_a_file_from_before_there_were_changes_takes_them_with_its_next_cut(tmp_path: Path) -> None:
+    path = tmp_path / "sites.db"
+    filled(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as con:
+        con.executescript("DROP TABLE changes; PRAGMA user_version = 6")
+    states = SiteStates(path)
+    assert (states.get(2), states.changes(2), len(list(states.sites()))) == (STATES[2], [], 8)
+    states.add(2, "site-2", b"facts", EVENTS[:1])
+    states.close()  # without a cut
+    with closing(sqlite3.connect(path)) as con:
+        assert con.execute("PRAGMA user_version").fetchone() == (6,)
+    states = SiteStates(path)
+    states.add(2, "site-2", b"facts", EVENTS[:2])
+    states.commit(9, b"core")
+    states.close()
+    with closing(sqlite3.connect(path)) as con:
+        assert con.execute("PRAGMA user_version").fetchone() == (SITES.number,)
+    states = SiteStates(path)
+    assert (states.seq, states.get(2), states.changes(2)) == (9, STATES[2], EVENTS[:2])
+    states.close()
 
 
 def put_many(states: SiteStates) -> None:

@@ -19,6 +19,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched, decode
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.testing.pages import page_of
+from linkscore_server import residency
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
@@ -167,6 +168,24 @@ async def test_who_takes_a_crawl_over_replays_only_what_came_since_the_snapshot(
     assert state_of(actor) == replayed(second)
     await send(actor, 50, 90)
     assert state_of(actor) == replayed(second)
+
+
+async def test_sites_are_shared_with_the_events_that_changed_them(
+    new_server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residency, "_SHARE", 0)  # no state is written twice
+    monkeypatch.setattr(residency, "_EVICTED_SHARE", 0)
+    first, second = new_server("a"), new_server("b")
+    await send(await created(first), 0, 50)
+    await first.hand_over()
+    actor = await second.open()
+    states = actor._log.states
+    assert any(states.changes(place) for place in range(7))
+    assert (actor.replay_count, state_of(actor)) == (0, replayed(second))
+    await send(actor, 50, 60)
+    await second.hand_over()
+    actor = await first.open()
+    assert (actor.replay_count, state_of(actor)) == (0, replayed(first))
 
 
 async def test_a_crawl_handed_over_needs_no_replay(new_server: Callable[[str], Server]) -> None:
