@@ -259,7 +259,7 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
         "min_ping_interval_ms",
         "learning_processes",
     ),
-    "Durability": ("snapshot_events", "keep_log", "min_free_mb", "idle_crawl_s", "drain_s"),
+    "Durability": ("snapshot_events", "snapshot_s", "keep_log", "min_free_mb", "idle_crawl_s", "drain_s"),
     "Limits of a page": ("max_body_bytes", "max_links", "max_depth", "max_elements"),
     "Limits of a call": (
         "max_message_bytes",

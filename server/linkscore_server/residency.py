@@ -494,12 +494,14 @@ class ResidentCrawl(CrawlModel):
 
     def _change(self, seq: int, event: Event, raw: bytes | None) -> _Events | None:
         """Return what is written of an event that changes one site, and nothing that sites share but ids."""
-        if raw is None or isinstance(event, ConfigChanged) or not self.crawl_wide.is_empty:
+        if raw is None or isinstance(event, ConfigChanged) or self.writes_states:
             return None
         return [] if self.is_repeat(event) else [msgpack.packb([seq, raw])]
 
     def _replay(self, shard: SiteShard, config: CrawlConfig, events: Sequence[bytes]) -> None:
         """Apply events in a crawl that has only their site: this one has all else of them already."""
+        if not events:
+            return
         alone = CrawlModel(config, ticket_key=self._ticket_key, domain_of=self._domain_of)
         alone.sites.hold(shard.model.name, shard)
         for packed in events:
@@ -513,6 +515,11 @@ class ResidentCrawl(CrawlModel):
                 raise
             except Exception as exc:  # as when it was applied first: what it had changed by then stays
                 _log.debug("site %s: event %d fails again: %r", shard.model.name, seq, exc)
+
+    @property
+    def writes_states(self) -> bool:
+        """Whether each change of a site is written as a state: policies know something across sites."""
+        return not self.crawl_wide.is_empty
 
     def core_state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps beside the sites, as plain values."""

@@ -98,7 +98,14 @@ class Settings:
     site_arms: int = setting(20_000, "arms per site: groups of links that a policy learns values of")
     stream_window: int = setting(32, "pages of one stream that are processed at a time")
     snapshot_events: int = setting(
-        5_000, "events between snapshots of a crawl; a start after a crash replays as many, 3 ms each"
+        500,
+        "events between snapshots of a crawl; a start after a crash replays as many, 3 ms each; "
+        "ten times as many with policies that know something across sites (`topic`, `anthelion`)",
+    )
+    snapshot_s: float = setting(
+        5.0,
+        "seconds after which a snapshot is written with the next event though there were fewer; 0: never",
+        may_be_zero=True,
     )
     keep_log: str = setting(
         "all",

@@ -99,7 +99,7 @@ def damaged(rng: random.Random, raw: bytes) -> bytes:
 async def make(folder: Path, *, cuts: bool = False) -> None:
     """Fill a folder: a crawl with several segments, a snapshot, visits of days, one of them still staged."""
     store = FileStore(folder, segment_bytes=_SEGMENT_BYTES, cuts=cuts)
-    server = InProcess(store, Settings(snapshot_events=_SNAPSHOT_EVENTS))
+    server = InProcess(store, Settings(snapshot_events=_SNAPSHOT_EVENTS, snapshot_s=0))
     await _ask(server, "CreateCrawl", crawl_pb.CreateCrawlRequest(crawl=crawl_pb.Crawl(name=CRAWL)))
     for n in range(30):
         await _ask(server, "IngestPages", pb.IngestPagesRequest(crawl=CRAWL, pages=[page(n)]))

@@ -6,6 +6,7 @@ import random
 
 CHOICES: dict[str, tuple[object, ...]] = {
     "snapshot_events": (1, 3, 10, 10, 40, 5_000),
+    "snapshot_s": (0.0, 0.05, 5.0),
     "segment_bytes": (300, 4_000, 4_000, 64 << 20),
     "keep_log": ("all", "snapshots"),
     "site_memory_mb": (1, 900),

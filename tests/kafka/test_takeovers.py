@@ -56,7 +56,7 @@ class Server:
         self.store = KafkaStore.at(
             brokers.hosts, folder, properties={}, prefix=prefix, replicas=3, owner=folder.name
         )
-        settings = Settings(snapshot_events=snapshot_events)
+        settings = Settings(snapshot_events=snapshot_events, snapshot_s=0)
         self.registry = CrawlRegistry(self.store, settings, Metrics())
 
     async def opened(self) -> tuple[float, int, bytes]:

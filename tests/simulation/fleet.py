@@ -58,7 +58,7 @@ PAGES = 8  # of each site
 _POLL_S = 1.0  # of the threads of group and table: longer than in earnest, for the sake of time
 _CALL_S = 4.0  # after which a caller asks another server
 _ASK_S = 30.0  # after which a server does without the answer of another
-_SETTINGS = Settings(snapshot_events=5)
+_SETTINGS = Settings(snapshot_events=5, snapshot_s=0)
 _COME_AGAIN = (LogAway, NotServing, CrawlClosed, CrawlOpening)
 """What a caller repeats, as `tests/kafka/fleet.py` says it in codes."""
 

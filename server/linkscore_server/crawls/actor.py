@@ -51,8 +51,8 @@ class CrawlActor:
         Makes snapshots and evicts sites, so that no commit of any crawl waits for it; None: `executor`.
     reader
         Answers big questions, see `ask`; None: `executor`.
-    snapshot_events
-        Events between snapshots.
+    snapshot_events, snapshot_s
+        Events between snapshots, and seconds at most if there are events; 0: by events alone.
     tracing
         Where the stages of an event are told.
     make_room
@@ -74,7 +74,8 @@ class CrawlActor:
         metrics: Metrics,
         background: Executor | None = None,
         reader: Executor | None = None,
-        snapshot_events: int = 5_000,
+        snapshot_events: int = 500,
+        snapshot_s: float = 0.0,
         tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
         space: SpaceAlarm | None = None,
@@ -91,7 +92,13 @@ class CrawlActor:
         self._metrics = metrics
         self._turn = asyncio.Lock()
         self._snapshots = SnapshotWriter(
-            model, log, self._background, metrics, every=snapshot_events, turn=self._turn
+            model,
+            log,
+            self._background,
+            metrics,
+            every=snapshot_events,
+            every_s=snapshot_s,
+            turn=self._turn,
         )
         self.writer = CrawlWriter(
             model,

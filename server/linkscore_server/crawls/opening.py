@@ -145,6 +145,7 @@ class CrawlOpener:
             reader=self._threads.questions,
             metrics=self._metrics,
             snapshot_events=self._settings.snapshot_events,
+            snapshot_s=self._settings.snapshot_s,
             tracing=self._tracing,
             make_room=self._memory.enforce_budget,
             space=self._space,

@@ -84,7 +84,7 @@ def learner() -> Learner:
 
 
 def actor_on(log: MemoryLog, *, learner: LearningPool | None = None, **options: Any) -> CrawlActor:
-    model = ResidentCrawl(CONFIG, ticket_key=b"k" * 32)
+    model = ResidentCrawl(CONFIG, ticket_key=b"k" * 32, store=log.states)
     pool = ThreadPoolExecutor(2)
     options = {"metrics": Metrics(), **options}
     return CrawlActor(model, log, executor=pool, learner=learner or LearningPool(processes=0), **options)
@@ -284,6 +284,32 @@ async def test_a_snapshot_that_fails_does_not_stop_the_writer(
     assert not (await asyncio.wait_for(made.submit(fetched(0)), 30)).duplicate
     assert metrics.registry.get_sample_value("linkscore_snapshot_failures_total") >= 1
     await made.close()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e-9])
+async def test_a_snapshot_is_due_by_the_clock_too(log: SlowLog, metrics: Metrics, seconds: float) -> None:
+    made = actor_on(log, metrics=metrics, snapshot_events=100, snapshot_s=seconds)
+    made.start()
+    await made.submit(ConfigChanged(CONFIG.to_state()))
+    for n in range(3):
+        await made.submit(fetched(n))
+    await made.writer.finish()
+    assert (log.states.seq > 0) == (seconds > 0)
+    made.release()
+
+
+@pytest.mark.parametrize(("policy", "is_due"), [("harvest", True), ("topic", False)])
+async def test_a_crawl_that_writes_states_waits_for_more_events(
+    log: SlowLog, metrics: Metrics, policy: str, is_due: bool
+) -> None:
+    made = actor_on(log, metrics=metrics, snapshot_events=3, snapshot_s=1e-9)
+    made.start()
+    await made.submit(ConfigChanged(replace(CONFIG, policy=PolicyChoice(policy)).to_state()))
+    for n in range(5):
+        await made.submit(fetched(n))
+    await made.writer.finish()
+    assert (log.states.seq > 1) == is_due
+    made.release()
 
 
 async def test_an_event_that_cannot_be_applied_fails_alone(actor: CrawlActor) -> None:

@@ -27,7 +27,7 @@ from linkscore_server.storage.files import FileStore, read_segments
 from linkscore_server.storage.replays import unlike_their_replay
 from linkscore_server.storage.sites import SiteLost, reading_copy
 
-SETTINGS = Settings(site_memory_mb=1, snapshot_events=40)
+SETTINGS = Settings(site_memory_mb=1, snapshot_events=40, snapshot_s=0)
 
 
 def fetched(n: int) -> PageFetched:

@@ -56,7 +56,7 @@ class Watched(FileStore):
 
 
 async def made(store: FileStore, *names: str) -> None:
-    registry = CrawlRegistry(store, Settings(snapshot_events=10**9), Metrics())
+    registry = CrawlRegistry(store, Settings(snapshot_events=10**9, snapshot_s=0), Metrics())
     await registry.recover()
     for name in names:
         actor = await registry.changes.create(CrawlConfig(name))

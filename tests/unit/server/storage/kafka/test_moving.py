@@ -62,7 +62,7 @@ def new_files(tmp_path: Path) -> Iterator[Callable[[str], FileStore]]:
 
 async def crawled(store: Store, *, with_snapshot: bool = True) -> dict[str, bytes]:
     """Make a crawl with events in each group, some after the snapshot; return its states."""
-    registry = CrawlRegistry(store, Settings(snapshot_events=10), Metrics())
+    registry = CrawlRegistry(store, Settings(snapshot_events=10, snapshot_s=0), Metrics())
     for shard in reversed(shards_of("crawl", PARTITIONS)):
         actor = await registry.changes.create(CRAWL, shard.group)
         for n in range(13 + shard.group):

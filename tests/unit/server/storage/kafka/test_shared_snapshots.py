@@ -105,7 +105,7 @@ async def new_server(
 
     def server(name: str) -> Server:
         store = KafkaStore(brokers, topics, FileStore(tmp_path / name), name)  # type: ignore[arg-type]
-        settings = Settings(snapshot_events=20, site_memory_mb=1)
+        settings = Settings(snapshot_events=20, snapshot_s=0, site_memory_mb=1)
         made.append(Server(store, CrawlRegistry(store, settings, Metrics())))
         return made[-1]
 
