@@ -90,6 +90,11 @@ class OnlineClassifier(Stateful):
         """Both kinds of labels have come."""
         return all(self.labels)
 
+    @property
+    def knows_only_others(self) -> bool:
+        """Labels have come, and no relevant page is among them."""
+        return bool(self.labels[0]) and not self.labels[1]
+
     def predict_prob(self, X: Features) -> Floats:
         """Return calibrated probabilities, (n,) float64."""
         return self.calibration.apply(self.model.predict_prob(X))

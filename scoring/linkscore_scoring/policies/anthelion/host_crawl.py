@@ -136,9 +136,23 @@ class HostCrawl(Stateful):
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
         X = self.of_links(links, site)
         p = self.classifier.predict_prob(X)
+        if self.classifier.knows_only_others:
+            p = lexical(self._rule_of_succession(links, site), p)
         if self.hub_weight and self.hubs.is_ready:
             p = p + self.hub_weight * self.hubs.predict_prob(X) * (1.0 - p)
         return clipped(p)
+
+    def _rule_of_succession(self, links: LinkBatch, site: SiteModel) -> Floats:
+        """Return the chance of a first success of a URL pattern after n fetches without one, 1 / (n + 2).
+
+        A classifier that has seen no relevant page stops to learn once all pages are beyond its margin: it
+        would look for the first one where it looked before.
+        """
+        shapes = site.history.shapes
+        fetched = [
+            shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
+        ]
+        return 1.0 / (2.0 + np.array(fetched))
 
     def _relevance(self, links: LinkBatch, site: SiteModel) -> Floats:
         return self.classifier.predict_prob(self.of_links(links, site))

@@ -60,6 +60,18 @@ def test_links_like_relevant_pages_come_first() -> None:
     assert good > bad
 
 
+@pytest.mark.parametrize("bad", [6, 60])
+def test_until_a_relevant_page_comes_the_least_fetched_url_pattern_is_tried_next(bad: int) -> None:
+    model = crawl()
+    taught(model, "h", 0, bad)
+    visit(model, "http://h/user/1", page_of("http://h/user/1"))
+    report(model, "http://h/user/1", 0.0)
+    again, once, never = asked(
+        model, "http://h/tag/999", "http://h/user/2", "http://h/report/2026/final.html"
+    )
+    assert again < once < never
+
+
 def test_what_one_host_teaches_another_profits_from() -> None:
     model = crawl(value_function="best_score", features="url")
     taught(model, "a", 12, 12)
