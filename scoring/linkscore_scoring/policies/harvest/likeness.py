@@ -45,8 +45,10 @@ class Likeness(Stateful):
     is as near as the farthest of these is to its nearest fellow.
 
     The background that weighs paths is the examples and pages that were *not* like them: a good crawl fetches
-    little but wanted pages, and what they all show would weigh nothing. It is learned anew whenever the pages
-    unlike the examples have doubled, up to 256.
+    little but wanted pages, and what they all show would weigh nothing. Pages whose URL has the shape of an
+    example's are none of it while most of them seem unlike: they would take the weight of the paths of the
+    wanted ones, and all later ones would seem unlike too. It is learned anew whenever the pages unlike the
+    examples have doubled, up to 256.
 
     Parameters
     ----------
@@ -170,6 +172,10 @@ class Likeness(Stateful):
     def is_example(self, url: str) -> bool:
         """Say whether a page is an example itself."""
         return any(url in (example.url, example.key) for example in self._examples)
+
+    def has_shape(self, url: str, patterns: UrlPatterns) -> bool:
+        """Say whether a URL has the shape of an example's."""
+        return any(example.key and patterns.could_be_one(example.key, url) for example in self._examples)
 
     def count_label(self, *, alike: bool) -> None:
         """Note that a page was labelled."""

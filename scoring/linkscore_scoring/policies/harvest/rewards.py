@@ -199,11 +199,17 @@ class PageRewards(Stateful):
         self.labels += is_wanted
 
     def _relabel(self, site: SiteModel) -> None:
-        """Learn layouts anew, and label the sampled pages again."""
-        known = ((page, self.ledger.page(page.hash)) for page in site.sample)
-        self.likeness.fit(
-            [page.paths for page, worth in known if worth is None or not self._is_wanted(worth)]
-        )
+        """Learn layouts anew, and label the sampled pages again.
+
+        Pages of the shape of an example that seem unlike are no background while they are more than those
+        that are wanted.
+        """
+        known = [(page, self.ledger.page(page.hash)) for page in site.sample]
+        unlike = [page for page, worth in known if worth is None or not self._is_wanted(worth)]
+        others = [page for page in unlike if not self.likeness.has_shape(page.key, site.patterns)]
+        wanted = len(known) - len(unlike) + len(self.likeness)
+        background = unlike if len(unlike) - len(others) <= wanted else others
+        self.likeness.fit([page.paths for page in background])
         self._label_sample(site)
 
     def _label_sample(self, site: SiteModel) -> None:

@@ -9,6 +9,7 @@ from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms
 from linkscore_scoring.policies.harvest.own_text import PageWorth, RewardSource
 from linkscore_scoring.policies.harvest.rewards import PageRewards
+from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards_with_examples import POST, Board, example
 
@@ -169,3 +170,19 @@ def test_text_that_may_be_excerpts_is_little_known_and_not_little_worth() -> Non
         rewards.ledger.followed(1, 5, 0)
     rewards.revise(page)
     assert page.weight == rewards.arms.pulls(SITE) == pytest.approx(0.6)
+
+
+def test_pages_of_the_shape_of_an_example_are_no_background_while_few_are_alike() -> None:
+    """Twenty pages with the menu of the example and other bodies: as background they take its weight."""
+    unlike = ["html/body/nav/a", *(f"html/body/main[sold]/div[part{part}]/text()" for part in "abcdef")]
+
+    def layout_label(path: str, alike: int = 0) -> float:
+        board = Board(example("/post/1"))
+        for n in range(alike):
+            board.page(f"/post/{n + 100}", leaves=POST)
+        for n in range(2, 22):
+            board.page(path.format(n), leaves=unlike)
+        return rewards(board).likeness.layout_label(trie_of(unlike))
+
+    assert layout_label("/post/{}") > 2.0 * layout_label("/sold?item={}")
+    assert layout_label("/post/{}") > 2.0 * layout_label("/post/{}", alike=20)
