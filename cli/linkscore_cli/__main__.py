@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from linkscore_cli.extras import COMMANDS, commands_of, extra_of, missing_extra
+
+_GC_OBJECTS = 20_000
+"""New objects after which the collector looks for cycles; the interpreter's own number is 700."""
 
 
 def main() -> None:
     """Run the command line; without click or rich it says which extra is missing."""
     # Read when grpc is imported: its C core would write plain lines between the JSON of a server's log.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    # What is imported stays: looking for cycles in it was a tenth of the CPU in which a server starts.
+    gc.set_threshold(_GC_OBJECTS, 20, 50)
     try:
         from linkscore_cli.main import main as command
     except ModuleNotFoundError as exc:

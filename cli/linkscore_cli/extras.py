@@ -7,7 +7,6 @@ import re
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, requires, version
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 COMMANDS = "linkscore.commands"
 """Group of the entry points of commands."""
@@ -54,6 +53,8 @@ def install_command(extra: str) -> str:
 
     pip notes a clone or a wheel in ``direct_url.json`` (PEP 610), and nothing of an index.
     """
+    from urllib.request import url2pathname  # which brings http.client: only for who lacks something
+
     noted = json.loads(distribution("linkscore").read_text("direct_url.json") or "{}")
     url = urlsplit(noted.get("url", ""))
     source = url2pathname(url.path) if url.scheme == "file" else ""

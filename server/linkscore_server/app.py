@@ -11,14 +11,14 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from prometheus_client import ProcessCollector
 
 from linkscore_scoring.engine.config import PolicyChoice
@@ -255,10 +255,9 @@ class Application:
         self._services_named = full_names(self.directory.servicers)
         add_services(self.directory.servicers, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
-        named = (*self._services_named, health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(
-            reflection.aio.ReflectionServicer(named), ByName(server)
-        )
+        reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
+        named = (*self._services_named, health.SERVICE_NAME, reflection)
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(_Reflection(named), ByName(server))
         return server
 
     def _gate(self, work: DelayEstimator) -> Gate:
@@ -293,6 +292,21 @@ class Application:
     async def _set_health(self, status: Any) -> None:
         for service in ("", *self._services_named):
             await self._health.set(service, status)
+
+
+class _Reflection:
+    """Tells what services there are, for people with grpcurl; it is loaded when one asks."""
+
+    def __init__(self, services: Sequence[str]) -> None:
+        self._services = services
+
+    async def ServerReflectionInfo(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        from grpc_reflection.v1alpha import reflection
+
+        async for answer in reflection.aio.ReflectionServicer(self._services).ServerReflectionInfo(
+            requests, context
+        ):
+            yield answer
 
 
 async def run(settings: Settings) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Annotated
 
-import numpy as np
+from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.clustering.identity import ClusterIdentities
@@ -398,7 +398,7 @@ class SiteModel(Stateful):
         for link_path, key, url in zip(page.links.link_paths, page.links.keys, page.links.urls, strict=True):
             links[link_path].append(key)
             self.plan_urls.setdefault(key, url)
-        self.plan.add_page(fetch.key, links, np.random.default_rng([fetch.seed, fetch.seq]))
+        self.plan.add_page(fetch.key, links, default_rng([fetch.seed, fetch.seq]))
         if len(self.plan_urls) > _PLAN_URLS:
             self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 

@@ -9,11 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore_scoring.browse_logs.mined import mined_of
-from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
@@ -30,6 +28,9 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.mining import MiningSettings
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
@@ -228,6 +229,8 @@ class BrowseLogManager:
             return
         spans = await self.spans(actor)
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
+        from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
+
         runs = (self._mine(actor, site, spans[site], MiningSettings()) for site in due)
         for site, outcome in zip(due, await asyncio.gather(*runs, return_exceptions=True), strict=True):
             if isinstance(outcome, Exception) and not isinstance(outcome, CrawlClosed):
@@ -237,6 +240,8 @@ class BrowseLogManager:
     def _is_due(self, actor: CrawlActor, site: str, span: SiteSpan) -> bool:
         if span.visits < self._settings.browse_mine_min_visits:
             return False
+        from linkscore_scoring.browse_logs.mined import mined_of
+
         known = actor.model.sites.get(site)
         mined = mined_of(known.model.browse) if known is not None else None
         new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day

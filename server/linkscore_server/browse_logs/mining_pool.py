@@ -7,15 +7,17 @@ import hashlib
 import os
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgpack
 
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.state import from_state, to_state
 from linkscore_server.browse_logs.visits.base import VisitQuery, VisitReader
 from linkscore_server.child_processes import child_processes
+
+if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.mining import MiningSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,9 @@ class MiningPool:
 
 def mine(job: MiningJob) -> MiningResult:
     """Count and mine one site; blocks."""
+    from linkscore_scoring.browse_logs.mined import MinedSite  # slow to import, few servers mine
+    from linkscore_scoring.browse_logs.mining import mine_site
+
     counts = job.reader.counts(job.query, memory_mb=job.memory_mb)
     before = from_state(MinedSite, job.before) if job.before is not None else None
     mined = mine_site(counts, job.settings, before)

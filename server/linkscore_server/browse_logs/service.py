@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
-from linkscore_scoring.browse_logs.mined import mined_of
-from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.urls.identity import validate_url
@@ -25,6 +23,9 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import MAX_BROWSE_SITES, parse_crawl, parse_site
+
+if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.mining import MiningSettings
 
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_WINDOW_DAYS = 3_650  # ten years
@@ -124,6 +125,8 @@ def _settings(request: pb.MineSiteRequest) -> MiningSettings:
         validate_url(label.url, f"news_labels[{i}].url", error=InvalidInput): label.is_news
         for i, label in enumerate(request.news_labels)
     }
+    from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
+
     return MiningSettings(news_labels=labels, news_threshold=request.news_threshold)
 
 
@@ -144,6 +147,8 @@ def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
         first_day=_midnight(span.first_day),
         last_day=_midnight(span.last_day),
     )
+    from linkscore_scoring.browse_logs.mined import mined_of
+
     known = actor.model.sites.get(site)
     if known is not None and (mined := mined_of(known.model.browse)) is not None:
         message.mined_start.CopyFrom(_midnight(mined.first_day))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import grpc
 
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.cluster.cluster import Cluster, Group
-from linkscore_server.cluster.group import NoShare, SlotGroup
-from linkscore_server.cluster.owners import ClusterOwners
-from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.cluster.slots import SLOTS
 from linkscore_server.directories import Parts
@@ -20,8 +17,12 @@ from linkscore_server.routing.owners import LocalOwner
 from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
-from linkscore_server.storage.kafka.store import KafkaStore
 from linkscore_server.tls import server_credentials
+
+if TYPE_CHECKING:  # every server asks whether this fits its settings, few are a cluster
+    from linkscore_server.cluster.cluster import Cluster, Group
+    from linkscore_server.cluster.owners import ClusterOwners
+    from linkscore_server.storage.kafka.store import KafkaStore
 
 
 class ClusterDirectory(GroupDirectory):
@@ -31,9 +32,8 @@ class ClusterDirectory(GroupDirectory):
     owners: ClusterOwners
 
     def __init__(self, parts: Parts) -> None:
-        assert isinstance(parts.store, KafkaStore), "a cluster needs log = kafka://"
         self._settings = ClusterSettings.of(parts.settings)
-        self._store = parts.store
+        self._store = cast("KafkaStore", parts.store)  # settings of a cluster without it are refused
         self._cluster: Cluster | None = None
         super().__init__(parts)
         if self._settings.role == "owner":
@@ -42,6 +42,8 @@ class ClusterDirectory(GroupDirectory):
 
     def owners_of(self, local: LocalOwner) -> ClusterOwners:
         """See `GroupDirectory.owners_of`."""
+        from linkscore_server.cluster.owners import ClusterOwners
+
         reader, most = self.parts.scoring.reader, self._settings.max_message_bytes
         credentials = _channel_credentials(self._settings)
         return ClusterOwners(local, lambda address: ReadingPeer(address, most, reader, credentials))
@@ -87,6 +89,9 @@ class ClusterDirectory(GroupDirectory):
         return server
 
     async def _join(self) -> None:
+        from linkscore_server.cluster.cluster import Cluster
+        from linkscore_server.cluster.routes import RouteTable
+
         brokers, topics, metrics = self._store.brokers, self._store.topics, self.parts.metrics
         self.owners.slots = await asyncio.to_thread(self._slots)
         self._cluster = cluster = Cluster(
@@ -106,6 +111,8 @@ class ClusterDirectory(GroupDirectory):
 
     def _group(self, cluster: Cluster) -> Group:
         """Return what gives this process its slots; a front has none."""
+        from linkscore_server.cluster.group import NoShare, SlotGroup
+
         if self._settings.role == "front":
             return NoShare()
         owners = self._store.topics.owners

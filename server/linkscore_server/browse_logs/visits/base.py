@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from linkscore_scoring.browse_logs.counts import BrowseCounts
-
 if TYPE_CHECKING:
     import duckdb
+
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 SALT_BYTES = 32
 """Bytes of the secret of pseudonyms: as many as SHA-256 has, so that it cannot be guessed."""

@@ -28,7 +28,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.browse_logs.visits.base import (
     SiteSpan,
@@ -46,6 +45,8 @@ from linkscore_server.storage.secret_files import secret_of
 
 if TYPE_CHECKING:
     import duckdb
+
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 MAX_PARTS = 24
 """Files of a day beyond which they are merged. Chosen, not measured: a batch an hour is one merge a day."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.browse_logs.visits.base import SALT_BYTES, SiteSpan, VisitQuery, VisitReader, VisitStore
 from linkscore_server.browse_logs.visits.connection import in_memory
 from linkscore_server.browse_logs.visits.tables import COLUMNS, counts_of, load_stored
 
 if TYPE_CHECKING:
     import duckdb
+
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 Columns = dict[str, np.ndarray[Any, Any]]
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_server.browse_logs.visits.base import SiteSpan
 from linkscore_server.browse_logs.visits.connection import text
 
 if TYPE_CHECKING:
     import duckdb
+
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
 
 COLUMNS = "site, url, referrer, day, second, client"
 DAY_S = 86_400  # seconds
@@ -58,6 +59,8 @@ def counts_of(
     Out of core but for the result, O(pages x days + pairs). URLs are in the order of their bytes, rows in
     that of their columns: the same visits give the same counts.
     """
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
+
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE windowed AS
         SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
