@@ -127,7 +127,7 @@ SERVING = (
 LEARNING = (
     Panel(
         "Sites by stage",
-        "Sampling, learning, learned; or put away, of any stage.",
+        "Sampling, learning, learned; or evicted, of any stage.",
         "short",
         ((gauge("linkscore_sites", "stage"), "{{stage}}"),),
     ),
@@ -264,7 +264,7 @@ BOUNDS = (
     ),
     Panel(
         "Memory of sites",
-        "As estimated, against what they may take; the coldest are put away above it.",
+        "As estimated, against what they may take; the least recently used are evicted above it.",
         "bytes",
         (
             (gauge("linkscore_site_memory_bytes", "instance"), "in memory {{instance}}"),
@@ -272,11 +272,11 @@ BOUNDS = (
         ),
     ),
     Panel(
-        "Sites put away",
+        "Sites evicted",
         "As many a second as pages: they come from more sites than fit.",
         "short",
         (
-            (rate("linkscore_sites_put_away_total", "instance"), "put away {{instance}}"),
+            (rate("linkscore_sites_put_away_total", "instance"), "evicted {{instance}}"),
             (rate("linkscore_put_away_failures_total", "instance"), "failed {{instance}}"),
         ),
     ),

@@ -18,7 +18,7 @@ _WIDTH = 120
 _TIMEOUT_S = 60.0
 _STATES = {
     pb.SHARD_STATE_OPEN: "open",
-    pb.SHARD_STATE_PUT_AWAY: "put away",
+    pb.SHARD_STATE_PUT_AWAY: "evicted",
     pb.SHARD_STATE_DAMAGED: "damaged",
     pb.SHARD_STATE_SILENT: "no answer",
 }

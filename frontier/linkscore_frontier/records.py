@@ -36,21 +36,21 @@ class Place(NamedTuple):
     ticket: str = ""
 
 
-class Spot(NamedTuple):
+class QueueSlot(NamedTuple):
     """A place as the file has it: number of the bucket, how much worse than it the link is, ticket."""
 
     bucket: int
-    worse: float
+    score_penalty: float
     ticket: str = ""
 
 
-def read_spots(text: str | None) -> list[Spot] | None:
+def read_slots(text: str | None) -> list[QueueSlot] | None:
     """Read the places of a URL from JSON; those that an earlier version wrote have no tickets.
 
-    >>> read_spots('[[2, 0.0], [3, 0.1, "-_A"]]')
-    [Spot(bucket=2, worse=0.0, ticket=''), Spot(bucket=3, worse=0.1, ticket='-_A')]
+    >>> read_slots('[[2, 0.0], [3, 0.1, "-_A"]]')
+    [QueueSlot(bucket=2, score_penalty=0.0, ticket=''), QueueSlot(bucket=3, score_penalty=0.1, ticket='-_A')]
     """
-    return None if text is None else [Spot(*place) for place in json.loads(text)]
+    return None if text is None else [QueueSlot(*place) for place in json.loads(text)]
 
 
 @dataclass(slots=True)

@@ -33,11 +33,11 @@ from linkscore_frontier.records import (
     Place,
     Question,
     Queue,
-    Spot,
+    QueueSlot,
     State,
     Status,
     Summary,
-    read_spots,
+    read_slots,
 )
 
 MAX_PLACES = 4
@@ -221,11 +221,11 @@ class CrawlStore:
             places = self._guessed(new.url)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
-                self._wait_also(known.number, queue, known.due, read_spots(known.places), places)
+                self._wait_also(known.number, queue, known.due, read_slots(known.places), places)
             return Status.SKIPPED
         if known is not None:
             self._leave(known)
-            places = places or read_spots(known.places)
+            places = places or read_slots(known.places)
         state = State.WAITING
         if new.is_known and new.due == 0:
             state = State.DONE
@@ -270,9 +270,9 @@ class CrawlStore:
             self._by_id[queue.id] = queue
         return queue
 
-    def _numbered(self, places: Sequence[Place]) -> list[Spot]:
+    def _numbered(self, places: Sequence[Place]) -> list[QueueSlot]:
         """Return places with the numbers of their buckets, a bucket once."""
-        found: dict[int, Spot] = {}
+        found: dict[int, QueueSlot] = {}
         for place in places[:MAX_PLACES]:
             number = self._buckets.get(place.bucket)
             if number is None:
@@ -281,24 +281,24 @@ class CrawlStore:
                 self._db.execute("INSERT INTO bucket (id, name, value) VALUES (?, ?, ?)", row)
                 self._buckets[place.bucket], self._names[number] = number, place.bucket
                 self.values[number] = place.value
-            worse = round(place.value - place.score, _DIGITS)
-            found.setdefault(number, Spot(number, worse, place.ticket))
+            score_penalty = round(place.value - place.score, _DIGITS)
+            found.setdefault(number, QueueSlot(number, score_penalty, place.ticket))
         return list(found.values())
 
-    def _placed(self, url: str, places: Sequence[Spot]) -> None:
+    def _placed(self, url: str, places: Sequence[QueueSlot]) -> None:
         """Note where a URL that is new was found best."""
-        best = max(places, key=lambda spot: self.values[spot.bucket] - spot.worse).bucket
+        best = max(places, key=lambda slot: self.values[slot.bucket] - slot.score_penalty).bucket
         self._outlook.placed(url, self._names[best], self.values[best])
 
-    def _guessed(self, url: str) -> list[Spot] | None:
+    def _guessed(self, url: str) -> list[QueueSlot] | None:
         """Return where URLs of this shape were found last, for one that linkscore was not asked about."""
         name, _ = self._outlook.guess(url) or ("", 0.0)
         bucket = self._buckets.get(name)
-        return None if bucket is None else [Spot(NEW, 0.0), Spot(bucket, _GUESSED)]
+        return None if bucket is None else [QueueSlot(NEW, 0.0), QueueSlot(bucket, _GUESSED)]
 
-    def _wait(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
-        for bucket, worse, _ in _where(places):
-            row = (bucket, queue.id, worse, since, number)
+    def _wait(self, number: int, queue: Queue, since: int, places: list[QueueSlot] | None) -> None:
+        for bucket, score_penalty, _ in _where(places):
+            row = (bucket, queue.id, score_penalty, since, number)
             self._db.execute(
                 "INSERT INTO wait (bucket, queue, worse, since, url) VALUES (?, ?, ?, ?, ?)", row
             )
@@ -306,13 +306,13 @@ class CrawlStore:
             self.new += bucket == NEW
 
     def _wait_also(
-        self, number: int, queue: Queue, since: int, old: list[Spot] | None, new: list[Spot]
+        self, number: int, queue: Queue, since: int, old: list[QueueSlot] | None, new: list[QueueSlot]
     ) -> None:
         if not old or _is_new(old) or _is_of_no_page(old, new):  # by now more is known of it
             self._stop_waiting(number, queue, since, old)
             old = []
-        known = {spot.bucket for spot in old or ()}
-        more = [spot for spot in new if spot.bucket not in known][: MAX_PLACES - len(known)]
+        known = {slot.bucket for slot in old or ()}
+        more = [slot for slot in new if slot.bucket not in known][: MAX_PLACES - len(known)]
         if not more:
             return
         self._wait(number, queue, since, more)
@@ -324,7 +324,7 @@ class CrawlStore:
         queue = self._by_id[url.queue]
         queue.states[State(url.state)] -= 1
         if url.state == State.WAITING:
-            self._stop_waiting(url.number, queue, url.due, read_spots(url.places))
+            self._stop_waiting(url.number, queue, url.due, read_slots(url.places))
         elif url.state == State.LEASED:
             self._is_news = True
             self._landed(url.taken)
@@ -335,11 +335,11 @@ class CrawlStore:
         if self._under_way[bucket] <= 0:
             del self._under_way[bucket]
 
-    def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[Spot] | None) -> None:
-        for bucket, worse, _ in _where(places):
+    def _stop_waiting(self, number: int, queue: Queue, since: int, places: list[QueueSlot] | None) -> None:
+        for bucket, score_penalty, _ in _where(places):
             self._db.execute(
                 "DELETE FROM wait WHERE bucket = ? AND queue = ? AND worse = ? AND since = ? AND url = ?",
-                (bucket, queue.id, worse, since, number),
+                (bucket, queue.id, score_penalty, since, number),
             )
             queue.waiting[bucket] -= 1
             self.new -= bucket == NEW
@@ -443,7 +443,7 @@ class CrawlStore:
                     break
                 leased = _Kept(*kept)
                 self._lease(leased, queue, until, bucket)
-                tickets = {spot.bucket: spot.ticket for spot in read_spots(leased.places) or ()}
+                tickets = {slot.bucket: slot.ticket for slot in read_slots(leased.places) or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
                 self._outlook.taken(name)
                 room -= given[-1].size
@@ -475,7 +475,7 @@ class CrawlStore:
                 queue.states[State.WAITING] += 1
                 update = (State.WAITING, since, url.number)
                 self._db.execute("UPDATE url SET state = ?, due = ? WHERE id = ?", update)
-                self._wait(url.number, queue, since, read_spots(url.places))
+                self._wait(url.number, queue, since, read_slots(url.places))
 
     # What linkscore says
 
@@ -537,13 +537,13 @@ class CrawlStore:
                 row = self._db.execute(
                     "SELECT queue, due, places, url FROM url WHERE id = ? AND state = 0", (number,)
                 ).fetchone()
-                if row is None or not _is_new(old := read_spots(row[2])):  # given, deleted or found meanwhile
+                if row is None or not _is_new(old := read_slots(row[2])):  # given, deleted or found meanwhile
                     continue
                 queue, written = self._by_id[row[0]], self._numbered(places)
                 if written:
                     self._placed(row[3], written)
                 else:
-                    written = [spot for spot in old or () if spot.bucket != NEW]
+                    written = [slot for slot in old or () if slot.bucket != NEW]
                 self._stop_waiting(number, queue, row[1], old)
                 self._wait(number, queue, row[1], written)
                 update = (json.dumps(written), number)
@@ -606,27 +606,27 @@ class CrawlStore:
         return len(rows)
 
 
-def _is_new(places: list[Spot] | None) -> bool:
+def _is_new(places: list[QueueSlot] | None) -> bool:
     """Say whether linkscore was not asked about a URL yet, though its bucket may be guessed."""
-    return places is None or any(spot.bucket == NEW for spot in places)
+    return places is None or any(slot.bucket == NEW for slot in places)
 
 
 def _is_unscored(url: _Kept) -> bool:
     """Say whether a URL waits, and in no bucket that linkscore named for it."""
-    places = read_spots(url.places)
+    places = read_slots(url.places)
     return url.state == State.WAITING and (not places or _is_new(places))
 
 
-def _is_of_no_page(old: list[Spot], new: list[Spot]) -> bool:
+def _is_of_no_page(old: list[QueueSlot], new: list[QueueSlot]) -> bool:
     """Say whether linkscore scored a URL without a page that links to it, and by such a page now.
 
     Only pages give tickets. After an outage a URL may be scored before the page it is on was sent.
     """
-    return not any(spot.ticket for spot in old) and any(spot.ticket for spot in new)
+    return not any(slot.ticket for slot in old) and any(slot.ticket for slot in new)
 
 
-def _where(places: list[Spot] | None) -> Sequence[Spot]:
+def _where(places: list[QueueSlot] | None) -> Sequence[QueueSlot]:
     """Return the places a URL really waits in: a bucket of our own if linkscore named none."""
     if places is None:
-        return (Spot(NEW, 0.0),)
-    return places or (Spot(UNKNOWN, 0.0),)
+        return (QueueSlot(NEW, 0.0),)
+    return places or (QueueSlot(UNKNOWN, 0.0),)

@@ -21,7 +21,7 @@ struct Record {
     depth: i64,
     cluster: i64,
     pattern: i64,
-    /// Source page and Apath, the latest last.
+    /// Source page and link path, the latest last.
     in_links: Vec<InLink>,
 }
 
@@ -180,13 +180,13 @@ impl LinkTable {
         keys.into_iter().map(|key| self.record(key).map_or_else(Vec::new, sources_of)).collect()
     }
 
-    /// Returns pattern and earliest Apath of a URL that waits.
+    /// Returns pattern and earliest link path of a URL that waits.
     fn waiting_group(&self, key: Key) -> Option<(i64, u64)> {
         let known = self.record(key).filter(|known| known.waits())?;
         Some((known.pattern, known.in_links.first()?.1))
     }
 
-    /// Counts the URLs that wait by pattern and earliest Apath, in the order of the first of each.
+    /// Counts the URLs that wait by pattern and earliest link path, in the order of the first of each.
     fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut rows: FxHashMap<(i64, u64), usize> = FxHashMap::default();
         let mut counts: Vec<((i64, u64), usize)> = Vec::new();
@@ -206,7 +206,7 @@ impl LinkTable {
         Ok(found)
     }
 
-    /// Returns the plain record of each URL, by key: depth, cluster, pattern, source, Apath, source, ...
+    /// Returns the plain record of each URL, by key: depth, cluster, pattern, source, link path, source, ...
     fn plain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         for known in &self.records {

@@ -1,5 +1,5 @@
 //! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageApaths` keep them. What pages of a
-//! site have in common is remembered between pages: steps, paths and Apaths are numbers that stay.
+//! site have in common is remembered between pages: steps, paths and link paths are numbers that stay.
 
 use crate::bounds::Bounds;
 use crate::tags::{Tag, Tags};
@@ -333,8 +333,8 @@ impl PathTree {
     }
 }
 
-/// The Apaths of the links of pages: `outer` and `apath` of `PathTree`.
-pub struct Apaths {
+/// The link paths of the links of pages: `outer` and `apath` of `PathTree`.
+pub struct link paths {
     pub texts: Texts,
     /// A number for the names around an element, by path; depth, name and next of each number.
     outer: FxHashMap<Path, u32>,
@@ -363,9 +363,9 @@ struct PageApaths {
     is_cut: bool,
 }
 
-impl Apaths {
+impl link paths {
     pub fn new() -> Self {
-        Apaths {
+        link paths {
             texts: Texts::default(),
             outer: FxHashMap::from_iter([(0, 0)]),
             names: vec![(-1, u32::MAX, 0)],
@@ -390,7 +390,7 @@ impl Apaths {
         self.texts.entries() + self.outer.len() + self.names.len() + self.places.len()
     }
 
-    /// The texts of the Apaths of the page, by row.
+    /// The texts of the link paths of the page, by row.
     pub fn rows(&self) -> &[u32] {
         &self.of_page.rows
     }
@@ -400,7 +400,7 @@ impl Apaths {
         self.of_page.is_cut
     }
 
-    /// Returns the row of the Apath of an anchor, which may be that of all others.
+    /// Returns the row of the link path of an anchor, which may be that of all others.
     pub fn row(&mut self, paths: &PathTree, node: Node, bounds: &Bounds) -> u32 {
         let place = self.place(paths, node, bounds);
         if let Some(row) = self.of_page.rows_of_places.get(place) {

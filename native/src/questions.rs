@@ -174,7 +174,7 @@ impl AskedLinks {
         Ok((PyList::new(py, distinct)?, places(py, &self.tickets)))
     }
 
-    /// Returns the distinct pairs of URL pattern and Apath in the order of their first rows, and for each row the place
+    /// Returns the distinct pairs of URL pattern and link path in the order of their first rows, and for each row the place
     /// of its own. `apaths` are those of the distinct tickets; `pattern_of` gives the pattern of an identity that
     /// `table` does not know.
     fn groups<'py>(

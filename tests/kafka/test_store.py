@@ -13,7 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
-from linkscore_server.storage.kafka.cuts import PIECE_BYTES
+from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES
 from linkscore_server.storage.kafka.store import KafkaStore
 from support.cluster.brokers import Brokers
 from support.command_line import run

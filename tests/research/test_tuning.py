@@ -85,7 +85,7 @@ def test_a_change_is_compared_site_by_site_by_hand() -> None:
     """Changes .3, .1, -.1: mean .1, deviation .2, t(2) = 4.3027, so 4.3027 x .2 / sqrt(3) either way."""
     valid, area, regret = gains({r.site: r for r in BEFORE}, {r.site: r for r in AFTER[:3]})
     assert (valid.before, valid.after) == pytest.approx((2.0 / 3.0, 2.3 / 3.0))
-    assert (valid.change.mean, valid.change.half) == pytest.approx((0.1, 0.49683), abs=1e-4)
+    assert (valid.change.mean, valid.change.half_width) == pytest.approx((0.1, 0.49683), abs=1e-4)
     assert (valid.more, valid.less, area.more, regret.more, regret.less) == (2, 1, 0, 1, 2)
 
 

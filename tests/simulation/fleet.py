@@ -41,8 +41,8 @@ from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import CrawlLog, LogAway
 from linkscore_server.storage.frames import unpack
-from linkscore_server.storage.kafka import cuts as cuts_room
-from linkscore_server.storage.kafka.cuts import SharedCuts
+from linkscore_server.storage.kafka import checkpoints as checkpoints_room
+from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
 from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.store import KafkaStore
@@ -162,8 +162,8 @@ class _Store(KafkaStore):
     def _states(self, shard: Shard, log: LogState) -> SiteStates:
         if not self._server.fleet.shares_snapshots:
             return _States(self._server.process, self._server.disk, (shard.key, log.identity))
-        cuts = SharedCuts(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
-        return SharedStates(None, cuts, self.counts)  # type: ignore[arg-type]
+        checkpoints = SharedCheckpoints(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
+        return SharedStates(None, checkpoints, self.counts)  # type: ignore[arg-type]
 
 
 class Server:
@@ -492,7 +492,7 @@ class Fleet:
                     Future=self.world.future,
                     _POLL_S=_POLL_S,
                 ),
-                mock.patch.object(cuts_room, "_WAIT_S", _POLL_S),
+                mock.patch.object(checkpoints_room, "_WAIT_S", _POLL_S),
                 mock.patch.multiple(
                     routes_room,
                     Consumer=lambda properties, logger: TopicConsumer(self.network),

@@ -534,7 +534,7 @@ type Outlink struct {
 	// Element path from the root to the anchor with the anchor's class tokens, for example `html/body/div/a[btn nav]`;
 	// empty if unknown. Beside a `body` an unknown path is read from the anchor there that leads to the same URL
 	// (compared without fragment, user, default port and dot segments, queries sorted), as are text and `rel` if they are
-	// empty; a link that stands in no anchor is scored by URL alone.
+	// empty; a link that is in no anchor is scored by URL alone.
 	TagPath string `protobuf:"bytes,3,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
 	// The `rel` attribute; empty if none.
 	Rel           string `protobuf:"bytes,4,opt,name=rel,proto3" json:"rel,omitempty"`

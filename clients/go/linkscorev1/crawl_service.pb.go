@@ -31,9 +31,9 @@ type CrawlScope int32
 const (
 	// Default: HOST.
 	CrawlScope_CRAWL_SCOPE_UNSPECIFIED CrawlScope = 0
-	// Links to the host (with port) of the page they stand on.
+	// Links to the host (with port) of the page they are on.
 	CrawlScope_CRAWL_SCOPE_HOST CrawlScope = 1
-	// Links to the registrable domain of the page they stand on; sites are registrable domains.
+	// Links to the registrable domain of the page they are on; sites are registrable domains.
 	CrawlScope_CRAWL_SCOPE_DOMAIN CrawlScope = 2
 	// All links.
 	CrawlScope_CRAWL_SCOPE_ANY CrawlScope = 3

@@ -690,7 +690,7 @@ func (x *ListTemplatePagesRequest) GetPageToken() string {
 // A link by which a page was found.
 type InLink struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Template of the page it stands on; empty if unknown.
+	// Template of the page it is on; empty if unknown.
 	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
 	// Tag path of the link; empty if unknown.
 	TagPath       string `protobuf:"bytes,2,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
@@ -745,7 +745,7 @@ func (x *InLink) GetTagPath() string {
 // A page of a template.
 type TemplatePage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its URL, as pages are told apart: without fragment and session ids.
+	// Its URL, by which pages differ: without fragment and session ids.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// Clicks from a seed.
 	Depth uint32 `protobuf:"varint,2,opt,name=depth,proto3" json:"depth,omitempty"`

@@ -180,7 +180,7 @@ func (x *TextQuality) GetReadability() float64 {
 	return 0
 }
 
-// What the relevance of a page is made of. A part the crawl does not ask for, or that could not be told, is absent.
+// What the relevance of a page is made of. A part the crawl does not ask for, or that is unknown, is absent.
 type RelevanceParts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How far its words are those of a query or of the samples (BM25F), in [0, 1].

@@ -1192,7 +1192,7 @@ type AnthelionParams struct {
 	// Link classifier: ftrl, arow, multinomial_nb, moa_naive_bayes, hoeffding_tree, hoeffding_adaptive_tree or
 	// river_logistic. The trees and river_logistic cost 20 to 500 us a link. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
-	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath`, parents, siblings.
+	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath` (the link path), parents, siblings.
 	// Default "host+url+parents+siblings".
 	Features *string `protobuf:"bytes,5,opt,name=features,proto3,oneof" json:"features,omitempty"`
 	// "intent" for what the paper describes, "as_released" for what its published code does, to compare with; that has

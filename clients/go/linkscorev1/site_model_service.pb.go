@@ -731,7 +731,7 @@ func (x *ClusterEdge) GetWeight() float64 {
 // Where links of one cluster and tag path lead.
 type NavigationEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cluster of the pages the links stand on.
+	// Cluster of the pages the links are on.
 	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
 	// Tag path of the links.
 	TagPath string `protobuf:"bytes,2,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
@@ -2272,7 +2272,7 @@ type UrlRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `index`, `thread`, `index_flip`, `thread_flip`, `page_flip`, `news` or `behavior`; policies from outside may use others.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they stand in pages and canonical ones.
+	// RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// How sure the policy is, [0, 1].
 	Confidence float64 `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"`
@@ -2363,7 +2363,7 @@ type TagPathRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tag path of the links, as in `NavigationEntry`.
 	TagPath string `protobuf:"bytes,1,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
-	// Template cluster of the pages they stand on.
+	// Template cluster of the pages they are on.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// Template cluster most of them lead to.
 	Destination string `protobuf:"bytes,3,opt,name=destination,proto3" json:"destination,omitempty"`

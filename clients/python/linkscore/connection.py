@@ -150,7 +150,7 @@ class Connection:
 
     def _broke(self, error: Exception) -> None:
         self.count("errors/CLIENT")
-        if self._is_new(repr(error)):
+        if self._register(repr(error)):
             logger.error("linkscore: a call failed in the client", exc_info=error)
 
     async def ingest(self, owed: OwedPage) -> scoring_pb2.PageResult | None:
@@ -212,10 +212,11 @@ class Connection:
         self.count(f"errors/{error.code.name}")
         if is_outage(error):
             self._leave(error)
-        elif self._is_new(str(error)):
+        elif self._register(str(error)):
             logger.error("linkscore refused a call: %s: %s", error.code.name, error)
 
-    def _is_new(self, message: str) -> bool:
+    def _register(self, message: str) -> bool:
+        """Remember a message that is to be logged; false if it was before, or if there are too many."""
         is_new = message not in self._logged and len(self._logged) < _MAX_LOGGED
         if is_new:
             self._logged.add(message)

@@ -147,8 +147,8 @@ class Frontier:
         for place in places:
             if place.bucket in item.places or len(item.places) >= MAX_PLACES:
                 continue
-            worse = round(place.value - place.score, _DIGITS)
-            self._enter(item, place.bucket, worse, place)
+            score_penalty = round(place.value - place.score, _DIGITS)
+            self._enter(item, place.bucket, score_penalty, place)
 
     def add_guess(self, url: str, bucket: str, worth: float, value: Any = None) -> None:
         """Let a link wait behind the scored links of a bucket worth so much, until `add` says more."""
@@ -157,10 +157,10 @@ class Frontier:
             item.guessed = True
             self._enter(item, bucket, _GUESSED, Place(bucket, 0.0, worth))
 
-    def _enter(self, item: Item, bucket: str, worse: float, place: Place) -> None:
-        item.places[bucket] = (worse, place.ticket)
+    def _enter(self, item: Item, bucket: str, score_penalty: float, place: Place) -> None:
+        item.places[bucket] = (score_penalty, place.ticket)
         self._values.setdefault(bucket, place.value)
-        heapq.heappush(self._heaps.setdefault(bucket, []), (worse, self._number(), item))
+        heapq.heappush(self._heaps.setdefault(bucket, []), (score_penalty, self._number(), item))
         self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
 
     def _withdraw(self, item: Item) -> None:
@@ -178,10 +178,10 @@ class Frontier:
         if item is not None:
             return self._leave(item, 1.0)
         if bucket := self._next_bucket():
-            worse, _, item = self._head(bucket)
+            score_penalty, _, item = self._head(bucket)
             item.bucket, item.ticket = bucket, item.places[bucket][1]
             self.allotment.take(bucket)
-            score = min(1.0, max(0.0, self._values[bucket] - worse))
+            score = min(1.0, max(0.0, self._values[bucket] - score_penalty))
             self.outlook.taken(bucket)
             return self._leave(item, score)
         if self.allotment.short and self._under_way:

@@ -29,8 +29,8 @@ function elements({ nodes, edges }) {
   const arrows = edges.map((edge, at) => ({
     data: { ...edge, id: `edge-${at}`, width: 1 + 4 * Math.sqrt(edge.links / links), name: edge.label },
     classes: [
-      edge.flips && "flips", best.has(edge) && "tree", few || "unlabelled",
-      (few ? edge.clear : best.has(edge) || edge.flips) || "faint",
+      edge.pagination && "pagination", best.has(edge) && "tree", few || "unlabelled",
+      (few ? edge.clear : best.has(edge) || edge.pagination) || "faint",
     ].filter((one) => typeof one === "string").join(" "),
   }));
   return [...circles, ...arrows];
@@ -69,7 +69,7 @@ function style() {
     { selector: "edge:loop", style: { "text-rotation": "none" } },
     { selector: "edge.unlabelled", style: { label: "" } },
     { selector: "edge.faint", style: { display: everything.checked ? "element" : "none", opacity: 0.6 } },
-    { selector: "edge.flips", style: { "line-style": "dashed", "line-color": colour("--accent"), "target-arrow-color": colour("--accent") } },
+    { selector: "edge.pagination", style: { "line-style": "dashed", "line-color": colour("--accent"), "target-arrow-color": colour("--accent") } },
     { selector: "node.away, edge.away", style: { opacity: 0.15 } },
     { selector: "edge.near", style: { display: "element", label: "data(name)", opacity: 1, "line-color": colour("--accent"), "target-arrow-color": colour("--accent"), color: text } },
   ];

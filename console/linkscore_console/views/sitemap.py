@@ -200,7 +200,7 @@ def graph_of(nodes: Sequence[Node], address: str) -> dict[str, Any]:
                 "reward": node.template.reward if node.template.judged_count else None,
                 "entry": node.entry,
                 "trap": bool(node.traps),
-                "flips": node.page_links,
+                "pagination": node.page_links,
                 "href": f"{address}/{node.template.name}",
             }
             for node in nodes
@@ -227,6 +227,6 @@ def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:
             "label": words.place(first.tag_path),
             "links": sum(leaving.link_count for leaving in exits),
             "prob": first.destination_prob,
-            "flips": any(leaving.page_links for leaving in exits),
+            "pagination": any(leaving.page_links for leaving in exits),
             "clear": first.destination_prob >= _CLEAR or len(best) == 1,
         }

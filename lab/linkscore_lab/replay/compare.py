@@ -118,7 +118,7 @@ class Gain:
     @property
     def verdict(self) -> str:
         """``better``, ``worse`` or ``different`` if the interval leaves 0 out, else why not."""
-        mean, half = self.gain.mean, self.gain.half
+        mean, half = self.gain.mean, self.gain.half_width
         if mean == 0 and not half:
             return "equal"
         if half is None:
@@ -336,7 +336,7 @@ def _cells(gain: Gain) -> list[Text]:
 
 def _show_gain(gain: Gain) -> str:
     form = ",.1f" if DEFINITIONS[gain.metric].count else ".3f"
-    half = "" if gain.gain.half is None else f" ±{gain.gain.half:{form}}"
+    half = "" if gain.gain.half_width is None else f" ±{gain.gain.half_width:{form}}"
     return f"{gain.gain.mean:+{form}}{half}"
 
 

@@ -30,25 +30,25 @@ class Estimate:
     ----------
     mean
         Of the observations.
-    half
+    half_width
         Half the width of the interval; None for a single observation, which tells nothing of the spread.
     n
         Observations.
     """
 
     mean: float
-    half: float | None
+    half_width: float | None
     n: int
 
     @property
     def low(self) -> float | None:
         """Lower end of the interval."""
-        return None if self.half is None else self.mean - self.half
+        return None if self.half_width is None else self.mean - self.half_width
 
     @property
     def high(self) -> float | None:
         """Upper end of the interval."""
-        return None if self.half is None else self.mean + self.half
+        return None if self.half_width is None else self.mean + self.half_width
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
@@ -211,9 +211,9 @@ def best_first(groups: Iterable[RunGroup], name: str) -> list[RunGroup]:
 def show_estimate(found: Estimate | None, name: str) -> str:
     """Return mean and half interval of a metric, e.g. ``0.913 ±0.012``."""
     definition = DEFINITIONS[name]
-    if found is None or found.half is None:
+    if found is None or found.half_width is None:
         return definition.show(found.mean if found else None)
-    return f"{definition.show(found.mean)} ±{definition.show(found.half)}"
+    return f"{definition.show(found.mean)} ±{definition.show(found.half_width)}"
 
 
 def _at(curve: Sequence[int], points: Sequence[int]) -> npt.NDArray[np.float64]:

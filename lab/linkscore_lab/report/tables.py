@@ -93,7 +93,7 @@ def _cell(column: Column, policy: str, definition: Definition) -> Html:
     found = column.get(policy)
     if found is None:
         return tag("td", "–", class_="none")
-    half = definition.show(found.half) if found.half else ""
+    half = definition.show(found.half_width) if found.half_width else ""
     spread = tag("small", f" ±{half}") if half.strip("0.") else None
     bar = None if definition.count else f"--v:{min(1.0, max(0.0, found.mean)):.3f}"
     return tag(

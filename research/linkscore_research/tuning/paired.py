@@ -95,8 +95,8 @@ def paired(before: Path, after: Path) -> None:
     table = Table("", "before", "after", "change, 95 %", "sites up by .02", "down by .02")
     for gain in gains(old, new):
         change = f"{gain.change.mean:+.4f}"
-        if gain.change.half is not None:
-            change += f" ± {gain.change.half:.4f}"
+        if gain.change.half_width is not None:
+            change += f" ± {gain.change.half_width:.4f}"
         table.add_row(
             gain.metric, f"{gain.before:.3f}", f"{gain.after:.3f}", change, str(gain.more), str(gain.less)
         )

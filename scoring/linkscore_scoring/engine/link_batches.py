@@ -53,9 +53,9 @@ def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> 
     """
     contexts = [None if ticket is NO_TICKET else _context(model, 0, ticket) for ticket in tickets]
     if None not in contexts:
-        told = [context for context in contexts if context is not None]
-        if (groups := links.groups(model, [link_path for link_path, _, _ in told])) is not None:
-            return _batch_of_groups(links, groups, told)
+        known = [context for context in contexts if context is not None]
+        if (groups := links.groups(model, [link_path for link_path, _, _ in known])) is not None:
+            return _batch_of_groups(links, groups, known)
     own = model.sessions.strip_all(list(links.keys))
     hashes = hashes_of(own)
     rows = zip(links.tickets.places.tolist(), hashes, strict=True)

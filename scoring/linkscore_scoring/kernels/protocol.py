@@ -100,7 +100,7 @@ class LinkTable(Protocol):
         """See `LinkMemory.waiting_group`."""
 
     def plain(self) -> dict[int, list[int]]:
-        """Return the records by URL: depth, cluster, pattern, source, Apath, source, Apath, ..."""
+        """Return the records by URL: depth, cluster, pattern, source, link path, source, link path, ..."""
 
     def load(self, plain: dict[int, list[int]]) -> None:
         """Take over what `plain` gave in place of all there is; ValueError if it is no such thing."""
@@ -133,7 +133,7 @@ class PackedLinks(Protocol):
     def groups(
         self, table: Any, apaths: Sequence[int], pattern_of: Callable[[str], int]
     ) -> tuple[list[tuple[int, int]], bytes]:
-        """Return the distinct pairs of URL pattern and Apath, and for each link the place of its own, int64.
+        """Return the distinct pairs of URL pattern and link path, and the place of each link's own, int64.
 
         Parameters
         ----------

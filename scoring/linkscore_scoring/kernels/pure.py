@@ -21,7 +21,7 @@ from linkscore_scoring.kernels.protocol import (
 )
 
 _DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
-"""Cells of a record; from the last on there are pairs of source page and Apath."""
+"""Cells of a record; from the last on there are pairs of source page and link path."""
 
 
 class _NoPages:
@@ -49,7 +49,7 @@ class _NoTemplates:
 
 
 class PureLinkTable:
-    """URLs as flat lists [depth, cluster, pattern, source, Apath, source, Apath, ...], some 250 bytes each.
+    """URLs as flat lists [depth, cluster, pattern, source, link path, source, ...], some 250 bytes each.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class PureLinkTable:
         return seen_patterns, fresh, first_here, displaced
 
     def _renew(self, known: list[int], source: int, apath: int, displaced: list[tuple[int, int]]) -> bool:
-        """Make (source, Apath) the latest in-link of a URL; say whether it is the first from this source."""
+        """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
         sources, apaths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
         first = source not in sources
         old = apaths.index(apath) if apath in apaths else 0 if len(apaths) >= self._max_contexts else None

@@ -59,7 +59,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._metrics = metrics
         self._gate = gate
         self._trace_id = trace_id
-        self._begun = self._in_flight = 0
+        self._started = self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -68,14 +68,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         await self._idle.wait()
 
     async def quiet(self) -> None:
-        """Wait until no call of linkscore's own services is in flight, and none has begun for a while.
+        """Wait until no call of linkscore's own services is in flight, and none has started for a while.
 
         Clients send calls until they hear that the server closes.
         """
-        begun = -1
-        while begun != self._begun:
+        seen = -1
+        while seen != self._started:
             await self._idle.wait()
-            begun = self._begun
+            seen = self._started
             await asyncio.sleep(_QUIET_S)
 
     async def intercept_service(
@@ -183,7 +183,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             await call.context.abort(status.code, status.details, tuple(trailers))
 
     def _begin(self, method: str, authorization: str, context: Any, given_id: str) -> Call:
-        self._begun += 1
+        self._started += 1
         name = begin_request(given_id)
         set_wait(context.time_remaining())
         context.set_trailing_metadata(((KEY, name),))

@@ -34,22 +34,22 @@ class _Share:
 class Queue(_Share):
     """Calls and pages of one flow that wait for their turns; one of few calls while the context lasts."""
 
-    __slots__ = ("begun", "caller", "calls", "flow", "pages")
+    __slots__ = ("caller", "calls", "flow", "in_flight", "pages")
 
     def __init__(self, flow: Flow, caller: _Share) -> None:
         super().__init__()
         self.flow, self.caller = flow, caller
         self.calls = asyncio.Semaphore(_CALLS_PARSED)
-        self.begun = 0
+        self.in_flight = 0
         self.pages: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> Queue:
         await self.calls.acquire()
-        self.begun += 1
+        self.in_flight += 1
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        self.begun -= 1
+        self.in_flight -= 1
         self.calls.release()
 
 
@@ -184,7 +184,7 @@ class _TurnOfCall:
         await queue.__aenter__()
         try:
             size, remaining_s = work.size_of(self._request), self._context.time_remaining()
-            work.check_turn(queue.flow, size, remaining_s, among=queue.begun)
+            work.check_turn(queue.flow, size, remaining_s, among=queue.in_flight)
         except BaseException:
             await queue.__aexit__()
             raise

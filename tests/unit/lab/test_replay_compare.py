@@ -48,7 +48,7 @@ def test_gain_and_interval_are_those_of_the_pairs() -> None:
     # differences .2, .4, .6: mean .4, half = 4.302653 * .2 / sqrt 3 = .496828
     (gain,) = compare(BEFORE, AFTER, ["valid_ratio"]).gains
     assert (gain.first, gain.second) == (pytest.approx(0.2), pytest.approx(0.6))
-    assert (gain.gain.mean, gain.gain.half) == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6))
+    assert (gain.gain.mean, gain.gain.half_width) == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6))
     assert (gain.gain.n, gain.verdict) == (3, "noise")
 
 
@@ -56,7 +56,7 @@ def test_a_steady_gain_is_beyond_noise_though_the_runs_differ_more() -> None:
     # differences .05, .06, .055: s = .005, half = 4.302653 * .005 / sqrt 3 = .0124
     after = results(run(1, 0.15), run(2, 0.26), run(3, 0.355))
     (gain,) = compare(BEFORE, after, ["valid_ratio"]).gains
-    assert gain.gain.half == pytest.approx(0.01242, abs=1e-5)
+    assert gain.gain.half_width == pytest.approx(0.01242, abs=1e-5)
     assert gain.verdict == "better"
     assert compare(after, BEFORE, ["valid_ratio"]).gains[0].verdict == "worse"
 
@@ -88,7 +88,7 @@ def test_pairs_that_repeat_each_other_count_once() -> None:
     first = results(*(run(seed, 0.1, order_digest="a") for seed in range(5)))
     second = results(*(run(seed, 0.9, order_digest="b") for seed in range(5)))
     (gain,) = compare(first, second, ["valid_ratio"]).gains
-    assert (gain.gain.n, gain.gain.half) == (1, None)
+    assert (gain.gain.n, gain.gain.half_width) == (1, None)
 
 
 def test_runs_without_partner_are_counted_and_named() -> None:
@@ -137,7 +137,7 @@ def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
     second = results(run(1, 0.3), run(1, 0.6, site="t"))
     (total,) = compare(first, second, ["valid_ratio"]).overall
     assert (total.subject.site, total.subject.task) == ("all", "2 groups")
-    assert (total.gain.mean, total.gain.half) == (pytest.approx(0.3), pytest.approx(1.2706205))
+    assert (total.gain.mean, total.gain.half_width) == (pytest.approx(0.3), pytest.approx(1.2706205))
 
 
 def test_archives_that_differ_are_named() -> None:

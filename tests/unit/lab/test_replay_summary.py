@@ -46,14 +46,18 @@ def test_the_interval_is_students() -> None:
     # mean .4, s = .2, t(2 degrees, .975) = 4.302653: 4.302653 * .2 / sqrt(3)
     found = estimate([0.2, 0.4, 0.6])
     assert found is not None
-    assert (found.mean, found.half, found.n) == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6), 3)
+    assert (found.mean, found.half_width, found.n) == (
+        pytest.approx(0.4),
+        pytest.approx(0.496828, abs=1e-6),
+        3,
+    )
     assert (found.low, found.high) == (pytest.approx(-0.096828, abs=1e-6), pytest.approx(0.896828, abs=1e-6))
 
 
 def test_one_value_has_no_interval_and_none_no_mean() -> None:
     found = estimate([0.3])
     assert found is not None
-    assert (found.mean, found.half, found.low, found.high, found.n) == (0.3, None, None, None, 1)
+    assert (found.mean, found.half_width, found.low, found.high, found.n) == (0.3, None, None, None, 1)
     assert estimate([]) is None
 
 

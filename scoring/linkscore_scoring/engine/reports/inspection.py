@@ -97,7 +97,7 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
     chosen = ordered[start : start + n]
     rewards, depths = _rewards_by_template(site), _depths_by_template(site)
     exits = site.navigation.strongest({stats.id for stats in chosen}, max_exits)
-    flips, crawled = site.pagination.confirmed_places(), max(1, site.crawled.total())
+    pagination, crawled = site.pagination.confirmed_places(), max(1, site.crawled.total())
     return [
         TemplateRecord(
             stats.id,
@@ -110,16 +110,16 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
             depths.get(stats.id, 0),
             len(rewards[stats.id]),
             float(np.mean(rewards[stats.id])) if rewards[stats.id] else 0.0,
-            [(row, _is_flip(site, row, flips)) for row in exits.get(stats.id, [])],
+            [(row, _is_pagination(site, row, pagination)) for row in exits.get(stats.id, [])],
         )
         for stats in chosen
     ]
 
 
-def _is_flip(site: SiteModel, row: NavigationEntry, flips: set[int]) -> bool:
+def _is_pagination(site: SiteModel, row: NavigationEntry, pagination: set[int]) -> bool:
     """Say whether links lead to further pages of the same list: confirmed, and to the same template."""
     stays = row.destinations.get(row.source, 0.0) >= max(row.destinations.values(), default=1.0)
-    return stays and site.link_paths.get(row.link_path).classless in flips
+    return stays and site.link_paths.get(row.link_path).classless in pagination
 
 
 @dataclass(frozen=True, slots=True)

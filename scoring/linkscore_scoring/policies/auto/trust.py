@@ -70,7 +70,7 @@ def evidence_of(links: ValidationWindow, active: int, policies: int) -> Evidence
     own, earned, gains = np.zeros(policies), np.zeros(policies), np.zeros(policies)
     if not len(links):
         return Evidence(own, earned, gains, 0.0, 0.0)
-    rewards, weights, told, scores = links.rewards(), links.weights(), links.labelled(), links.scores()
+    rewards, weights, labelled, scores = links.rewards(), links.weights(), links.labelled(), links.scores()
     followed = links.active_policies()
     for k in range(policies):
         mine = weights * (followed == k)
@@ -78,7 +78,7 @@ def evidence_of(links: ValidationWindow, active: int, policies: int) -> Evidence
         earned[k] = (mine @ rewards) / own[k] if own[k] else 0.0
         both = (scores[:, k] >= 0.0) & (scores[:, active] >= 0.0)
         if k != active and both.sum() >= _FEWEST:
-            pairs = comparable_pairs(rewards[both], weights[both], told[both])
+            pairs = comparable_pairs(rewards[both], weights[both], labelled[both])
             gains[k] = pairwise_gain(scores[both, k], scores[both, active], pairs)
     total = float(weights.sum())
     mean = float(weights @ rewards) / total

@@ -213,7 +213,7 @@ def _known(table: dict[int, _T], number: int, field: str) -> _T:
 def shard_message(
     shard: Shard, actor: CrawlActor | None, *, disk_bytes: int, trouble: str
 ) -> crawl_service_pb2.Shard:
-    """Return what a shard takes; of one without an actor, which is put away or damaged, little is known."""
+    """Return what a shard takes; of one without an actor, which is closed or damaged, little is known."""
     state = crawl_service_pb2.SHARD_STATE_DAMAGED if trouble else crawl_service_pb2.SHARD_STATE_PUT_AWAY
     row = crawl_service_pb2.Shard(
         crawl=crawl_name(shard.crawl),

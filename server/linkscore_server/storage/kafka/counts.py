@@ -23,11 +23,11 @@ class Counts(Collector):
         Appends of which it is not known whether they are in the log.
     stale
         Frames passed over while logs were read, written by a process that had lost its log.
-    cuts
+    checkpoints
         Snapshots written to brokers.
-    cuts_taken
+    checkpoints_taken
         Snapshots read from brokers, made by another process.
-    cut_failures
+    checkpoint_failures
         Snapshots that could not be written to brokers.
     """
 
@@ -35,9 +35,9 @@ class Counts(Collector):
     fenced: int = 0
     unknown: int = 0
     stale: int = 0
-    cuts: int = 0
-    cuts_taken: int = 0
-    cut_failures: int = 0
+    checkpoints: int = 0
+    checkpoints_taken: int = 0
+    checkpoint_failures: int = 0
 
     def collect(self) -> Iterator[CounterMetricFamily]:
         """Give the counts to Prometheus."""
@@ -60,12 +60,12 @@ _METRICS = {
         "linkscore_log_stale_frames",
         "Groups of events ignored because their writer had lost the log",
     ),
-    "cuts": ("linkscore_shared_snapshots", "Snapshots of shards written to brokers"),
-    "cuts_taken": (
+    "checkpoints": ("linkscore_shared_snapshots", "Snapshots of shards written to brokers"),
+    "checkpoints_taken": (
         "linkscore_shared_snapshots_taken",
         "Snapshots of shards read from brokers, written by another server",
     ),
-    "cut_failures": (
+    "checkpoint_failures": (
         "linkscore_shared_snapshot_failures",
         "Snapshots of shards that could not be written to brokers; a server that takes over replays more",
     ),

@@ -1,4 +1,4 @@
-"""States of sites in a file here, and their cuts on the brokers, for whoever takes the log over."""
+"""States of sites in a file here, and their checkpoints on the brokers, for whoever takes the log over."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import msgpack
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
+from linkscore_server.storage.kafka.checkpoints import Checkpoint, SharedCheckpoints, Version
 from linkscore_server.storage.kafka.counts import Counts
-from linkscore_server.storage.kafka.cuts import Cut, SharedCuts, Version
 from linkscore_server.storage.sites import SiteStates
 
 _log = logging.getLogger(__name__)
@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 _SHARED = """
 CREATE TABLE IF NOT EXISTS shared (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER, seq INTEGER)
 """
-"""Which cut on the brokers the file has, or had: versions that do not know the table go on to cuts of other
-numbers and leave it as it is."""
+"""Which checkpoint on the brokers the file has, or had: versions that do not know the table go on to
+checkpoints of other numbers and leave it as it is."""
 
 
 class SharedStates(SiteStates):
@@ -31,16 +31,18 @@ class SharedStates(SiteStates):
     ----------
     path
         The file.
-    cuts
+    checkpoints
         Those on the brokers.
     counts
         Where to count.
     """
 
-    def __init__(self, path: Path, cuts: SharedCuts, counts: Counts) -> None:
-        self._cuts = cuts
+    def __init__(self, path: Path, checkpoints: SharedCheckpoints, counts: Counts) -> None:
+        self._checkpoints = checkpoints
         self._counts = counts
-        self._changed: set[int] = set()  # places of sites of which the newest cut on the brokers is behind
+        self._changed: set[int] = (
+            set()
+        )  # places of sites of which the newest checkpoint on the brokers is behind
         self._unshared: tuple[int, bytes] | None = None
         self._sharing: Generator[None, None, None] | None = None
         super().__init__(path)
@@ -52,7 +54,7 @@ class SharedStates(SiteStates):
 
     def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
         """See `SiteStates.put`."""
-        self._stop_sharing()  # of a cut nothing may change
+        self._stop_sharing()  # of a checkpoint nothing may change
         super().put(place, name, facts, state)
         self._changed.add(place)
 
@@ -69,7 +71,7 @@ class SharedStates(SiteStates):
         self._unshared = seq, core
 
     def share(self, is_owner: Callable[[], bool]) -> bool:
-        """Go on writing the newest cut to the brokers; says whether that is done, or given up.
+        """Go on writing the newest checkpoint to the brokers; says whether that is done, or given up.
 
         Parameters
         ----------
@@ -86,18 +88,18 @@ class SharedStates(SiteStates):
         except StopIteration:
             return True
         except (OSError, CorruptState) as exc:
-            self._counts.cut_failures += 1
-            _log.warning("%s: a snapshot is not there for others: %s", self._cuts.name, exc)
+            self._counts.checkpoint_failures += 1
+            _log.warning("%s: a snapshot is not there for others: %s", self._checkpoints.name, exc)
             return True
         self._sharing = sharing
         return False
 
     def clear(self) -> None:
-        """See `SiteStates.clear`; the next cut on the brokers has all sites anew."""
+        """See `SiteStates.clear`; the next checkpoint on the brokers has all sites anew."""
         super().clear()
         self._changed.clear()
         self._unshared = None
-        self._cuts.forget()
+        self._checkpoints.forget()
 
     def close(self) -> None:
         """See `SiteStates.close`."""
@@ -106,10 +108,10 @@ class SharedStates(SiteStates):
 
     def _shared(self, seq: int, core: bytes, is_owner: Callable[[], bool]) -> Generator[None, None, None]:
         rows = ((place, self._row(place)) for place in sorted(self._changed))
-        version = yield from self._cuts.write(seq, core, rows, is_owner)
+        version = yield from self._checkpoints.write(seq, core, rows, is_owner)
         self._changed.clear()
         self._note(version)
-        self._counts.cuts += 1
+        self._counts.checkpoints += 1
 
     def _stop_sharing(self) -> None:
         sharing, self._sharing = self._sharing, None
@@ -117,49 +119,51 @@ class SharedStates(SiteStates):
             sharing.close()
 
     def _catch_up(self) -> None:
-        """Take over the newest cut on the brokers if it is newer than the file."""
+        """Take over the newest checkpoint on the brokers if it is newer than the file."""
         base = None
         try:
             base = self._caught_up()
         except LogAway as exc:
-            _log.warning("%s: cannot be read, more of the log is replayed: %s", self._cuts.name, exc)
-        self._cuts.go_on_from(base)
-        # A file without a cut has no sites, and is not made before it is needed.
+            _log.warning("%s: cannot be read, more of the log is replayed: %s", self._checkpoints.name, exc)
+        self._checkpoints.go_on_from(base)
+        # A file without a checkpoint has no sites, and is not made before it is needed.
         if self.seq and (base is None or self._version() != base.version or self.seq != base.version.seq):
             self._changed = set(range(self._count()))
 
-    def _caught_up(self) -> Cut | None:
-        for cut in self._cuts.whole():
-            if cut.version.seq <= self.seq:
-                return cut
+    def _caught_up(self) -> Checkpoint | None:
+        for checkpoint in self._checkpoints.whole():
+            if checkpoint.version.seq <= self.seq:
+                return checkpoint
             try:
-                self._take(cut)
+                self._take(checkpoint)
             except CorruptState as exc:
-                _log.warning("%s: %s: it is passed over", self._cuts.name, exc)
+                _log.warning("%s: %s: it is passed over", self._checkpoints.name, exc)
             else:
-                return cut
+                return checkpoint
         return None
 
-    def _take(self, cut: Cut) -> None:
-        """Make a cut that of the file, or leave the file as it is."""
+    def _take(self, checkpoint: Checkpoint) -> None:
+        """Make a checkpoint that of the file, or leave the file as it is."""
         try:
             with self._writing() as con:
                 con.execute("DELETE FROM sites")
                 con.execute("DELETE FROM states")
                 con.execute("DELETE FROM changes")
-            for place, row in self._cuts.states(cut):
+            for place, row in self._checkpoints.states(checkpoint):
                 try:
                     name, facts, state, *changes = msgpack.unpackb(row)
                     self._put_packed(place, name, facts, state)
                     self._add_packed(place, name, facts, changes)
                 except (ValueError, TypeError) as exc:
-                    raise CorruptState(f"snapshot of event {cut.version.seq}: site {place}: {exc}") from exc
-            super().commit(cut.version.seq, cut.core)
+                    raise CorruptState(
+                        f"snapshot of event {checkpoint.version.seq}: site {place}: {exc}"
+                    ) from exc
+            super().commit(checkpoint.version.seq, checkpoint.core)
         except BaseException:
             self.roll_back()
             raise
-        self._note(cut.version)
-        self._counts.cuts_taken += 1
+        self._note(checkpoint.version)
+        self._counts.checkpoints_taken += 1
 
     def _row(self, place: int) -> bytes:
         """Return what is kept of a site as one record."""
@@ -176,7 +180,7 @@ class SharedStates(SiteStates):
             return int(self._connection().execute("SELECT count(*) FROM sites").fetchone()[0])
 
     def _version(self) -> Version | None:
-        """Return which cut on the brokers the file has, if it was not changed since."""
+        """Return which checkpoint on the brokers the file has, if it was not changed since."""
         try:
             with self._lock:
                 con = self._connection()

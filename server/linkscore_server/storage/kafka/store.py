@@ -15,8 +15,8 @@ from linkscore_server.storage.base import CrawlLog, Store, T
 from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
 from linkscore_server.storage.kafka.counts import Counts
-from linkscore_server.storage.kafka.cuts import SharedCuts
 from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker
 from linkscore_server.storage.kafka.sharing import SharedStates
@@ -183,7 +183,7 @@ class KafkaStore(Store):
                 shutil.rmtree(path.parent)
         for path in (folder.parent, folder, folder / log.identity):
             ensure_folder(path)
-        cuts = SharedCuts(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
+        checkpoints = SharedCheckpoints(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
         return open_states(
-            folder / log.identity / SITES_FILE, lambda path: SharedStates(path, cuts, self.counts)
+            folder / log.identity / SITES_FILE, lambda path: SharedStates(path, checkpoints, self.counts)
         )

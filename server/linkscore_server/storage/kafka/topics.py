@@ -14,7 +14,7 @@ from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.brokers import DELIVERY_S, RECORD_BYTES
-from linkscore_server.storage.kafka.cuts import PIECE_BYTES
+from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES
 
 STATES_RECORD_BYTES = 2 * PIECE_BYTES
 """Largest record of a topic of states: a piece, with room for its key."""

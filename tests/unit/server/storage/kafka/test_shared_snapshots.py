@@ -28,7 +28,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.frames import unpack
 from linkscore_server.storage.kafka.brokers import Brokers
-from linkscore_server.storage.kafka.cuts import PIECE_BYTES, SharedCuts
+from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES, SharedCheckpoints
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
 from linkscore_server.storage.kafka.store import KafkaStore
@@ -150,7 +150,7 @@ def replayed(server: Server) -> bytes:
 
 
 def kept(server: Server) -> Counter[int]:
-    """Return how many records there are of each place, -1 for cuts."""
+    """Return how many records there are of each place, -1 for checkpoints."""
     brokers = server.store.brokers
     records = brokers.read(STATES, SHARD.group, 0, brokers.end(STATES, SHARD.group))
     return Counter(int.from_bytes(r.key[-8:-4], signed=True) for r in records if r.key and r.value)
@@ -164,7 +164,7 @@ async def test_who_takes_a_crawl_over_replays_only_what_came_since_the_snapshot(
     await first.die()
     actor = await second.open()
     assert (actor.model.seq, actor.replay_count) == (51, 51 - 40)  # of the second snapshot
-    assert (second.store.counts.cuts_taken, first.store.counts.cuts) == (1, 2)
+    assert (second.store.counts.checkpoints_taken, first.store.counts.checkpoints) == (1, 2)
     assert state_of(actor) == replayed(second)
     await send(actor, 50, 90)
     assert state_of(actor) == replayed(second)
@@ -209,7 +209,7 @@ async def test_a_snapshot_has_the_sites_that_changed_and_old_ones_are_deleted(
         await send(await server.open(), 7 * times, 7 * times + 2)
         await server.hand_over()
         assert kept(server) == {-1: 2, 0: 2, 1: 2, **dict.fromkeys(range(2, 7), 1)}
-    assert server.store.counts.cuts_taken == 0  # its own file had them all
+    assert server.store.counts.checkpoints_taken == 0  # its own file had them all
 
 
 async def test_a_snapshot_cut_short_is_none(
@@ -222,7 +222,11 @@ async def test_a_snapshot_cut_short_is_none(
     brokers.changes = lambda _, value: value if next(allowed, None) is not None else None
     await send(actor, 25, 50)
     assert "a snapshot is not there for others: the brokers are away" in caplog.text
-    assert (first.store.counts.cuts, first.store.counts.cut_failures, actor.replay_count) == (1, 1, 11)
+    assert (first.store.counts.checkpoints, first.store.counts.checkpoint_failures, actor.replay_count) == (
+        1,
+        1,
+        11,
+    )
     await first.die()
     brokers.changes = None
     actor = await second.open()
@@ -302,13 +306,13 @@ def test_a_snapshot_of_events_that_an_owner_never_had_is_passed_over(
 ) -> None:
     for topic in (LOG, STATES):
         topics.make(topic, PARTITIONS)
-    found: list[SharedCuts] = []
+    found: list[SharedCheckpoints] = []
 
     def states_of(log: LogState) -> SiteStates:
-        found.append(SharedCuts(brokers, STATES, 0, log))
+        found.append(SharedCheckpoints(brokers, STATES, 0, log))
         return SiteStates()
 
-    def opened() -> tuple[KafkaLog, SharedCuts]:
+    def opened() -> tuple[KafkaLog, SharedCheckpoints]:
         return KafkaLog(brokers, LOG, 0, owner="a", states_of=states_of), found[-1]
 
     old, stale = opened()
@@ -316,12 +320,12 @@ def test_a_snapshot_of_events_that_an_owner_never_had_is_passed_over(
     _, fresh = opened()  # which ends the first epoch at event 2
     for seq in (2, 3):
         write(stale, seq, b"core", [b"state"])
-    assert [cut.version.seq for cut in fresh.whole()] == [2]
+    assert [checkpoint.version.seq for checkpoint in fresh.whole()] == [2]
     assert "snapshot of event 3, epoch 0: its owner had lost the log before: it is passed over" in caplog.text
 
 
-def write(cuts: SharedCuts, seq: int, core: bytes, sites: Sequence[bytes]) -> None:
-    for _ in cuts.write(seq, core, enumerate(sites), lambda: True):
+def write(checkpoints: SharedCheckpoints, seq: int, core: bytes, sites: Sequence[bytes]) -> None:
+    for _ in checkpoints.write(seq, core, enumerate(sites), lambda: True):
         pass
 
 
@@ -333,11 +337,11 @@ def test_a_large_state_is_split(brokers: Compacting, topics: MockTopics) -> None
         random.Random(n).randbytes(size) for n, size in enumerate((0, 1, PIECE_BYTES, 3 * PIECE_BYTES + 1))
     ]
     core = random.Random(9).randbytes(2 * PIECE_BYTES)
-    write(SharedCuts(brokers, STATES, 0, log), 0, core, sites)
-    reader = SharedCuts(brokers, STATES, 0, log)
-    [cut] = reader.whole()
-    assert cut.core == core
-    assert dict(reader.states(cut)) == dict(enumerate(sites))
+    write(SharedCheckpoints(brokers, STATES, 0, log), 0, core, sites)
+    reader = SharedCheckpoints(brokers, STATES, 0, log)
+    [checkpoint] = reader.whole()
+    assert checkpoint.core == core
+    assert dict(reader.states(checkpoint)) == dict(enumerate(sites))
     largest = max(len(r.value) for r in brokers.read(STATES, 0, 0, brokers.end(STATES, 0)))
     assert PIECE_BYTES < largest <= PIECE_BYTES + 4
 
@@ -362,4 +366,4 @@ async def test_whatever_happens_states_are_those_of_a_replay(
         owner = draws.choice(servers)
         actor = await owner.open()
         assert state_of(actor) == replayed(owner)
-    assert sum(server.store.counts.cuts_taken for server in servers) > 0
+    assert sum(server.store.counts.checkpoints_taken for server in servers) > 0

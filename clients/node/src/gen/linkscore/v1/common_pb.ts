@@ -111,7 +111,7 @@ export type Outlink = Message<"linkscore.v1.Outlink"> & {
    * Element path from the root to the anchor with the anchor's class tokens, for example `html/body/div/a[btn nav]`;
    * empty if unknown. Beside a `body` an unknown path is read from the anchor there that leads to the same URL
    * (compared without fragment, user, default port and dot segments, queries sorted), as are text and `rel` if they are
-   * empty; a link that stands in no anchor is scored by URL alone.
+   * empty; a link that is in no anchor is scored by URL alone.
    *
    * @generated from field: string tag_path = 3;
    */

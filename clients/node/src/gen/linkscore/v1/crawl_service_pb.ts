@@ -828,14 +828,14 @@ export enum CrawlScope {
   UNSPECIFIED = 0,
 
   /**
-   * Links to the host (with port) of the page they stand on.
+   * Links to the host (with port) of the page they are on.
    *
    * @generated from enum value: CRAWL_SCOPE_HOST = 1;
    */
   HOST = 1,
 
   /**
-   * Links to the registrable domain of the page they stand on; sites are registrable domains.
+   * Links to the registrable domain of the page they are on; sites are registrable domains.
    *
    * @generated from enum value: CRAWL_SCOPE_DOMAIN = 2;
    */

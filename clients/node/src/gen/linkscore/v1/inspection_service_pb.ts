@@ -442,7 +442,7 @@ export const ListTemplatePagesRequestSchema: GenMessage<ListTemplatePagesRequest
  */
 export type InLink = Message<"linkscore.v1.InLink"> & {
   /**
-   * Template of the page it stands on; empty if unknown.
+   * Template of the page it is on; empty if unknown.
    *
    * @generated from field: string source = 1;
    */
@@ -470,7 +470,7 @@ export const InLinkSchema: GenMessage<InLink> = /*@__PURE__*/
  */
 export type TemplatePage = Message<"linkscore.v1.TemplatePage"> & {
   /**
-   * Its URL, as pages are told apart: without fragment and session ids.
+   * Its URL, by which pages differ: without fragment and session ids.
    *
    * @generated from field: string url = 1;
    */

@@ -113,7 +113,7 @@ export const TextQualitySchema: GenMessage<TextQuality> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_link_scoring_service, 1);
 
 /**
- * What the relevance of a page is made of. A part the crawl does not ask for, or that could not be told, is absent.
+ * What the relevance of a page is made of. A part the crawl does not ask for, or that is unknown, is absent.
  *
  * @generated from message linkscore.v1.RelevanceParts
  */

@@ -623,7 +623,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
   classifier?: string | undefined;
 
   /**
-   * Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath`, parents, siblings.
+   * Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath` (the link path), parents, siblings.
    * Default "host+url+parents+siblings".
    *
    * @generated from field: optional string features = 5;

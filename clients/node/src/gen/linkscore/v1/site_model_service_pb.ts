@@ -332,7 +332,7 @@ export const ClusterEdgeSchema: GenMessage<ClusterEdge> = /*@__PURE__*/
  */
 export type NavigationEntry = Message<"linkscore.v1.NavigationEntry"> & {
   /**
-   * Cluster of the pages the links stand on.
+   * Cluster of the pages the links are on.
    *
    * @generated from field: string source = 1;
    */
@@ -1212,7 +1212,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
   kind: string;
 
   /**
-   * RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they stand in pages and canonical ones.
+   * RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.
    *
    * @generated from field: string pattern = 2;
    */
@@ -1268,7 +1268,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
   tagPath: string;
 
   /**
-   * Template cluster of the pages they stand on.
+   * Template cluster of the pages they are on.
    *
    * @generated from field: string source = 2;
    */

@@ -1,13 +1,13 @@
 """Snapshots of a log in a partition of a compacted topic: what others need not replay.
 
-A *cut* holds the states of all sites after one event. Its `Version` is the epoch of the owner that made it,
-and the number of that event. A record holds the state of one site, or a piece of one, or what the cut keeps
-beside the sites; that one is written last and names the version of each site's state, for most are of cuts
-before. So:
+A *checkpoint* holds the states of all sites after one event. Its `Version` is the epoch of the owner that
+made it, and the number of that event. A record holds the state of one site, or a piece of one, or what the
+checkpoint keeps beside the sites; that one is written last and names the version of each site's state, for
+most are of checkpoints before. So:
 
 - no two states share a key: compaction takes away what was deleted, and nothing else;
-- a cut without its last record is none, and a reader never mixes two;
-- an owner deletes what neither its newest cut nor the one before needs.
+- a checkpoint without its last record is none, and a reader never mixes two;
+- an owner deletes what neither its newest checkpoint nor the one before needs.
 
 A record's key is a mark, `formats.SNAPSHOT`'s number, identity of the log, version, place of the site, number
 of the piece, number of pieces. Its value is a checksum of the key and the piece, and the piece.
@@ -40,7 +40,7 @@ _WAIT_S = 0.01  # for an acknowledgement, which takes 4 to 18 ms; then events ha
 _KEY = struct.Struct(">2sH16sqqiHH")
 _MARK = b"LC"
 _CRC = struct.Struct(">I")
-_CORE = -1  # in place of the place of a site: what a cut keeps beside them
+_CORE = -1  # in place of the place of a site: what a checkpoint keeps beside them
 _log = logging.getLogger(__name__)
 
 
@@ -58,22 +58,22 @@ class Partitions(Protocol):
 
 
 class Version(NamedTuple):
-    """Of a cut: epoch of its owner, and number of the last event in it. The highest is the newest."""
+    """Of a checkpoint: epoch of its owner, and number of the last event in it. The highest is the newest."""
 
     epoch: int
     seq: int
 
 
 class Stored(NamedTuple):
-    """Where the state of a site is: under the version of the cut it was written for, in so many pieces."""
+    """Where the state of a site is: the version of the checkpoint it was written for, in so many pieces."""
 
     version: Version
     pieces: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A cut that is whole: what it keeps beside the sites, and where the state of each is, by place."""
+class Checkpoint:
+    """A whole checkpoint: what it keeps beside the sites, and where the state of each is, by place."""
 
     version: Version
     core: bytes
@@ -87,15 +87,15 @@ class Cut:
         return zstandard.compress(body)
 
     @classmethod
-    def unpacked(cls, version: Version, body: bytes) -> Cut:
-        """Return the cut of a body; checksums were compared before."""
+    def unpacked(cls, version: Version, body: bytes) -> Checkpoint:
+        """Return the checkpoint of a body; checksums were compared before."""
         core, kinds, sites = msgpack.unpackb(zstandard.decompress(body))
         stored = [Stored(Version(epoch, seq), pieces) for epoch, seq, pieces in kinds]
         return cls(version, core, [stored[n] for n in sites])
 
 
 class _Name(NamedTuple):
-    """Of a state: a cut it was written for, a place, and in how many pieces."""
+    """Of a state: a checkpoint it was written for, a place, and in how many pieces."""
 
     version: Version
     place: int
@@ -107,7 +107,7 @@ class _Name(NamedTuple):
 
 
 class _Seen:
-    """What a partition holds: pieces of states and of cuts by number, and keys of what is of another log."""
+    """What a partition holds: pieces of states and checkpoints by number, and keys of another log's."""
 
     def __init__(self) -> None:
         self.sites: dict[_Name, set[int]] = {}
@@ -132,8 +132,8 @@ class _Seen:
             self.foreign.discard(record.key)
 
 
-class SharedCuts:
-    """The cuts of one log.
+class SharedCheckpoints:
+    """The checkpoints of one log.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class SharedCuts:
         self._end = 0
         self._sites: list[Stored] = []
         self._newest: _Name | None = None
-        self._deleted_next: list[bytes] = []  # keys that the newest cut does not need
+        self._deleted_next: list[bytes] = []  # keys that the newest checkpoint does not need
         self._seen = _Seen()
 
     @property
@@ -161,8 +161,8 @@ class SharedCuts:
         """Name of the partition, for people."""
         return f"{self._topic} [{self._partition}]"
 
-    def whole(self) -> Iterator[Cut]:
-        """Yield the cuts that are whole and count, the newest first; why another one does not is logged.
+    def whole(self) -> Iterator[Checkpoint]:
+        """Yield the whole checkpoints that count, the newest first; why another one does not is logged.
 
         Raises
         ------
@@ -177,8 +177,8 @@ class SharedCuts:
             except CorruptState as exc:
                 _log.warning("%s: %s: it is passed over", self.name, exc)
 
-    def states(self, cut: Cut) -> Iterator[tuple[int, bytes]]:
-        """Yield place and state of each site of a cut that `whole` gave, in any order.
+    def states(self, checkpoint: Checkpoint) -> Iterator[tuple[int, bytes]]:
+        """Yield place and state of each site of a checkpoint that `whole` gave, in any order.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class SharedCuts:
         LogAway
             If the brokers do not answer.
         """
-        missing = {_Name(at.version, place, at.pieces) for place, at in enumerate(cut.sites)}
+        missing = {_Name(at.version, place, at.pieces) for place, at in enumerate(checkpoint.sites)}
         parts: defaultdict[_Name, dict[int, bytes]] = defaultdict(dict)
         for record in self._partitions.read(self._topic, self._partition, 0, self._end):
             found, piece = self._named(record), _piece(record)
@@ -198,12 +198,16 @@ class SharedCuts:
                 yield name.place, _joined(parts.pop(name))
                 missing.discard(name)
         if missing:
-            raise CorruptState(f"snapshot of event {cut.version.seq}: site {min(missing).place} is gone")
+            raise CorruptState(
+                f"snapshot of event {checkpoint.version.seq}: site {min(missing).place} is gone"
+            )
 
-    def go_on_from(self, cut: Cut | None) -> None:
-        """Let the next cut be what changed since one of these; what is not of it is deleted then."""
-        self._sites = list(cut.sites) if cut else []
-        self._newest = next((name for name in self._seen.cores if cut and name.version == cut.version), None)
+    def go_on_from(self, checkpoint: Checkpoint | None) -> None:
+        """Let the next checkpoint be what changed since one of these; what is not of it is deleted then."""
+        self._sites = list(checkpoint.sites) if checkpoint else []
+        self._newest = next(
+            (name for name in self._seen.cores if checkpoint and name.version == checkpoint.version), None
+        )
         needed = {_Name(at.version, place, at.pieces) for place, at in enumerate(self._sites)}
         needed |= {self._newest} if self._newest else set()
         held = [name for name, pieces in (*self._seen.sites.items(), *self._seen.cores.items()) if pieces]
@@ -212,7 +216,7 @@ class SharedCuts:
         self._seen = _Seen()
 
     def forget(self) -> None:
-        """Let the next cut hold all sites anew."""
+        """Let the next checkpoint hold all sites anew."""
         for place, at in enumerate(self._sites):
             self._deleted_next += _Name(at.version, place, at.pieces).keys(self._identity)
         self._sites = []
@@ -220,7 +224,7 @@ class SharedCuts:
     def write(
         self, seq: int, core: bytes, changed: Iterable[tuple[int, bytes]], is_owner: Callable[[], bool]
     ) -> Generator[None, None, Version]:
-        """Write a cut and return its version; yields whenever it waits for brokers.
+        """Write a checkpoint and return its version; yields whenever it waits for brokers.
 
         Parameters
         ----------
@@ -229,14 +233,14 @@ class SharedCuts:
         core
             What it keeps beside the sites.
         changed
-            Place and state of each site that changed since the cut before, by place.
+            Place and state of each site that changed since the checkpoint before, by place.
         is_owner
             Says whether the log is still this process's: else its new owner may need what would be deleted.
 
         Raises
         ------
         OSError
-            If a record is not known to be written: the cut does not count.
+            If a record is not known to be written: the checkpoint does not count.
         """
         version, sites = Version(self._log.epoch, seq), list(self._sites)
         window = _Window(self._partitions, self._topic, self._partition)
@@ -258,7 +262,7 @@ class SharedCuts:
             for key in self._deleted_next:
                 yield from window.add(key, None)
             yield from window.emptied()
-            body = Cut(version, core, sites).pack()
+            body = Checkpoint(version, core, sites).pack()
             newest = _Name(version, _CORE, _pieces(body))
             # It comes last also for compaction, which keeps it: else readers wait for an end that is gone.
             yield from self._write(window, newest, body)
@@ -294,8 +298,8 @@ class SharedCuts:
             return None
         return _Name(Version(epoch, seq), place, pieces), n
 
-    def _checked(self, name: _Name) -> Cut:
-        """Return a cut.
+    def _checked(self, name: _Name) -> Checkpoint:
+        """Return a checkpoint.
 
         Raises
         ------
@@ -309,13 +313,13 @@ class SharedCuts:
         if not self._log.reached(*name.version):
             raise CorruptState(f"{said}: its owner had lost the log before")
         try:
-            cut = Cut.unpacked(name.version, _joined(found))
+            checkpoint = Checkpoint.unpacked(name.version, _joined(found))
         except (ValueError, TypeError, IndexError, zstandard.ZstdError) as exc:
             raise CorruptState(f"{said}: cannot be read: {exc}") from exc
-        for place, at in enumerate(cut.sites):
+        for place, at in enumerate(checkpoint.sites):
             if len(self._seen.sites.get(_Name(at.version, place, at.pieces), ())) != at.pieces:
                 raise CorruptState(f"{said}: site {place} is missing or damaged")
-        return cut
+        return checkpoint
 
 
 class _Window:
