@@ -21,8 +21,9 @@ from cryptography.x509.oid import NameOID
 
 from linkscore_cli.extras import install_command
 from linkscore_server.app import Application
-from linkscore_server.commands.health import check_health, target_of
+from linkscore_server.commands.health import target_of
 from linkscore_server.settings import Settings
+from support.command_line import run
 
 
 @asynccontextmanager
@@ -38,7 +39,15 @@ async def running(**settings: Any) -> AsyncIterator[Settings]:
 
 
 async def asked(settings: Settings, server_name: str = "localhost") -> tuple[bool, str]:
-    return await asyncio.to_thread(check_health, settings, server_name=server_name, timeout_s=5.0)
+    """Ask by the command: whether it ends well, and what it says."""
+    given = {"--listen": settings.listen, "--server-name": server_name, "--timeout": 5}
+    given |= {
+        f"--{name.replace('_', '-')}": value
+        for name in ("tls_cert", "tls_key", "tls_client_ca")
+        if (value := getattr(settings, name))
+    }
+    done = await asyncio.to_thread(run, "health", *(part for pair in given.items() for part in pair))
+    return done.exit_code == 0, done.output.strip()
 
 
 @pytest.fixture(scope="module")

@@ -34,26 +34,16 @@ class NotPortable(ValueError):
     """The expression has a part that not all engines read alike; the message names it."""
 
 
-def portable(pattern: str) -> str:
-    """Return an expression that all engines read as RE2 reads `pattern`; cost O(length).
-
-    Groups capture nothing any more, repetitions are greedy: which URLs fit does not depend on it.
-
-    Raises
-    ------
-    NotPortable
-        If there is none, or `pattern` is no expression.
-    """
-    return joined(branches(pattern))
-
-
 def branches(pattern: str) -> list[Branch]:
-    """Return the alternatives of an expression, each in portable parts.
+    """Return the alternatives of an expression, each in portable parts; cost O(length).
+
+    `joined` they are an expression that all engines read as RE2 reads this one. Groups capture nothing any
+    more, repetitions are greedy: which URLs fit does not depend on it.
 
     Raises
     ------
     NotPortable
-        If it has no portable form.
+        If it has no portable form, or `pattern` is no expression.
     """
     reader = _Reader(pattern)
     found = reader.alternatives(0)

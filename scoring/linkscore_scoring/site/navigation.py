@@ -92,11 +92,6 @@ class NavigationTable(Stateful):
         self.frozen = False
         self._rows = _Rows(self.params.max_rows, self.params.max_clusters)
 
-    @property
-    def n_rows(self) -> int:
-        """Rows held, all levels together."""
-        return len(self._rows)
-
     def freeze(self) -> None:
         """End learning for good (paper mode: after the sample)."""
         self.frozen = True

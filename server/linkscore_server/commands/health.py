@@ -59,14 +59,6 @@ def health(
     sys.exit(0 if serving else 1)
 
 
-def check_health(settings: Settings, *, server_name: str, timeout_s: float) -> tuple[bool, str]:
-    """Return whether the server that these settings describe answers SERVING, and what it answered.
-
-    With TLS the server's own certificate is trusted, and shown where a client certificate is asked for.
-    """
-    return _ask(_channel_of(settings, server_name), timeout_s)
-
-
 def target_of(listen: str) -> str:
     """Return the address to ask: loopback for a server that listens everywhere."""
     host, _, port = listen.rpartition(":")
@@ -87,6 +79,10 @@ def _ask(channel: grpc.Channel, timeout_s: float) -> tuple[bool, str]:
 
 
 def _channel_of(settings: Settings, server_name: str) -> grpc.Channel:
+    """Return a channel to the server that these settings describe.
+
+    With TLS the server's own certificate is trusted, and shown where a client certificate is asked for.
+    """
     target = target_of(settings.listen)
     if not settings.tls_cert:
         return grpc.insecure_channel(target)

@@ -110,11 +110,6 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
 
-    @property
-    def open_streams(self) -> int:
-        """Streams whose client still sends."""
-        return len(self._streams)
-
     def drain(self) -> None:
         """End open streams once the pages they sent so far are answered."""
         for feeding in list(self._streams):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.exporters.portable import NotPortable, literal, portable
+from linkscore_scoring.exporters.portable import NotPortable, branches, joined, literal
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from linkscore_scoring.exporters.portable import NotPortable, literal, portable
     ],
 )
 def test_what_is_portable_is_written_one_way(pattern: str, expected: str) -> None:
-    assert portable(pattern) == expected
+    assert joined(branches(pattern)) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_portable_is_written_one_way(pattern: str, expected: str) -> Non
 )
 def test_what_is_not_is_named(pattern: str, named: str) -> None:
     with pytest.raises(NotPortable, match=named):
-        portable(pattern)
+        joined(branches(pattern))
 
 
 @given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])))
@@ -85,7 +85,7 @@ def test_whatever_is_written_fits_what_re2_fits(pattern: str, texts: list[str]) 
     """RE2 itself is the judge; what it refuses may be refused or not."""
     re2 = pytest.importorskip("re2")
     try:
-        written = re.compile(portable(pattern))
+        written = re.compile(joined(branches(pattern)))
     except NotPortable:
         return
     options = re2.Options()

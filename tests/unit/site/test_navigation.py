@@ -100,7 +100,7 @@ def test_least_used_rows_go_when_the_table_is_full() -> None:
         table.observe_destination(0, X, BARE, 1)
     for link_path in range(1_000, 1_100):
         table.observe_destination(2, link_path, link_path, 0)
-    assert table.n_rows <= 40
+    assert 0 < len(table.entries()) <= 40
     assert _row(table, 0, X) == pytest.approx([0.0, 1.0, 0.0])
 
 

@@ -44,7 +44,7 @@ def mdl_cut(parents: Ids, sizes: Floats, visits: Floats) -> NDArray[np.bool_]:
     ----------
     Liu et al. 2011, eqs. 1 to 4. Differences from the paper: eq. 3 as printed lacks the logarithm and the
     visits of each URL as its weight. Without the weight merging never costs anything, and the root alone
-    would always be best; see `description_length`.
+    would always be best.
     """
     n, root_visits = len(parents), float(visits[0])
     cut = np.zeros(n, dtype=np.bool_)
@@ -63,24 +63,6 @@ def mdl_cut(parents: Ids, sizes: Floats, visits: Floats) -> NDArray[np.bool_]:
         if at:
             below[parents[at]] += best[at]
     return topmost(parents, cut)
-
-
-def description_length(sizes: Floats, visits: Floats, *, weighted: bool = True) -> float:
-    """Return L(cut) + L(URLs | cut) in nats of the patterns of a cut (eqs. 1 to 4).
-
-    Parameters
-    ----------
-    sizes, visits
-        URLs and visits of each pattern of the cut, (n_patterns,).
-    weighted
-        Each URL counts as often as it was visited. False is the paper's eq. 3 with the missing logarithm put
-        back: the root alone minimises it on every tree.
-    """
-    root_visits = float(visits.sum())
-    model = (len(sizes) - 1) / 2.0 * np.log(root_visits)  # eq. 2
-    if weighted:
-        return float(model + _data_length(sizes, visits, root_visits).sum())  # eq. 3
-    return float(model + (sizes * np.log(sizes * root_visits / visits)).sum())
 
 
 def topmost(parents: Ids, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
