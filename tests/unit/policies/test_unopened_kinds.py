@@ -63,6 +63,18 @@ def test_what_pays_more_comes_first() -> None:
     assert value(board, "/post/29") > value(board, "/about/8") > value(board, "/thread/8")
 
 
+def test_a_kind_is_granted_what_links_at_its_place_brought() -> None:
+    """Of six links of the list none was wanted, 2 / (2 + 6) is left; of the menu nobody followed one."""
+    board = opened(0)
+    board.page("/more", [("/people/1", LIST), ("/groups/1", MENU)])
+    policy, site = board.shard.served, board.shard.model
+    assert isinstance(policy, Harvest)
+    arms = {site.patterns.text(arm[0]): arm for arm, _ in policy.arms.links()}
+    worth = {name: policy.hubs.worth(arm, site.patterns) for name, arm in arms.items()}
+    assert worth["h/groups/#"] == pytest.approx(GRANTED, rel=0.05)
+    assert worth["h/people/#"] == pytest.approx(GRANTED * 2 / 8, rel=0.05)
+
+
 def test_a_fetch_under_way_is_a_try() -> None:
     board = opened(0)
     policy, site = board.shard.served, board.shard.model

@@ -177,6 +177,11 @@ class HierarchicalArms(Stateful):
         """Return the shrunk mean reward of an arm."""
         return self.arm_stats([arm])[0][0]
 
+    def shrunk_to(self, value: float, node: Node, weight: float) -> float:
+        """Return the mean reward of a node on this site, shrunk to a value by some pseudo-pulls."""
+        pulls, rewards, _ = self._nodes.get(node, (0.0, 0.0, 0.0))
+        return shrunk(rewards, pulls, value, weight)
+
     def arm_stats(self, arms: Iterable[Node], in_flight: Mapping[Node, int] = NOTHING) -> list[ArmStats]:
         """Return of each arm its shrunk mean reward and hub yield, its pulls, and its bonus.
 

@@ -110,14 +110,16 @@ class HubLedger(Stateful):
 
         What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
         it. So the first tries of each URL pattern come before more of what is known to bring less, and after
-        all that is known to bring more. A fetch in flight, counted by node, is a try.
+        all that is known to bring more. Where links at the same place of pages brought nothing, one more kind
+        of them is granted little: a wiki has dozens. A fetch in flight, counted by node, is a try.
         """
         index, t = self.index(arm, patterns), self.tunables
         of_pattern = (arm[0], ANY)
         tries = self.arms.pulls(of_pattern) + in_flight.get(of_pattern, 0)
         if tries >= t.trials:
             return index
-        granted: float = t.unopened * t.unopened_kept**tries
+        unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), t.parent_pulls)
+        granted: float = unopened * t.unopened_kept**tries
         return max(index, granted + t.tie * index)
 
     def fresh_links(self, arm: Arm, patterns: UrlPatterns) -> float:

@@ -141,11 +141,12 @@ class HubTunables:
         Share of earlier yields kept a pull, in (0, 1]. Measured: with 1, recall of the target `question` is
         .66.
     parent_pulls
-        Pseudo-pulls of the node above, and pulls after which half of a fresh link's worth is believed, > 0.
-        Chosen.
+        Pseudo-pulls of the node above and of what is granted, and pulls after which half of a fresh link's
+        worth is believed, > 0. Chosen.
     unopened, unopened_kept, trials
-        Worth per fetch that a kind of pages nobody opened is granted, in [0, 1]; the share of it that each
-        try leaves, in [0, 1]; and how many tries are granted, >= 0. Chosen on synthetic sites by few trials.
+        Worth per fetch that a kind of pages nobody opened is granted where no link of its link path was
+        followed, in [0, 1]; the share of it that each try leaves, in [0, 1]; and how many tries are granted,
+        >= 0. Chosen on synthetic sites by few trials.
     tie
         Share of an arm's own worth, in [0, 1), that orders kinds of pages hardly opened. Chosen.
     max_pages, arms_per_page
