@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from sys import intern
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import State, from_state, stored_as, to_state
+from linkscore_scoring.state import State, from_state, stored_as
+
+_SIGNED, _UNSIGNED = "hi", "BHIQ"
+"""Codes of the types of numbers that may be below 0, and of those that may not."""
+_LINK_COLUMNS = ("link_paths", "classless", "rows", "targets")
 
 
 def _smallest(numbers: list[int]) -> bytes | array[int]:
@@ -20,6 +25,29 @@ def _smallest(numbers: list[int]) -> bytes | array[int]:
     except ValueError:
         most = max(numbers)
     return array("H" if most < 2**16 else "I" if most < 2**32 else "Q", numbers)
+
+
+def _plain(column: bytes | array[int]) -> tuple[str, bytes]:
+    """Return numbers as plain values: the code of their type, and their bytes, little-endian."""
+    if isinstance(column, bytes):
+        return "B", column
+    return column.typecode, _little_endian(column).tobytes()
+
+
+def _column(plain: Any, codes: str) -> bytes | array[int]:
+    """Return what `_plain` gave; TypeError or ValueError for anything else, or of another code."""
+    code, data = plain
+    if code not in codes or not isinstance(data, bytes):
+        raise ValueError(f"want bytes of a type of {codes}, got {code!r:.20}")
+    return data if code == "B" else _little_endian(array(code, data))
+
+
+def _little_endian(column: array[int]) -> array[int]:
+    """Return numbers in the order of bytes that is written, or back."""
+    if sys.byteorder == "big":
+        column = column[:]
+        column.byteswap()
+    return column
 
 
 class NameColumn:
@@ -48,6 +76,25 @@ class NameColumn:
     def __iter__(self) -> Iterator[str]:
         return map(self.names.__getitem__, self._rows)
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def to_state(self) -> tuple[tuple[str, ...], tuple[str, bytes]]:
+        """Return the names, and their numbers as plain values."""
+        return self.names, _plain(self._rows)
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """Return what `to_state` gave; TypeError or ValueError for anything else."""
+        names, rows = state[0], _column(state[1], _UNSIGNED)
+        if max(rows, default=-1) >= len(names):
+            raise ValueError(f"want numbers of {len(names)} names, got {max(rows)}")
+        return cls(tuple(map(intern, names)), rows)
+
+
+_Packed: TypeAlias = "tuple[array[int], NameColumn, NameColumn, bytes | array[int]]"
+"""Parents, tags, classes and leaves of tag paths."""
+
 
 class SampledPaths:
     """Tag paths of a page kept for learning: once packed some 11 bytes a node, where a `PathTrie` takes 40.
@@ -59,7 +106,8 @@ class SampledPaths:
 
     Notes
     -----
-    State is that of a `PathTrie`, packed or not.
+    State is that of packed paths, whether they are packed or not; before number 7 of snapshots it was that of
+    a `PathTrie`.
 
     Examples
     --------
@@ -75,7 +123,7 @@ class SampledPaths:
 
     def __init__(self, trie: PathTrie) -> None:
         self._loose: PathTrie | None = trie
-        self._packed: tuple[array[int], NameColumn, NameColumn, bytes | array[int]] | None = None
+        self._packed: _Packed | None = None
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -94,11 +142,14 @@ class SampledPaths:
 
     def pack(self) -> None:
         """Take up little memory from now on."""
-        if (trie := self._loose) is not None:
-            parents = array("h" if len(trie.parents) < 2**15 else "i", trie.parents)
-            names = NameColumn.of(trie.tags), NameColumn.of(trie.classes)
-            self._packed = parents, *names, _smallest(trie.leaves)
-            self._loose = None
+        self._packed, self._loose = self._columns(), None
+
+    def _columns(self) -> _Packed:
+        if self._packed is not None:
+            return self._packed
+        trie = self._loose or PathTrie()
+        parents = array("h" if len(trie.parents) < 2**15 else "i", trie.parents)
+        return parents, NameColumn.of(trie.tags), NameColumn.of(trie.classes), _smallest(trie.leaves)
 
     def _unpacked(self) -> PathTrie:
         if self._packed is None:
@@ -106,14 +157,23 @@ class SampledPaths:
         parents, tags, classes, leaves = self._packed
         return PathTrie(list(parents), list(tags), list(classes), list(leaves))
 
-    def to_state(self) -> State:
-        """Return the state of the `PathTrie`."""
-        state: State = to_state(self.trie)
-        return state
+    def to_state(self) -> list[Any]:
+        """Return the columns: parents, tags, classes, leaves."""
+        parents, tags, classes, leaves = self._columns()
+        return [_plain(parents), tags.to_state(), classes.to_state(), _plain(leaves)]
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
-        """Return what `to_state` gave, packed; ValueError or `CorruptState` for anything else."""
+        """Return what `to_state` gave, packed; TypeError, ValueError or `CorruptState` for anything else."""
+        if not isinstance(state, dict):
+            parents, tags, classes, leaves = state
+            paths = cls(PathTrie())
+            packed = _column(parents, _SIGNED), *map(NameColumn.from_state, (tags, classes))
+            paths._packed = (*packed, _column(leaves, _UNSIGNED))  # type: ignore[assignment]
+            if len({len(column) for column in paths._columns()}) > 1:
+                raise ValueError("want columns of the same length")
+            paths._loose = None
+            return paths
         paths = cls(from_state(PathTrie, state))
         try:
             paths.pack()
@@ -177,13 +237,22 @@ class SampledLinks:
             counts[self.link_paths[row]] = counts.get(self.link_paths[row], 0) + count
         return counts
 
-    def to_state(self) -> list[tuple[int, int, int]]:
-        """Return the rows."""
-        return list(self)
+    def to_state(self) -> State:
+        """Return the columns; before number 7 of snapshots these were rows."""
+        return {name: _plain(getattr(self, name)) for name in _LINK_COLUMNS}
 
     @classmethod
     def from_state(cls, state: Any) -> Self:
-        """Return what `to_state` gave; ValueError or TypeError for anything else."""
+        """Return what `to_state` gave; LookupError, ValueError or TypeError for anything else."""
+        if isinstance(state, dict):
+            codes = dict.fromkeys(_LINK_COLUMNS, "Q") | {"rows": _UNSIGNED}
+            links = cls(**{name: _column(state[name], codes[name]) for name in _LINK_COLUMNS})  # type: ignore[arg-type]
+            pairs = len(links.link_paths)
+            if len(links.rows) != len(links.targets) or max(links.rows, default=-1) >= pairs:
+                raise ValueError(f"want a row of {pairs} pairs for each of {len(links.targets)} links")
+            if len(links.classless) != pairs:
+                raise ValueError(f"want {pairs} class-free link paths, got {len(links.classless)}")
+            return links
         try:
             return cls.of(*(tuple(zip(*state, strict=True)) or ((), (), ())))
         except OverflowError as exc:

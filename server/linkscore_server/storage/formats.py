@@ -18,7 +18,6 @@ __all__ = [
     "FORMATS",
     "SECRET_HEADER",
     "SEGMENT_HEADER",
-    "SITES_READ",
     "SNAPSHOTS_READ",
     "SNAPSHOT_MAGIC",
     "TICKET_KEY",
@@ -65,24 +64,23 @@ SEGMENT = FileFormat(
 SNAPSHOT = FileFormat(
     "snapshot",
     "crawls/NAME/snapshot*",
-    6,
+    7,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )
-SNAPSHOTS_READ = (5, SNAPSHOT.number)
-"""Numbers of snapshots that are read: in 5 `harvest` had counted no menus."""
+SNAPSHOTS_READ = (5, 6, SNAPSHOT.number)
+"""Numbers of snapshots, and of files of sites, that are read: in 5 `harvest` had counted no menus, up to 6
+sampled pages were rows, and files of sites had no events."""
 
 SITES = FileFormat(
     "sites",
     "crawls/NAME/sites.db",
-    7,
-    "SQLite's `user_version`",
+    SNAPSHOT.number,
+    "SQLite's `user_version`: that of snapshots, which hold the same states",
     "SQLite: zstd of msgpack of each site's state, of events that changed it since, and of what is of no "
     "site, with checksums (`storage/sites.py`); derived from the log. While the server runs, `sites.db-wal` "
     "lies beside it",
 )
-SITES_READ = (*SNAPSHOTS_READ, SITES.number)
-"""Numbers of files of sites that are read: below 7 they hold states alone, as snapshots of that number do."""
 CUT = FileFormat(
     "cut mark",
     "crawls/NAME/cut",

@@ -25,7 +25,7 @@ import zstandard
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE
-from linkscore_server.storage.formats import SITES, SITES_READ
+from linkscore_server.storage.formats import SITES, SNAPSHOTS_READ
 
 _LEVEL = 3  # of zstd, its default: a state is written about as often as it is read
 _APPLICATION = int.from_bytes(b"LSSN")
@@ -295,7 +295,7 @@ class SiteStates:
     def _check_format(self) -> None:
         con = self._connection()
         found = [con.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        if found[0] != _APPLICATION or found[1] not in SITES_READ:
+        if found[0] != _APPLICATION or found[1] not in SNAPSHOTS_READ:
             raise CorruptState(f"{self._path}: not of format {SITES.number}")
 
     @contextmanager
