@@ -27,6 +27,7 @@ from benchmarks import (
     bench_peers,
     bench_questions,
     bench_replay,
+    bench_states,
     bench_url_rules,
     bench_wanted,
 )
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "features": bench_features.rows,
     "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
+    "states": bench_states.run,
     "browse": bench_browse.run,
     "url_rules": bench_url_rules.rows,
     "wanted": bench_wanted.run,

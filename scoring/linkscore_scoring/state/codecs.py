@@ -129,7 +129,8 @@ class TupleCodec(Codec):
         self, items: Sequence[Codec], made: Callable[..., Any], cells: Callable[[Any], Iterable[Any]]
     ):
         self.items, self.made, self.of, self.width = items, made, cells, len(items)
-        self.is_plain = made is tuple and all(item.is_plain for item in items)
+        self.are_plain = all(item.is_plain for item in items)
+        self.is_plain = made is tuple and self.are_plain
 
     def pack(self, value: Any) -> Any:
         return value if self.is_plain else self.cells(value)
@@ -138,6 +139,8 @@ class TupleCodec(Codec):
         return self.of_cells(checked_list(plain))
 
     def cells(self, value: Any) -> list[Any]:
+        if self.are_plain:
+            return list(self.of(value))
         return [item.pack(cell) for item, cell in zip(self.items, self.of(value), strict=True)]
 
     def of_cells(self, cells: Sequence[Any]) -> Any:
