@@ -105,7 +105,7 @@ async def test_a_folder_copied_at_any_moment_opens_as_its_log_says(
         with reading_copy(folder / "crawls" / "a" / "sites.db") as states:
             added += sum(len(states.changes(place)) for place, _ in enumerate(states.sites()))
         copied.close()
-    assert added >= (40 if share == "events only" else 0)
+    assert added or share == "measured"
 
 
 async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
