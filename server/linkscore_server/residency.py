@@ -378,15 +378,15 @@ class ResidentSites(SiteTable):
         return live
 
     def _evict(self, name: str, live: _Live) -> None:
-        facts = self._write(name, live, _EVICTED_SHARE) if live.is_dirty else self._facts_of(live)
+        facts = self._write(name, live, is_evicted=True) if live.is_dirty else self._facts_of(live)
         self._facts[live.place] = facts
         if self._live.pop(name, None) is not None:
             self._budget.add(-live.bytes)
 
-    def _write(self, name: str, live: _Live, share: int = _SHARE) -> bytes:
+    def _write(self, name: str, live: _Live, *, is_evicted: bool = False) -> bytes:
         if self._store is None:
             raise CorruptState(f"site {name!r}: nowhere to put it")
-        facts = self._facts_of(live)
+        facts, share = self._facts_of(live), _EVICTED_SHARE if is_evicted else _SHARE
         if live.events is not None and live.used * share <= live.base:
             self._store.add(live.place, name, facts, live.events)
         else:
