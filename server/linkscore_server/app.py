@@ -35,6 +35,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.directories import Directory, Parts, directory_of
 from linkscore_server.grpc.access import CallerOf
 from linkscore_server.grpc.admission import DelayEstimator
+from linkscore_server.grpc.connections import hang_up
 from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
@@ -72,7 +73,7 @@ _CONNECTIONS = 10_000
 _HANDSHAKE_MS = 20_000
 """Time for a connection to say that it speaks HTTP/2, and for TLS. A bound."""
 
-_IDLE_S, _FLUSH_S = 1.0, 0.05
+_IDLE_S, _FLUSH_S = 5.0, 0.05
 """Longest wait for calls in flight before connections are closed, and time for their answers to go out.
 Chosen, not measured."""
 
@@ -111,6 +112,7 @@ class Application:
         self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
+        self._port = 0
         self.metrics_port = 0
         self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
@@ -181,9 +183,9 @@ class Application:
             annex.opened(actor)
 
     async def _listen(self) -> None:
-        port = _bind(self._server, self.settings)
+        self._port = _bind(self._server, self.settings)
         if not self.settings.listen.startswith("unix:"):
-            self.address = f"{self.settings.listen.rpartition(':')[0]}:{port}"
+            self.address = f"{self.settings.listen.rpartition(':')[0]}:{self._port}"
         await self._server.start()
 
     async def drain(self) -> None:
@@ -205,7 +207,7 @@ class Application:
         self._ready = False
 
     async def _hang_up(self) -> None:
-        """Close connections while no call is in flight.
+        """Close the port and its connections while no call is in flight.
 
         gRPC ends calls as CANCELLED that come when it closes a server, which nobody repeats. Those whose
         connection is closed are UNAVAILABLE.
@@ -215,7 +217,8 @@ class Application:
         with suppress(TimeoutError):
             await asyncio.wait_for(self.calls.idle(), _IDLE_S)
             await asyncio.sleep(_FLUSH_S)
-            self.gate.hang_up()
+            if self._port:
+                hang_up(self._port)
 
     async def stop(self) -> None:
         """Drain, write snapshots, release the store."""

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
@@ -155,7 +156,7 @@ class Connections:
         if not self._is_seeking or began < self._next_scan:
             return
         self._is_seeking = False
-        there = _sockets()
+        there = _by_other_end()
         for peer, connection in list(self._all.items()):
             fd = there.get(_end_of(peer)) if peer.startswith("ip") else None
             if connection.is_sought and fd is not None:
@@ -167,11 +168,6 @@ class Connections:
         ended = time.monotonic()
         self._next_scan = ended + _SCAN_SHARE * (ended - began)
 
-    def hang_up(self) -> None:
-        """Close all connections whose descriptors are known; the other ends see that at once."""
-        for connection in self._all.values():
-            connection.hang_up()
-
     def close(self) -> None:
         """Leave all descriptors to gRPC."""
         for connection in self._all.values():
@@ -179,27 +175,43 @@ class Connections:
         self._all.clear()
 
 
-def _sockets() -> dict[tuple[str, int], int]:
+def hang_up(port: int) -> None:
+    """Listen at a port no more and close all connections to it; the other ends see that at once.
+
+    Descriptors stay gRPC's. Nothing happens where they cannot be found.
+    """
+    for peeked in _sockets():
+        with suppress(OSError):  # it is closed already
+            if peeked.family != socket.AF_UNIX and peeked.getsockname()[1] == port:
+                peeked.shutdown(socket.SHUT_RDWR)
+
+
+def _by_other_end() -> dict[tuple[str, int], int]:
     """Return the descriptors of this process that are sockets with another end, by that end."""
+    found = {}
+    for peeked in _sockets():
+        with suppress(OSError):  # it listens
+            end = peeked.getpeername()
+            if isinstance(end, tuple):
+                found[_plain(end[0]), end[1]] = peeked.fileno()
+    return found
+
+
+def _sockets() -> Iterator[socket.socket]:
+    """Yield the sockets of this process; each is left to whoever has it when the next is asked for."""
     try:
         numbers = [int(name) for name in os.listdir(_FDS)]
     except OSError:
-        return {}
-    found = {}
+        return
     for fd in numbers:
         try:
             peeked = socket.socket(fileno=fd)
         except OSError:  # a file, or closed since
             continue
         try:
-            end = peeked.getpeername()
-            if isinstance(end, tuple):
-                found[_plain(end[0]), end[1]] = fd
-        except OSError:  # it listens
-            pass
+            yield peeked
         finally:
             peeked.detach()
-    return found
 
 
 def _end_of(peer: str) -> tuple[str, int]:

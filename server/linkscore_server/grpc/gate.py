@@ -137,10 +137,6 @@ class Gate:
         self._is_leaving = True
         await asyncio.sleep(_TURN_AWAY_S)
 
-    def hang_up(self) -> None:
-        """Close the connections that calls came over."""
-        self._inflight.connections.hang_up()
-
     def close(self) -> None:
         """Let nothing more in."""
         self._inflight.close()

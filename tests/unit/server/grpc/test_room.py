@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from linkscore_server.grpc import room as room_module
-from linkscore_server.grpc.connections import Connection, Connections
+from linkscore_server.grpc.connections import Connection, Connections, hang_up
 from linkscore_server.grpc.errors import Overloaded
 from linkscore_server.grpc.room import InflightBytes
 from support.grpc_calls import Clock
@@ -284,15 +284,20 @@ def test_what_was_given_before_a_connection_was_found_is_not_on_its_way() -> Non
         all_.close()
 
 
-def test_a_connection_that_is_hung_up_ends_at_its_other_end() -> None:
-    all_ = Connections()
-    with connected(socket.AF_INET, "127.0.0.1") as (client, _, peer):
-        all_.of(peer)
-        all_.seek()
-        all_.hang_up()
-        client.settimeout(60)
-        assert client.recv(1) == b""
-        all_.close()
+def test_a_port_that_is_hung_up_has_no_connections_and_takes_no_more() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_server(("127.0.0.1", 0)) as other:
+        here, there = listening.getsockname(), other.getsockname()
+        with socket.create_connection(here) as taken, socket.create_connection(here) as waiting:
+            accepted, _ = listening.accept()
+            hang_up(here[1])
+            for client in (taken, waiting):
+                client.settimeout(60)
+                with suppress(ConnectionResetError):
+                    assert client.recv(1) == b""
+            accepted.close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(here)
+        socket.create_connection(there).close()
 
 
 def test_closed_connections_are_forgotten() -> None:
