@@ -2,7 +2,7 @@
 
 use crate::bounds::Bounds;
 use crate::entities::{has_controls, Entities};
-use crate::paths::{Apaths, Texts, Trie};
+use crate::paths::{LinkPaths, Texts, Trie};
 use crate::tags::Tags;
 use crate::url_table::{Answer, UrlTable};
 use crate::walk::{Anchor, Walk};
@@ -104,13 +104,13 @@ impl Reader {
     }
 }
 
-/// What it takes to read a page, and what it shares with those read before: names, classes, paths and Apaths
+/// What it takes to read a page, and what it shares with those read before: names, classes, paths and link paths
 /// with their texts as objects of Python. What is remembered never changes an answer.
 struct Desk {
     tags: Tags,
     walk: Walk,
     trie: Trie,
-    apaths: Apaths,
+    apaths: LinkPaths,
     anchor_texts: String,
     anchor_ends: Vec<usize>,
     /// The first anchor of each distinct href, and the number of its href for each anchor.
@@ -128,7 +128,7 @@ impl Desk {
             tags: Tags::new(),
             walk: Walk::new(bounds),
             trie: Trie::default(),
-            apaths: Apaths::new(),
+            apaths: LinkPaths::new(),
             anchor_texts: String::new(),
             anchor_ends: Vec::new(),
             firsts: Vec::new(),
@@ -317,7 +317,7 @@ impl Page {
 
     /// The rows of the links as a dictionary of columns; `urls` remembers what hrefs lead to, and `resolver`,
     /// the `UrlResolver` of the page, is asked of those that it cannot tell. With the columns comes the number of
-    /// the anchor of each row, and whether links or Apaths were cut.
+    /// the anchor of each row, and whether links or link paths were cut.
     fn links<'py>(
         &mut self,
         urls: &Bound<'py, UrlTable>,

@@ -1,4 +1,4 @@
-//! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageApaths` keep them. What pages of a
+//! The tag paths of a page, as `features.walk.PathTree` and `features.html.PageLinkPaths` keep them. What pages of a
 //! site have in common is remembered between pages: steps, paths and link paths are numbers that stay.
 
 use crate::bounds::Bounds;
@@ -334,7 +334,7 @@ impl PathTree {
 }
 
 /// The link paths of the links of pages: `outer` and `apath` of `PathTree`.
-pub struct link paths {
+pub struct LinkPaths {
     pub texts: Texts,
     /// A number for the names around an element, by path; depth, name and next of each number.
     outer: FxHashMap<Path, u32>,
@@ -343,7 +343,7 @@ pub struct link paths {
     /// A number for the names around an element and its own step; text of each number, once it was made.
     places: FxHashMap<(u32, StepId), u32>,
     text_of: Vec<Text>,
-    of_page: PageApaths,
+    of_page: PageLinkPaths,
 }
 
 #[derive(Clone, Copy)]
@@ -353,9 +353,9 @@ enum Text {
     Is(u32),
 }
 
-/// Those of one page, within bounds: `PageApaths`.
+/// Those of one page, within bounds: `PageLinkPaths`.
 #[derive(Default)]
-struct PageApaths {
+struct PageLinkPaths {
     rows_of_places: OfPage,
     rows_of_texts: OfPage,
     rows: Vec<u32>,
@@ -363,16 +363,16 @@ struct PageApaths {
     is_cut: bool,
 }
 
-impl link paths {
+impl LinkPaths {
     pub fn new() -> Self {
-        link paths {
+        LinkPaths {
             texts: Texts::default(),
             outer: FxHashMap::from_iter([(0, 0)]),
             names: vec![(-1, u32::MAX, 0)],
             numbers: FxHashMap::default(),
             places: FxHashMap::default(),
             text_of: Vec::new(),
-            of_page: PageApaths::default(),
+            of_page: PageLinkPaths::default(),
         }
     }
 
