@@ -99,6 +99,8 @@ def test_the_three_edits_and_what_the_page_says_to_run_pass_in_a_copy(tmp_path: 
     before = "    ExternalPolicy external"
     at = text.rindex("\n    //", 0, text.index(before)) + 1
     (tmp_path / PROTO).write_text(f"{text[:at]}{line}\n{text[at:]}\n{message}", encoding="utf-8")
+    for step in (["init", "--quiet"], ["add", "--all"]):  # tables of the docs count the files that git knows
+        run(["git", *step], tmp_path)
     generator = ROOT / ".venv-gen"
     if not (generator / ".installed").exists():
         generator = tmp_path / ".venv-gen"
