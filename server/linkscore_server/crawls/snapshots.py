@@ -86,6 +86,7 @@ class SnapshotWriter:
         self._metrics = metrics
         self._every, self._every_s, self._turn = every, every_s, turn
         self._first_s = math.inf  # when the first event that is in no snapshot was seen
+        self._has_failed = False
         self._cut: _Cut | None = None
         self.last_seq = 0
         self.is_over = False
@@ -102,6 +103,8 @@ class SnapshotWriter:
             return False
         if self._model.writes_states:
             return new >= self._every * _STATES_COST
+        if self._has_failed:  # on a full disk each would fail, and leave a traceback in the log
+            return new >= self._every
         now = asyncio.get_running_loop().time()
         self._first_s = min(now, self._first_s)
         return new >= self._every or 0 < self._every_s <= now - self._first_s
@@ -154,6 +157,7 @@ class SnapshotWriter:
             self._cut = None
             sites.end()
             self._save_whole(cut.seq)
+            self._has_failed = False
             self._metrics.snapshot_seconds.observe(time.perf_counter() - cut.began_s)
 
     def _save_whole(self, seq: int) -> None:
@@ -165,7 +169,7 @@ class SnapshotWriter:
         try:
             await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
         except Exception:  # the one before still counts
-            self._cut = None
+            self._cut, self._has_failed = None, True
             self._model.sites.checkpoint.end()
             self._metrics.snapshot_failures.inc()
             name = self._model.config.name

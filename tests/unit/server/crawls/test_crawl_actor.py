@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -295,6 +296,23 @@ async def test_a_snapshot_is_due_by_the_clock_too(log: SlowLog, metrics: Metrics
         await made.submit(fetched(n))
     await made.writer.finish()
     assert (log.states.seq > 0) == (seconds > 0)
+    made.release()
+
+
+async def test_a_snapshot_that_fails_is_not_tried_again_by_the_clock(
+    log: SlowLog, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(seq: int, core: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    made = actor_on(log, metrics=metrics, snapshot_events=100, snapshot_s=1e-9)
+    made.start()
+    monkeypatch.setattr(log.states, "commit", full)
+    await made.submit(ConfigChanged(CONFIG.to_state()))
+    for n in range(5):
+        await made.submit(fetched(n))
+    await made.writer.finish()
+    assert metrics.registry.get_sample_value("linkscore_snapshot_failures_total") == 1
     made.release()
 
 
