@@ -37,6 +37,7 @@ class Metrics:
         self._add_reward_metrics(r)
         self._add_question_metrics(r)
         self._add_log_metrics(r)
+        self._add_snapshot_metrics(r)
         self._add_learning_metrics(r)
         self._add_browse_metrics(r)
         self._add_cluster_metrics(r)
@@ -177,6 +178,8 @@ class Metrics:
         self.apply_failures = Counter(
             "linkscore_apply_failures", "Durable events that could not be applied", registry=r
         )
+
+    def _add_snapshot_metrics(self, r: CollectorRegistry) -> None:
         self.snapshot_seconds = Histogram(
             "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
         )
@@ -201,7 +204,6 @@ class Metrics:
             "Bytes of deleted log segments, whose events two snapshots hold (keep_log)",
             registry=r,
         )
-
         self.crawl_open_seconds = Histogram(
             "linkscore_crawl_open_duration_seconds",
             "Time to open a crawl from its snapshot and log",
