@@ -38,7 +38,7 @@ FAST = (
     "tests/unit/engine/test_replay.py",
     "tests/unit/engine/test_bucket_ranking.py",
     "tests/unit/cli/test_output.py",
-    "tests/unit/policies/test_auto.py",
+    "tests/unit/policies/harvest/test_warm_start.py",
     "tests/unit/policies/test_policy_names.py",
     "tests/unit/server/crawls/test_crawl_registry.py",
     "tests/unit/server/storage/test_stores.py",
@@ -255,6 +255,7 @@ ANNEXES = {
             words=policies,
         )
         for name, policies, *more in (
+            ("auto", ("auto",)),
             ("source", ("source_ucc", "source_target")),
             ("tpm", ("tpm",)),
             ("irobot", ("irobot",)),
@@ -272,7 +273,7 @@ ANNEXES = {
 
 
 STANDS_WITHOUT = (
-    *("source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
+    *("auto", "source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
     *("exporters", "clusterers", "go", "node", "java", "console", "frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
 )

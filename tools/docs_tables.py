@@ -26,13 +26,16 @@ from house_table import CORE, GONE, House
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
+from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.settings import BrowseLogSettings
+from linkscore_server.cluster.metrics import ClusterMetrics
 from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
+from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.kafka.counts import Counts
@@ -218,7 +221,10 @@ def rpcs_table() -> str:
 
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
-    registries = (Metrics().registry, SupervisorMetrics().registry)
+    registry = Metrics().registry
+    for annex in (BrowseMetrics, RoutingMetrics, ClusterMetrics):
+        annex(registry)
+    registries = (registry, SupervisorMetrics().registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]

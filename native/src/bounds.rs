@@ -12,9 +12,9 @@ pub struct Bounds {
     pub rel_chars: usize,
     pub alt_chars: usize,
     pub block_chars: usize,
-    pub apaths: usize,
-    pub apaths_chars: usize,
-    pub apath_chars: usize,
+    pub link_paths: usize,
+    pub link_paths_chars: usize,
+    pub link_path_chars: usize,
     pub links_chars: usize,
-    pub other_apath: String,
+    pub other_link_path: String,
 }

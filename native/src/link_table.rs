@@ -32,10 +32,10 @@ impl Record {
 
     /// Makes an in-link the latest; says whether it is the first from its source.
     fn renew(&mut self, new: InLink, most: usize, displaced: &mut Vec<InLink>) -> bool {
-        let (source, apath) = new;
+        let (source, link_path) = new;
         let is_first = self.in_links.iter().all(|known| known.0 != source);
-        let same_apath = self.in_links.iter().position(|known| known.1 == apath);
-        if let Some(old) = same_apath.or((self.in_links.len() >= most).then_some(0)) {
+        let same_link_path = self.in_links.iter().position(|known| known.1 == link_path);
+        if let Some(old) = same_link_path.or((self.in_links.len() >= most).then_some(0)) {
             let old_source = self.in_links[old].0;
             if old_source == source {
                 return is_first;
@@ -91,27 +91,27 @@ impl LinkTable {
         source: u64,
         depth: i64,
         keys: Vec<Key>,
-        apaths: Vec<u64>,
+        link_paths: Vec<u64>,
         patterns: &Bound<'_, PyAny>,
     ) -> PyResult<Sighting> {
-        if keys.len() != apaths.len() {
-            return Err(PyValueError::new_err("keys and apaths differ in length"));
+        if keys.len() != link_paths.len() {
+            return Err(PyValueError::new_err("keys and link_paths differ in length"));
         }
         let (mut seen_patterns, mut fresh) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         let (mut first_here, mut displaced) = (Vec::with_capacity(keys.len()), Vec::new());
         let most = self.most_in_links;
-        for (key, apath) in keys.into_iter().zip(apaths) {
+        for (key, link_path) in keys.into_iter().zip(link_paths) {
             let known = self.record_mut(key);
             fresh.push(known.is_none());
             let (pattern, is_first) = match known {
                 None => {
                     let pattern = patterns.get_item(key)?.extract()?;
-                    let in_links = vec![(source, apath)];
+                    let in_links = vec![(source, link_path)];
                     self.add(Record { key, depth, cluster: NOT_FETCHED, pattern, in_links });
                     (pattern, true)
                 }
                 Some(known) if known.waits() => {
-                    (known.pattern, known.renew((source, apath), most, &mut displaced))
+                    (known.pattern, known.renew((source, link_path), most, &mut displaced))
                 }
                 Some(known) => (known.pattern, false),
             };
@@ -191,8 +191,8 @@ impl LinkTable {
         let mut rows: FxHashMap<(i64, u64), usize> = FxHashMap::default();
         let mut counts: Vec<((i64, u64), usize)> = Vec::new();
         for record in self.records.iter().filter(|record| record.waits()) {
-            let Some(&(_, apath)) = record.in_links.first() else { continue };
-            let group = (record.pattern, apath);
+            let Some(&(_, link_path)) = record.in_links.first() else { continue };
+            let group = (record.pattern, link_path);
             let row = *rows.entry(group).or_insert(counts.len());
             if row == counts.len() {
                 counts.push((group, 0));
@@ -211,9 +211,9 @@ impl LinkTable {
         let found = PyDict::new(py);
         for known in &self.records {
             let plain = PyList::new(py, [known.depth, known.cluster, known.pattern])?;
-            for (source, apath) in &known.in_links {
+            for (source, link_path) in &known.in_links {
                 plain.append(source)?;
-                plain.append(apath)?;
+                plain.append(link_path)?;
             }
             found.set_item(known.key, plain)?;
         }

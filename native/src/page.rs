@@ -50,11 +50,11 @@ impl Reader {
                 rel_chars: number("rel_chars")?,
                 alt_chars: number("alt_chars")?,
                 block_chars: number("block_chars")?,
-                apaths: number("apaths")?,
-                apaths_chars: number("apaths_chars")?,
-                apath_chars: number("apath_chars")?,
+                link_paths: number("link_paths")?,
+                link_paths_chars: number("link_paths_chars")?,
+                link_path_chars: number("link_path_chars")?,
                 links_chars: number("links_chars")?,
-                other_apath: get("other_apath")?.extract()?,
+                other_link_path: get("other_link_path")?.extract()?,
             }),
             entities: Entities::of_html(py)?,
             crowd: number("attributes")?,
@@ -110,7 +110,7 @@ struct Desk {
     tags: Tags,
     walk: Walk,
     trie: Trie,
-    apaths: LinkPaths,
+    link_paths: LinkPaths,
     anchor_texts: String,
     anchor_ends: Vec<usize>,
     /// The first anchor of each distinct href, and the number of its href for each anchor.
@@ -119,7 +119,7 @@ struct Desk {
     names: Objects,
     classes: Objects,
     rels: Objects,
-    apath_texts: Objects,
+    link_path_texts: Objects,
 }
 
 impl Desk {
@@ -128,7 +128,7 @@ impl Desk {
             tags: Tags::new(),
             walk: Walk::new(bounds),
             trie: Trie::default(),
-            apaths: LinkPaths::new(),
+            link_paths: LinkPaths::new(),
             anchor_texts: String::new(),
             anchor_ends: Vec::new(),
             firsts: Vec::new(),
@@ -136,7 +136,7 @@ impl Desk {
             names: Objects::default(),
             classes: Objects::default(),
             rels: Objects::default(),
-            apath_texts: Objects::default(),
+            link_path_texts: Objects::default(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Desk {
     fn finish(&mut self) {
         let walk = &mut self.walk;
         walk.paths.fill(&mut self.trie, &walk.bounds);
-        self.apaths.begin();
+        self.link_paths.begin();
         self.anchor_texts.clear();
         self.anchor_ends.clear();
         walk.anchor_texts(&mut self.anchor_texts, &mut self.anchor_ends);
@@ -162,7 +162,7 @@ impl Desk {
     }
 
     fn entries(&self) -> usize {
-        self.tags.len() + self.walk.entries() + self.apaths.entries()
+        self.tags.len() + self.walk.entries() + self.link_paths.entries()
     }
 }
 
@@ -337,7 +337,7 @@ impl Page {
         let desk = self.desk_mut();
         let skipped = PyDict::new(py);
         let (mut kept, mut chars) = (Vec::with_capacity(desk.targets.len()), 0);
-        let mut apaths = Vec::with_capacity(desk.targets.len());
+        let mut link_paths = Vec::with_capacity(desk.targets.len());
         for (number, &target) in desk.targets.iter().enumerate() {
             match &answers[target] {
                 Answer::No(reason) => {
@@ -350,14 +350,14 @@ impl Page {
                         break;
                     }
                     let node = desk.walk.anchors[number].node;
-                    apaths.push(desk.apaths.row(&desk.walk.paths, node, &desk.walk.bounds));
+                    link_paths.push(desk.link_paths.row(&desk.walk.paths, node, &desk.walk.bounds));
                     kept.push((number, url, key));
                 }
             }
         }
         let rels = desk.rels.of(py, &desk.walk.rels);
-        let apath_texts = desk.apath_texts.of(py, &desk.apaths.texts);
-        let (walk, of_page) = (&desk.walk, desk.apaths.rows());
+        let link_path_texts = desk.link_path_texts.of(py, &desk.link_paths.texts);
+        let (walk, of_page) = (&desk.walk, desk.link_paths.rows());
         let anchor = |row: &(usize, _, _)| -> &Anchor { &walk.anchors[row.0] };
         let found = PyDict::new(py);
         found.set_item("urls", PyList::new(py, kept.iter().map(|row| row.1))?)?;
@@ -365,14 +365,14 @@ impl Page {
         let texts = kept.iter().map(|row| text_of(&desk.anchor_texts, &desk.anchor_ends, row.0));
         found.set_item("anchors", PyList::new(py, texts)?)?;
         found.set_item("rels", PyList::new(py, kept.iter().map(|row| &rels[anchor(row).rel as usize]))?)?;
-        found.set_item("apaths", apaths)?;
+        found.set_item("apaths", link_paths)?;
         found
             .set_item("blocks_before", PyList::new(py, kept.iter().map(|row| anchor(row).blocks_before))?)?;
-        let table = PyList::new(py, of_page.iter().map(|&text| &apath_texts[text as usize]))?;
+        let table = PyList::new(py, of_page.iter().map(|&text| &link_path_texts[text as usize]))?;
         found.set_item("apath_table", table)?;
         found.set_item("skipped", skipped)?;
         let is_cut = walk.anchors.len() > walk.bounds.links || chars > walk.bounds.links_chars;
-        let cuts = PyTuple::new(py, [is_cut, desk.apaths.is_cut()])?;
+        let cuts = PyTuple::new(py, [is_cut, desk.link_paths.is_cut()])?;
         let answer = PyDict::new(py);
         answer.set_item("columns", found)?;
         answer.set_item("numbers", PyList::new(py, kept.iter().map(|row| row.0))?)?;

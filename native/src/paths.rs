@@ -333,7 +333,7 @@ impl PathTree {
     }
 }
 
-/// The link paths of the links of pages: `outer` and `apath` of `PathTree`.
+/// The link paths of the links of pages: `outer` and `link_path` of `PathTree`.
 pub struct LinkPaths {
     pub texts: Texts,
     /// A number for the names around an element, by path; depth, name and next of each number.
@@ -407,7 +407,7 @@ impl LinkPaths {
             return row;
         }
         let page = &self.of_page;
-        let is_full = page.rows.len() >= bounds.apaths || page.chars > bounds.apaths_chars;
+        let is_full = page.rows.len() >= bounds.link_paths || page.chars > bounds.link_paths_chars;
         let text = if is_full { None } else { self.text(paths, node, place, bounds) };
         let row = self.row_of(text, bounds);
         self.of_page.rows_of_places.set(place, row);
@@ -421,7 +421,7 @@ impl LinkPaths {
             return row;
         }
         page.is_cut |= text.is_none();
-        let text = text.unwrap_or_else(|| self.texts.number(&bounds.other_apath));
+        let text = text.unwrap_or_else(|| self.texts.number(&bounds.other_link_path));
         page.chars += self.texts.chars[text as usize];
         if let Some(row) = page.rows_of_texts.get(text) {
             return row;
@@ -475,7 +475,7 @@ impl LinkPaths {
     fn text(&mut self, paths: &PathTree, node: Node, place: u32, bounds: &Bounds) -> Option<u32> {
         if let Text::NotMade = self.text_of[place as usize] {
             let text = self.made(paths, node);
-            let is_short = length(&text) <= bounds.apath_chars;
+            let is_short = length(&text) <= bounds.link_path_chars;
             self.text_of[place as usize] =
                 if is_short { Text::Is(self.texts.number(&text)) } else { Text::TooLong };
         }

@@ -175,12 +175,12 @@ impl AskedLinks {
     }
 
     /// Returns the distinct pairs of URL pattern and link path in the order of their first rows, and for each row the place
-    /// of its own. `apaths` are those of the distinct tickets; `pattern_of` gives the pattern of an identity that
+    /// of its own. `link_paths` are those of the distinct tickets; `pattern_of` gives the pattern of an identity that
     /// `table` does not know.
     fn groups<'py>(
         &self,
         table: &Bound<'py, LinkTable>,
-        apaths: Vec<u64>,
+        link_paths: Vec<u64>,
         pattern_of: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyBytes>)> {
         let py = table.py();
@@ -194,7 +194,7 @@ impl AskedLinks {
                 Some(pattern) => pattern,
                 None => pattern_of.call1((self.key(py, row),))?.extract()?,
             };
-            groups.push((pattern, apaths[self.tickets[row]]));
+            groups.push((pattern, link_paths[self.tickets[row]]));
         }
         let (firsts, rows) = numbered(groups.iter());
         let distinct: Vec<(i64, u64)> = firsts.into_iter().map(|row| groups[row]).collect();

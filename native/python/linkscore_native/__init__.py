@@ -18,7 +18,7 @@ from linkscore_native._native import (
 
 ENABLED = os.environ.get("LINKSCORE_NATIVE", "1") != "0"
 
-KERNELS = 15
+KERNELS = 16
 """Number of the set of kernels: linkscore takes the one it was made with, and does without any other."""
 
 __all__ = [

@@ -189,7 +189,7 @@ class LinkClassifier(PageRelevance):
     def _features(self, key: str) -> set[object]:
         found: set[object] = {("url", word) for word in url_hashes(key)}
         for anchor, link_path in self._anchors.get(key, ()):
-            found |= {("anchor", word) for word in text_hashes(anchor)} | {("apath", link_path)}
+            found |= {("anchor", word) for word in text_hashes(anchor)} | {("link_path", link_path)}
         return found
 
     def _logit(self, features: set[object]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import linkscore_native
 from linkscore_scoring.kernels.protocol import Kernels, LinkReader, LinkTable, PageReader, TemplateSpace
 
-_SET = 15
+_SET = 16
 """The set of kernels that is known here: a distribution with another one is passed over."""
 
 

@@ -59,7 +59,12 @@ class LinkTable(Protocol):
         """See `LinkMemory.unknown`."""
 
     def see(
-        self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int], patterns: Mapping[int, int]
+        self,
+        source: int,
+        depth: int,
+        keys: Sequence[int],
+        link_paths: Sequence[int],
+        patterns: Mapping[int, int],
     ) -> tuple[list[int], list[bool], list[bool], list[tuple[int, int]]]:
         """Return the fields of a `Sighting`."""
 
@@ -131,7 +136,7 @@ class PackedLinks(Protocol):
         """Return the distinct tickets, and for each link the place of its own, int64."""
 
     def groups(
-        self, table: Any, apaths: Sequence[int], pattern_of: Callable[[str], int]
+        self, table: Any, link_paths: Sequence[int], pattern_of: Callable[[str], int]
     ) -> tuple[list[tuple[int, int]], bytes]:
         """Return the distinct pairs of URL pattern and link path, and the place of each link's own, int64.
 
@@ -139,7 +144,7 @@ class PackedLinks(Protocol):
         ----------
         table
             The `LinkTable` of the site.
-        apaths
+        link_paths
             Of each distinct ticket.
         pattern_of
             Gives the pattern of an identity that the table does not know.

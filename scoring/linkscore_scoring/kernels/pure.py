@@ -75,37 +75,48 @@ class PureLinkTable:
         return found
 
     def see(
-        self, source: int, depth: int, keys: Sequence[int], apaths: Sequence[int], patterns: Mapping[int, int]
+        self,
+        source: int,
+        depth: int,
+        keys: Sequence[int],
+        link_paths: Sequence[int],
+        patterns: Mapping[int, int],
     ) -> tuple[list[int], list[bool], list[bool], list[tuple[int, int]]]:
         """See `LinkTable.see`."""
         links = self._links
         seen_patterns, fresh, first_here = list[int](), list[bool](), list[bool]()
         displaced: list[tuple[int, int]] = []
-        for key, apath in zip(keys, apaths, strict=True):
+        for key, link_path in zip(keys, link_paths, strict=True):
             known = links.get(key)
             fresh.append(known is None)
             if known is None:
-                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, apath]
+                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, link_path]
                 first_here.append(True)
             elif known[_CLUSTER] == NOT_FETCHED:
-                first_here.append(self._renew(known, source, apath, displaced))
+                first_here.append(self._renew(known, source, link_path, displaced))
             else:
                 first_here.append(False)
             seen_patterns.append(known[_PATTERN])
         return seen_patterns, fresh, first_here, displaced
 
-    def _renew(self, known: list[int], source: int, apath: int, displaced: list[tuple[int, int]]) -> bool:
+    def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
         """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
-        sources, apaths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
+        sources, link_paths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
         first = source not in sources
-        old = apaths.index(apath) if apath in apaths else 0 if len(apaths) >= self._max_contexts else None
+        old = (
+            link_paths.index(link_path)
+            if link_path in link_paths
+            else 0
+            if len(link_paths) >= self._max_contexts
+            else None
+        )
         if old is not None:
             if sources[old] == source:
                 return first
             if sources.index(sources[old]) == old:
-                displaced.append((sources[old], apaths[old]))
+                displaced.append((sources[old], link_paths[old]))
             del known[_CONTEXTS + 2 * old : _CONTEXTS + 2 * old + 2]
-        known += (source, apath)
+        known += (source, link_path)
         return first
 
     def fetched(self, key: int, depth: int, cluster: int, pattern: int) -> bool:

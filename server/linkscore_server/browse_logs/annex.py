@@ -8,6 +8,7 @@ from pathlib import Path
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
@@ -25,7 +26,10 @@ class BrowseLogs(Services):
     def __init__(self, host: Host) -> None:
         self._registry = host.registry
         self.manager = BrowseLogManager(
-            host.registry, BrowseLogSettings.of(host.settings), host.metrics, host.clock
+            host.registry,
+            BrowseLogSettings.of(host.settings),
+            BrowseMetrics(host.metrics.registry),
+            host.clock,
         )
         self.servicers = {"BrowseLogService": BrowseLogService(host.registry, self.manager)}
 

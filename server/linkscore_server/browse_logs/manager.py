@@ -19,6 +19,7 @@ from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
+from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
@@ -27,7 +28,6 @@ from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
-from linkscore_server.observability.metrics import Metrics
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -60,7 +60,7 @@ class BrowseLogManager:
         self,
         registry: CrawlRegistry,
         settings: BrowseLogSettings,
-        metrics: Metrics,
+        metrics: BrowseMetrics,
         clock: Callable[[], float],
     ) -> None:
         self._registry = registry
@@ -170,7 +170,7 @@ class BrowseLogManager:
                     expired = await self._in_thread(store.expire, before_s)
                 await self._verify(name, store)
             if expired:
-                self._metrics.browse_days_deleted.inc(len(expired))
+                self._metrics.days_deleted.inc(len(expired))
         for actor in self._registry.actors():
             self.mine_later(actor)
 
@@ -185,7 +185,7 @@ class BrowseLogManager:
             return
         self._verified.add(crawl)
         problems: list[str] = await self._in_thread(store.verify)
-        self._metrics.browse_files_damaged.inc(len(problems))
+        self._metrics.files_damaged.inc(len(problems))
         for problem in problems:
             _log.error("browse log of crawl %s: %s", crawl, problem)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import grpc
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server.cluster.metrics import ClusterMetrics
 from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.cluster.slots import SLOTS
 from linkscore_server.directories import Parts
@@ -92,7 +93,11 @@ class ClusterDirectory(GroupDirectory):
         from linkscore_server.cluster.cluster import Cluster
         from linkscore_server.cluster.routes import RouteTable
 
-        brokers, topics, metrics = self._store.brokers, self._store.topics, self.parts.metrics
+        brokers, topics, metrics = (
+            self._store.brokers,
+            self._store.topics,
+            ClusterMetrics(self.parts.metrics.registry),
+        )
         self.owners.slots = await asyncio.to_thread(self._slots)
         self._cluster = cluster = Cluster(
             self.owners, self.parts.registry, topics.shards, self.router.coordinator.took

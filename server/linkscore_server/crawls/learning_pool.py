@@ -47,11 +47,6 @@ class LearningPool:
         self._rest: threading.Timer | None = None
         self._closed = False
 
-    @property
-    def has_processes(self) -> bool:
-        """Whether there are processes now."""
-        return self._pool is not None
-
     async def learn(self, job: LearningJob) -> LearnedSite:
         """Learn a site, when those before it are learned.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from linkscore_scoring.kernels import KERNELS
 
 # Upper bounds of the histograms' buckets, seconds. Chosen, not measured; `LinkscoreSlow` reads 2.5.
-_LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+LATENCY_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+LEARNING_S = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0)
 
 RECENT_REWARDS = 1_000
@@ -29,7 +29,7 @@ class Metrics:
             "linkscore_rpc_duration_seconds",
             "Time to answer a call",
             ["method", "code"],
-            buckets=_LATENCY_S,
+            buckets=LATENCY_S,
             registry=r,
         )
         self._add_load_metrics(r)
@@ -39,8 +39,7 @@ class Metrics:
         self._add_log_metrics(r)
         self._add_snapshot_metrics(r)
         self._add_learning_metrics(r)
-        self._add_browse_metrics(r)
-        self._add_cluster_metrics(r)
+        self._add_passed_on(r)
         self._calls: dict[tuple[str, str], Histogram] = {}
         self._pages: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
@@ -181,7 +180,7 @@ class Metrics:
 
     def _add_snapshot_metrics(self, r: CollectorRegistry) -> None:
         self.snapshot_seconds = Histogram(
-            "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=_LEARNING_S, registry=r
+            "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=LEARNING_S, registry=r
         )
         self.sites_evicted = Counter(
             "linkscore_sites_put_away",
@@ -207,7 +206,7 @@ class Metrics:
         self.crawl_open_seconds = Histogram(
             "linkscore_crawl_open_duration_seconds",
             "Time to open a crawl from its snapshot and log",
-            buckets=_LATENCY_S,
+            buckets=LATENCY_S,
             registry=r,
         )
         self.crawls_evicted = Counter(
@@ -222,7 +221,7 @@ class Metrics:
             registry=r,
         )
         self.learning_seconds = Histogram(
-            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=_LEARNING_S, registry=r
+            "linkscore_learning_duration_seconds", "Time to learn a site", buckets=LEARNING_S, registry=r
         )
         self.learning_failures = Counter("linkscore_learning_failures", "Learnings that failed", registry=r)
         self.site_notices = Counter(
@@ -232,65 +231,10 @@ class Metrics:
             registry=r,
         )
 
-    def _add_browse_metrics(self, r: CollectorRegistry) -> None:
-        self._mined_until = 0.0
-        self.browse_records = Counter(
-            "linkscore_browse_records",
-            "Records of browse logs, by outcome: visit, or the rule that left them out",
-            ["outcome"],
-            registry=r,
-        )
-        self.browse_days_deleted = Counter(
-            "linkscore_browse_days_deleted",
-            "Days of browse logs deleted after browse_retention_days",
-            registry=r,
-        )
-        self.browse_files_damaged = Gauge(
-            "linkscore_browse_files_damaged",
-            "Files of browse logs found damaged since the start: their sites are not mined",
-            registry=r,
-        )
-        self.mining_seconds = Histogram(
-            "linkscore_mining_duration_seconds",
-            "Time to mine the browse log of a site",
-            buckets=_LEARNING_S,
-            registry=r,
-        )
-        self.mining_failures = Counter("linkscore_mining_failures", "Minings that failed", registry=r)
-        self.mined_until = Gauge(
-            "linkscore_mined_until_timestamp_seconds",
-            "End of the latest window of browse logs that was mined since the start, of any site",
-            registry=r,
-        )
-
-    def _add_cluster_metrics(self, r: CollectorRegistry) -> None:
-        self.scattered_seconds = Histogram(
-            "linkscore_scattered_call_duration_seconds",
-            "Time to answer a call about a crawl of several groups; the slowest group counts",
-            ["method"],
-            buckets=_LATENCY_S,
-            registry=r,
-        )
+    def _add_passed_on(self, r: CollectorRegistry) -> None:
         self.pages_passed_on = Counter(
             "linkscore_pages_passed_on",
             "Pages for other processes, by state: read here, or left unread for the one that has the site",
             ["state"],
             registry=r,
         )
-        self.slots = Gauge(
-            "linkscore_slots", "Slots that the processes of a cluster divide; 0: in no cluster", registry=r
-        )
-        self.slots_held = Gauge(
-            "linkscore_slots_held", "Slots whose shards this process of a cluster serves", registry=r
-        )
-
-    def count_records(self, outcomes: Mapping[str, int]) -> None:
-        """Count the records of a batch of browse logs by outcome; names of outcomes must be few."""
-        for outcome, count in outcomes.items():
-            self.browse_records.labels(outcome).inc(count)
-
-    def count_mining(self, seconds: float, end_day: int) -> None:
-        """Note a mining of a window that ended before a day, in days since 1970-01-01."""
-        self.mining_seconds.observe(seconds)
-        self._mined_until = max(end_day * 86_400.0, self._mined_until)
-        self.mined_until.set(self._mined_until)

@@ -6,6 +6,7 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.directories import Directory, Parts
 from linkscore_server.routing.handlers import servicers_of
+from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.routing.owners import LocalOwner, Owners
 from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.router import Router
@@ -25,7 +26,7 @@ class GroupDirectory(Directory):
             self.owners,
             parts.registry,
             parts.settings,
-            parts.metrics,
+            RoutingMetrics(parts.metrics.registry),
             ticket_key=parts.store.ticket_key,
             domain_of=registrable_domain,
             clock=parts.clock,

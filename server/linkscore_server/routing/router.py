@@ -19,10 +19,10 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
-from linkscore_server.observability.metrics import Metrics
 from linkscore_server.routing.coordinator import CrawlCoordinator
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.fan_out import FAN_OUT, Groups
+from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.routing.owners import Owner, Owners
 from linkscore_server.routing.scatter_gather import SCATTER_GATHER
 from linkscore_server.routing.shards import list_shards
@@ -66,7 +66,7 @@ class Router:
         owners: Owners,
         registry: CrawlRegistry,
         settings: Settings,
-        metrics: Metrics,
+        metrics: RoutingMetrics,
         *,
         ticket_key: Callable[[], bytes],
         domain_of: Callable[[str], str],

@@ -55,9 +55,9 @@ def make_pool() -> Iterator[Callable[..., LearningPool]]:
 def test_small_learnings_start_no_process_until_they_add_up(make_pool: Callable[..., LearningPool]) -> None:
     pool = make_pool(pages_here=250)
     digests = {pool.run(job()).digest() for _ in range(2)}
-    assert not pool.has_processes
+    assert not pool._pool
     digests.add(pool.run(job()).digest())
-    assert pool.has_processes
+    assert pool._pool
     assert digests == {run(job()).digest()}
 
 
@@ -82,10 +82,10 @@ def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(
     processes[pid].join(WAIT_S)
     assert pool.run(job()).digest() == run(job()).digest()
     assert "is learned by the server itself" in caplog.text
-    assert not pool.has_processes
+    assert not pool._pool
     caplog.clear()
     pool.run(job(20))
-    assert pool.has_processes
+    assert pool._pool
     assert not caplog.text
 
 
@@ -105,20 +105,20 @@ def test_what_a_learning_fails_with_is_told_and_leaves_the_process(
     pool = make_pool(pages_here=0)
     with pytest.raises(LimitExceeded, match="at most 2000 pages"):
         pool.run(job(2_001))
-    assert pool.has_processes
+    assert pool._pool
 
 
 def test_processes_go_when_nothing_is_learned(make_pool: Callable[..., LearningPool]) -> None:
     pool = make_pool(pages_here=0, idle_s=0.05)
     pool.run(job(20))
     until = time.monotonic() + WAIT_S
-    while pool.has_processes and time.monotonic() < until:
+    while pool._pool and time.monotonic() < until:
         time.sleep(0.01)
-    assert not pool.has_processes
+    assert not pool._pool
 
 
 def test_without_processes_a_thread_of_the_server_learns(make_pool: Callable[..., LearningPool]) -> None:
     pool = make_pool(processes=0, pages_here=0)
     assert asyncio.run(pool.learn(job())).digest() == run(job()).digest()
-    assert not pool.has_processes
+    assert not pool._pool
     assert any(thread.name.startswith("linkscore-learn") for thread in threading.enumerate())
