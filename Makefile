@@ -188,6 +188,7 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format -d --exit-code
 	$(BIN)/python tools/breaking.py $(BIN)/buf
 	$(BIN)/python tools/generate_stubs.py --check $(GEN_VENV)/bin/python
+	$(BIN)/python tools/openapi.py --check $(GEN_VENV)/bin/python
 	$(BIN)/python tools/generate_client.py --check
 	$(BIN)/python tools/docs_tables.py --check
 	$(BIN)/python tools/dashboards.py --check
@@ -195,6 +196,7 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 
 gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_stubs.py $(GEN_VENV)/bin/python
+	$(BIN)/python tools/openapi.py $(GEN_VENV)/bin/python
 	$(BIN)/python tools/generate_client.py
 	$(BIN)/python tools/docs_tables.py
 	$(BIN)/python tools/dashboards.py

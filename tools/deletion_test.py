@@ -131,6 +131,13 @@ ANNEXES = {
         extras=("console",),
         packages=("starlette", "uvicorn", "jinja2"),
     ),
+    "json_port": Annex(
+        "calls as JSON over HTTP, at a port of their own",
+        (f"{SERVER}/json_port", "tools/openapi.py"),
+        ("tests/unit/server/json_port", "tests/integration/test_json_port.py"),
+        words=("json_listen", "json_port"),
+        extras=("http",),
+    ),
     "research": Annex(
         "experiments, tuning and their notebook",
         ("research",),
@@ -274,7 +281,8 @@ ANNEXES = {
 
 STANDS_WITHOUT = (
     *("auto", "source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
-    *("exporters", "clusterers", "go", "node", "java", "console", "frontier", "research", "native"),
+    *("exporters", "clusterers", "go", "node", "java", "console", "json_port"),
+    *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,

@@ -33,6 +33,7 @@ from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
+from linkscore_server.json_port.settings import JsonPortSettings
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
 from linkscore_server.routing.metrics import RoutingMetrics
@@ -304,6 +305,7 @@ ANNEX_SETTINGS: dict[str, type[Settings]] = {
     "Logs on Kafka": KafkaSettings,
     "Several machines": ClusterSettings,
     "Browse logs": BrowseLogSettings,
+    "JSON over HTTP": JsonPortSettings,
 }
 """Those of annexes; each class adds its own."""
 

@@ -167,6 +167,8 @@ class Application:
         if not self.directory.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
         self._ready = True
+        for annex in self.annexes:
+            await annex.listen(self.directory.servicers, self.calls, shares_port=self.directory.shares_port)
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
             "serving on %s, %d crawls found in %.2f s",
@@ -196,7 +198,7 @@ class Application:
         if not self.directory.is_alone:
             await self.gate.turn_away()
             await self._hang_up()
-        draining = tasks.awaited(self._server.stop(self.settings.drain_s))
+        draining = tasks.awaited(self._end_calls(self.settings.drain_s))
         self.scoring.drain()
         self.directory.drain()
         quiet = tasks.awaited(self.calls.quiet())
@@ -205,6 +207,10 @@ class Application:
         await self._server.stop(_CANCEL_S)
         await draining
         self._ready = False
+
+    async def _end_calls(self, within_s: float) -> None:
+        """Let no call in any more, and those in flight finish, at every port."""
+        await asyncio.gather(self._server.stop(within_s), *(one.leave(within_s) for one in self.annexes))
 
     async def _hang_up(self) -> None:
         """Close the port and its connections while no call is in flight.

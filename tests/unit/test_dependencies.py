@@ -25,6 +25,7 @@ KAFKA = [
     *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
 ]
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
+JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
 PARTS = {
     "base": [
         path
@@ -38,9 +39,10 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *KAFKA, *BROWSE_LOGS)
+        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT)
     ],
     "logs": BROWSE_LOGS,
+    "http": JSON_PORT,
     "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
@@ -113,6 +115,7 @@ def declared() -> dict[str, set[str]]:
         ("console", ["base", "cli", "console"]),
         ("server", ["base", "cli", "server"]),
         ("logs", ["base", "cli", "server", "logs"]),
+        ("http", ["base", "cli", "server", "http"]),
         ("kafka", ["base", "server", "kafka"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
@@ -150,6 +153,7 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: Path) -> 
     [
         (["server"], ["base", "cli", "server"]),
         (["server", "server-console"], ["base", "cli", "server", "console"]),
+        (["server", "server-http"], ["base", "cli", "server", "http"]),
         (["server", "server-kafka"], ["base", "cli", "server", "kafka"]),
         (["server", "server-logs"], ["base", "cli", "server", "logs"]),
         (["server", "server-tracing"], ["base", "cli", "server", "tracing"]),

@@ -64,6 +64,7 @@ MAY_READ |= {
         "services",
     },
     "rule_files": {"grpc", "services"},
+    "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},
     "cluster": {
         "tasks",
@@ -89,7 +90,7 @@ MAY_READ |= {
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "browse_logs", "__main__"}
-SPEAK_GRPC = {"grpc", "routing", "cluster", "tls", "app", "commands"}
+SPEAK_GRPC = {"grpc", "json_port", "routing", "cluster", "tls", "app", "commands"}
 SPEAK_THE_CONTRACT = {"grpc", "routing", "browse_logs", "rule_files", "commands"}
 
 
