@@ -254,6 +254,11 @@ ANNEXES = {
         extras=("logs",),
         packages=("duckdb",),
     ),
+    "revisits": Annex(
+        "when to fetch pages again",
+        (f"{SCORING}/revisits",),
+        ("tests/unit/revisits",),
+    ),
     **{
         name: Annex(
             f"policies {', '.join(policies)}" if policies[1:] else f"policy {name}",
@@ -284,6 +289,7 @@ STANDS_WITHOUT = (
     *("exporters", "clusterers", "go", "node", "java", "console", "json_port"),
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
+    "revisits",
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,
 deleted at once, passed whole: all tests of the core, and ``make run``."""

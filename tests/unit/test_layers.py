@@ -53,6 +53,7 @@ MAY_READ = {
         "policies",
         "encodings",
     },
+    "revisits": {"bounded", "errors", "state"},
     "exporters": {"errors", "types", "site", "policies", "engine"},
 }
 FOREIGN = {

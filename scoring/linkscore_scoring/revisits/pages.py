@@ -1,0 +1,143 @@
+"""The known pages of a site as columns of numbers: 29 bytes a page, the key among them, and its URL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import State, pack_array, unpack_array
+
+ROW = np.dtype(
+    [
+        ("key", "<u8"),  # identity hash
+        ("last", "<u4"),  # seconds since the epoch of its last fetch
+        ("url", "<u4"),  # where its URL begins
+        ("changes", "<f2"),  # evidence of its own, see `rates.Belief`: what it adds to that of its group
+        ("days", "<f2"),
+        ("watched", "<f2"),  # days that its fetches looked back on, forgotten like the evidence
+        ("interval", "<f2"),  # days, see `rules.Rule.next_interval`
+        ("own", "<u2"),  # characters of own text, modulo 2^16: only differences are read
+        ("group", "<u2"),  # see `shared.SharedRates`
+        ("flags", "u1"),
+    ]
+)
+GONE, HUB = 1, 2
+"""Flags: its last fetch found it gone; a fetch again showed links to new pages."""
+_FEW = 1_024
+"""Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
+_SHARE = 16
+"""Of a large table a sixteenth may wait so: each page is sorted in at most some 16 times."""
+
+
+class PageTable:
+    """Rows by key. The first are sorted; new ones follow, and are sorted in when they are many.
+
+    Parameters
+    ----------
+    max_pages
+        Pages kept; beyond it those that are gone and those fetched longest ago are forgotten.
+    """
+
+    def __init__(self, max_pages: int) -> None:
+        self.max_pages = max_pages
+        self._table = np.zeros(_FEW, ROW)
+        self._count = self._sorted = 0
+        self._new: dict[int, int] = {}
+        self._urls = bytearray()
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """All rows, (n_pages,) of `ROW`, to be read and written; their order may change with `add`."""
+        return self._table[: self._count]
+
+    def find(self, key: int) -> int:
+        """Return the row of a page, -1 if it is not known; O(log n)."""
+        row = self._new.get(key)
+        if row is not None:
+            return row
+        keys = self._table["key"][: self._sorted]
+        row = int(keys.searchsorted(np.uint64(key)))
+        return row if row < self._sorted and int(keys[row]) == key else -1
+
+    def add(self, key: int, url: str, last: int) -> int:
+        """Enter a page that is not known; return its row. Amortised O(log n)."""
+        if self._count >= self.max_pages:
+            self._evict()
+        if len(self._new) >= max(_FEW, self._count // _SHARE):
+            self._sort()
+        if self._count == len(self._table):
+            self._table = np.concatenate([self._table, np.zeros(self._count // 4 + _FEW, ROW)])
+        row = self._count
+        self._table[row] = 0
+        self._table[row]["key"], self._table[row]["last"] = key, last
+        self._table[row]["url"] = len(self._urls)
+        self._urls += url.replace("\n", "").encode() + b"\n"
+        self._new[key] = row
+        self._count += 1
+        return row
+
+    def url(self, row: int) -> str:
+        """Return the URL of a row."""
+        start = int(self._table[row]["url"])
+        return self._urls[start : self._urls.index(b"\n", start)].decode()
+
+    def number_bytes(self) -> int:
+        """Return what the numbers of a page take, in bytes; its URL not among them."""
+        return ROW.itemsize
+
+    def _sort(self) -> None:
+        rows = self.rows
+        self._table[: self._count] = rows[np.argsort(rows["key"], kind="stable")]
+        self._sorted = self._count
+        self._new.clear()
+
+    def _evict(self) -> None:
+        """Forget a sixteenth of the pages, and write the URLs of the others together."""
+        rows = self.rows
+        first = np.lexsort((rows["key"], rows["last"], (rows["flags"] & GONE) == 0))
+        kept = np.sort(first[max(1, self._count // _SHARE) :])
+        urls = [self.url(int(row)) for row in kept]
+        self._table[: len(kept)] = rows[kept]
+        self._count = len(kept)
+        self._urls = bytearray()
+        for row, url in enumerate(urls):
+            self._table[row]["url"] = len(self._urls)
+            self._urls += url.encode() + b"\n"
+        self._sort()
+
+    def to_state(self) -> State:
+        """Return the rows, and how many of them are sorted."""
+        numbers = {name: pack_array(self.rows[name]) for name in ROW.names or ()}
+        return {"numbers": numbers, "urls": bytes(self._urls), "sorted": self._sorted}
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned.
+
+        Raises
+        ------
+        CorruptState
+            If its columns do not fit each other.
+        """
+        try:
+            columns = {name: unpack_array(state["numbers"][name]) for name in ROW.names or ()}
+            count, urls = len(columns["key"]), bytearray(state["urls"])
+            starts = columns["url"]
+            if count and (int(starts.max()) >= len(urls) or urls[-1] != ord("\n")):
+                raise ValueError("URLs end before the last page's")
+            table = np.zeros(count + _FEW, ROW)
+            for name, column in columns.items():
+                table[name][:count] = column
+            self._table, self._count, self._sorted = table, count, int(state["sorted"])
+            if not 0 <= self._sorted <= count:
+                raise ValueError(f"{self._sorted} of {count} rows sorted")
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            raise CorruptState(f"known pages: {exc}") from exc
+        self._urls = urls
+        late = enumerate(self.rows["key"][self._sorted :].tolist(), self._sorted)
+        self._new = {key: row for row, key in late}

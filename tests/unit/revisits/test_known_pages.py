@@ -1,0 +1,65 @@
+"""The table of known pages: found by key, bounded, the same after its state."""
+
+from __future__ import annotations
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.revisits.pages import GONE, ROW, PageTable
+
+KEYS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60)
+
+
+def filled(keys: list[int], most: int = 1_000) -> PageTable:
+    table = PageTable(most)
+    for at, key in enumerate(keys):
+        table.add(key, f"http://a.org/{key}", at)
+    return table
+
+
+@settings(max_examples=40, deadline=None)
+@given(KEYS)
+def test_every_page_is_found_with_its_url(keys: list[int]) -> None:
+    table = filled(keys)
+    assert [table.url(table.find(key)) for key in keys] == [f"http://a.org/{key}" for key in keys]
+    assert table.find(2**63 + 12_345) == -1 or 2**63 + 12_345 in keys
+
+
+def test_pages_are_found_when_many_were_sorted_in() -> None:
+    keys = [int(key) for key in np.random.default_rng(1).permutation(5_000)]
+    table = filled(keys, 10_000)
+    assert [int(table.rows[table.find(key)]["last"]) for key in keys] == list(range(5_000))
+
+
+def test_beyond_the_bound_those_gone_are_forgotten_then_those_fetched_longest_ago() -> None:
+    table = filled(list(range(32)), 32)
+    table.rows[table.find(20)]["flags"] |= GONE
+    table.add(99, "http://a.org/99", 99)
+    assert len(table) == 31
+    assert [key for key in range(32) if table.find(key) < 0] == [0, 20]
+    assert table.url(table.find(31)) == "http://a.org/31"
+
+
+def test_state_gives_the_same_table_and_goes_on_the_same() -> None:
+    table = filled(list(range(3_000, 0, -1)), 4_000)
+    again = PageTable(4_000)
+    again.load_state(msgpack.unpackb(msgpack.packb(table.to_state())))
+    for one in (table, again):
+        one.add(9_999, "http://a.org/9999", 7)
+    assert again.to_state() == table.to_state()
+    assert again.url(again.find(1_500)) == "http://a.org/1500"
+
+
+def test_a_row_takes_21_bytes_beside_its_key() -> None:
+    assert ROW.itemsize - ROW["key"].itemsize == 21
+
+
+@pytest.mark.parametrize("broken", [{"urls": b""}, {"sorted": 9}, {"numbers": {}}])
+def test_state_whose_parts_do_not_fit_is_refused(broken: dict[str, object]) -> None:
+    state = {**filled([1, 2]).to_state(), **broken}
+    with pytest.raises(CorruptState, match="known pages"):
+        PageTable(10).load_state(state)

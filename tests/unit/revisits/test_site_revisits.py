@@ -1,0 +1,181 @@
+"""Revisits of one site: what fetches teach, what is due first, and that it is the same from its state."""
+
+from __future__ import annotations
+
+import msgpack
+import pytest
+
+from linkscore_scoring.errors import NotFound
+from linkscore_scoring.revisits.rules import BUILTIN, rule_named
+from linkscore_scoring.revisits.site import DAY_S, Fetched, RevisitSettings, SiteRevisits
+
+START = 1_000_000.0
+
+
+def day(number: float) -> float:
+    return START + number * DAY_S
+
+
+def page(key: int, number: float, **said: int) -> Fetched:
+    return Fetched(key, f"http://a.org/{key}", day(number), **{"pattern": 1, "own": 500, **said})
+
+
+def lived(rule: str = "greedy", days: int = 40, **said: object) -> SiteRevisits:
+    """Return a site of a list (1), a page that changes every day (2), one that never does (3)."""
+    site = SiteRevisits(RevisitSettings(rule=rule, **said))  # type: ignore[arg-type]
+    for key in (1, 2, 3):
+        site.fetched(page(key, 0, pattern=key))
+    for number in range(1, days):
+        site.fetched(page(1, number, pattern=1, fresh_links=3))
+        site.fetched(page(2, number, pattern=2, unseen=20 + 31 * number))
+        site.unchanged(3, day(number))
+    return site
+
+
+def test_the_list_and_the_busy_page_come_first_and_say_why() -> None:
+    due = lived().rank(day(42), 3)
+    assert [(found.key, found.reason) for found in due] == [(1, "hub"), (2, "stale"), (3, "stale")]
+    assert due[1].url == "http://a.org/2"
+    assert due[1].last_s == day(39)
+    assert due[1].changes > 1.0 > due[2].changes
+
+
+def test_objectives_count_what_they_are_for() -> None:
+    fresh = lived(objective="freshness").rank(day(42), 1)
+    found = lived(objective="discovery").rank(day(42), 1)
+    assert (fresh[0].key, found[0].key) == (2, 1)
+
+
+def test_a_page_is_not_due_before_the_least_interval_and_checked_at_the_longest() -> None:
+    site = lived(least_s=3 * DAY_S, longest_s=30 * DAY_S)
+    assert site.rank(day(41), 9) == []
+    assert {found.reason for found in site.rank(day(70), 9)} == {"check"}
+
+
+def test_pages_that_are_gone_are_not_due_until_they_are_back() -> None:
+    site = lived()
+    found = site.gone(2, day(41))
+    assert found is not None
+    assert found.change.gone
+    assert found.next_s is None
+    assert 2 not in [due.key for due in site.rank(day(60), 9)]
+    site.fetched(page(2, 61, own=300, unseen=300))
+    assert 2 in [due.key for due in site.rank(day(90), 9)]
+
+
+def test_a_page_without_any_text_of_its_own_left_is_gone() -> None:
+    site = lived()
+    assert site.fetched(page(2, 41, own=0)).change.gone
+
+
+def test_a_failed_fetch_teaches_nothing_and_waits_anew() -> None:
+    site = lived()
+    before = site.belief(site.pages.find(2))
+    site.failed(2, day(41))
+    assert site.belief(site.pages.find(2)) == before
+    assert next(due for due in site.rank(day(43), 9) if due.key == 2).last_s == day(41)
+
+
+def test_text_that_a_page_lost_to_others_is_no_change_of_it() -> None:
+    site = lived()
+    site.lost({3: 100, 77: 5})
+    assert not site.fetched(page(3, 41, own=400)).change.changed
+
+
+def test_share_is_that_of_the_own_text() -> None:
+    site = lived()
+    found = site.fetched(page(3, 41, own=500, unseen=125)).change
+    assert found.share == pytest.approx(0.25)
+
+
+def test_unknown_pages_are_nobody() -> None:
+    site = lived()
+    assert site.unchanged(99, day(41)) is None
+    assert site.gone(99, day(41)) is None
+
+
+def test_a_new_page_is_believed_to_change_like_others_of_its_kind() -> None:
+    believed = {}
+    for rule in ("greedy", "greedy_alone"):
+        site = SiteRevisits(RevisitSettings(rule=rule))
+        for number in range(20):
+            for key in range(12):
+                changes = 20 + 31 * number if key < 6 and number else 0
+                site.fetched(page(key, number, pattern=1 + key // 6, unseen=changes))
+        found = [site.fetched(page(90 + pattern, 41, pattern=pattern)) for pattern in (1, 2)]
+        believed[rule] = [revisited.rate.mean for revisited in found]
+    assert believed["greedy"][0] > 5.0 * believed["greedy"][1]
+    assert believed["greedy_alone"][0] == believed["greedy_alone"][1]
+
+
+def test_importance_divides_fetches() -> None:
+    site = lived(objective="freshness")
+    site.important(2, 0.0001)
+    assert site.rank(day(42), 3)[0].key != 2
+
+
+def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> None:
+    assert lived().unchanged(3, day(50)).next_s is None  # type: ignore[union-attr]
+    site = lived(fetches_per_day=2.0)
+    quiet, busy = site.unchanged(3, day(50)), site.fetched(page(2, 50, unseen=77))
+    assert quiet is not None
+    assert quiet.next_s is not None
+    assert busy.next_s is not None
+    assert day(50) < busy.next_s < quiet.next_s
+
+
+@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
+def test_intervals_of_a_price_are_where_pages_are_worth_it(rule: str) -> None:
+    site = lived(rule, fetches_per_day=0.5, objective="freshness")
+    site.unchanged(3, day(45))
+    spent = sum(1.0 / site._intervals(site._known_rows(), site._price))
+    assert spent == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
+def test_the_same_from_its_state_and_asking_changes_nothing(rule: str) -> None:
+    site = lived(rule, fetches_per_day=1.0)
+    plain = msgpack.packb(site.to_state())
+    assert site.rank(day(50), 9) == site.rank(day(50), 9)
+    assert 0.0 < site.expected_freshness(day(50)) < 1.0
+    assert msgpack.packb(site.to_state()) == plain
+    again = SiteRevisits(site.settings)
+    again.load_state(msgpack.unpackb(plain, strict_map_key=False))
+    for one in (site, again):
+        one.fetched(page(2, 55, unseen=50))
+        one.fetched(page(4, 55))
+    assert again.rank(day(60), 9) == site.rank(day(60), 9)
+    assert again.to_state() == site.to_state()
+
+
+def test_answers_go_on_where_one_ended() -> None:
+    site = SiteRevisits(RevisitSettings())
+    for key in range(1, 60):
+        site.fetched(page(key, key % 3))
+    all_due = site.rank(day(50), 100)
+    pages, after = [], None
+    while found := site.rank(day(50), 7, after=after):
+        pages += found
+        after = (found[-1].worth, found[-1].key)
+    assert pages == all_due
+    assert len(all_due) == 59
+
+
+def test_adaptive_halves_nothing_but_takes_a_fifth_and_adds_two() -> None:
+    adaptive = rule_named("adaptive")
+    assert adaptive.next_interval(10.0, changed=True) == pytest.approx(8.0)
+    assert adaptive.next_interval(10.0, changed=False) == pytest.approx(14.0)
+
+
+def test_rules_are_found_by_name() -> None:
+    assert {rule_named(kind.name).name for kind in BUILTIN} == {kind.name for kind in BUILTIN}
+    with pytest.raises(NotFound, match="'weekly' is not registered; known: adaptive, fixed"):
+        rule_named("weekly")
+
+
+def test_settings_say_what_is_wrong_by_field() -> None:
+    settings = RevisitSettings("fast", "weekly", -1.0, 10.0, 5.0)
+    found = [problem.field for problem in settings.problems("revisit")]
+    fields = ("objective", "rule", "fetches_per_day", "least_interval")
+    assert found == [f"revisit.{name}" for name in fields]
+    assert RevisitSettings().problems("revisit") == []
