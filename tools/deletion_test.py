@@ -255,8 +255,8 @@ ANNEXES = {
         packages=("duckdb",),
     ),
     "revisits": Annex(
-        "when to fetch pages again",
-        (f"{SCORING}/revisits",),
+        "when to fetch pages again, and schedules replayed against histories of sites",
+        (f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
         ("tests/unit/revisits",),
     ),
     **{

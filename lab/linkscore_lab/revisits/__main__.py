@@ -1,0 +1,59 @@
+"""Compare schedules of revisits on histories: ``python -m linkscore_lab.revisits [LOG ...]``.
+
+Without a log the living synthetic corpus is taken. For each site and number of fetches a line of each
+schedule: freshness, as a share of the oracle's too, age, delay of discovery, share of fetches that found
+nothing new.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from linkscore_lab.revisits.histories import SiteHistory, living, read_log
+from linkscore_lab.revisits.replay import Learned, Oracle, replay
+from linkscore_scoring.revisits.rules import BUILTIN
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m linkscore_lab.revisits", description=__doc__)
+    parser.add_argument("logs", nargs="*", type=Path, help="logs of changes: tab-separated page, time, kind")
+    parser.add_argument("--hub", default="", help="page of a log that lists all others")
+    parser.add_argument("--no-bulk", action="store_true", help="leave edits of many pages at once out")
+    parser.add_argument("--seeds", type=int, default=8, help="living sites, if there is no log")
+    parser.add_argument("--first-seed", type=int, default=100, help="seed of the first of them")
+    parser.add_argument("--fetches", type=float, nargs="+", default=[1.0], help="a page and year")
+    parser.add_argument("--objective", default="both", help="both, freshness or discovery")
+    parser.add_argument("--rules", nargs="+", default=[kind.name for kind in BUILTIN])
+    given = parser.parse_args()
+    print(
+        f"{'site':14} {'a year':>6} {'schedule':13} "
+        f"{'fresh':>6} {'/oracle':>7} {'age d':>6} {'delay d':>7} wasted"
+    )
+    for site in _sites(given):
+        for per_year in given.fetches:
+            best = replay(site, Oracle(site, given.objective), per_year)
+            found = {"oracle": best}
+            for rule in given.rules:
+                found[rule] = replay(site, Learned(rule, given.objective), per_year)
+            for rule, row in found.items():
+                share = row.freshness / best.freshness if best.freshness else 1.0
+                print(
+                    f"{site.name:14} {per_year:6g} {rule:13} {row.freshness:6.4f} {share:7.3f} "
+                    f"{row.age_days:6.1f} {row.delay_days:7.2f} {row.wasted:6.3f}",
+                    flush=True,
+                )
+
+
+def _sites(given: argparse.Namespace) -> Iterator[SiteHistory]:
+    for path in given.logs:
+        yield read_log(path, bulk=not given.no_bulk, hub=given.hub)
+    if not given.logs:
+        for seed in range(given.first_seed, given.first_seed + given.seeds):
+            yield living(seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Replay a schedule against the history of a site, and measure how fresh its copies were."""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_lab.revisits.histories import DAY_S, YEAR_DAYS, SiteHistory, Times
+from linkscore_scoring.revisits.site import OBJECTIVES, Fetched, RevisitSettings, SiteRevisits
+from linkscore_scoring.revisits.worth import discovery_worth, known_rate_worth
+
+_START_S = 1e9
+"""When histories begin, in seconds since the epoch: any time will do."""
+_AT_ONCE = 100
+"""One page of so many is fetched at a time; all are ranked before that."""
+_FOREVER_S = 1e11
+_OWN = 1_000
+"""Characters of own text of every page: only changes count."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a schedule reached on one site.
+
+    Attributes
+    ----------
+    freshness
+        Share of the time of all pages, from first fetch to end, in which the copy was as the page.
+    age_days
+        Mean time since the first change that the copy lacks, 0 while it is fresh.
+    delay_days
+        Median of the days from the birth of a page to the fetch that showed it; 0 without lists.
+    fetches, wasted
+        Fetches of known pages, and those that found nothing new.
+    """
+
+    freshness: float
+    age_days: float
+    delay_days: float
+    fetches: int
+    wasted: float
+
+
+class Schedule(ABC):
+    """Says which pages to fetch, by their rows in the history, and is told what fetches found."""
+
+    @abstractmethod
+    def first(self, row: int, group: int, day: float) -> None:
+        """Take in the first fetch of a page."""
+
+    @abstractmethod
+    def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
+        """Take in another fetch: whether the page changed, links to new pages, whether it is no more."""
+
+    @abstractmethod
+    def best(self, day: float, n: int) -> list[int]:
+        """Return up to `n` pages to fetch."""
+
+
+class Learned(Schedule):
+    """A rule of the library, by name, and what it learns from the fetches."""
+
+    def __init__(self, rule: str, objective: str = "both") -> None:
+        settings = RevisitSettings(objective=objective, rule=rule, least_s=1.0, longest_s=_FOREVER_S)
+        self.site = SiteRevisits(settings)
+
+    def first(self, row: int, group: int, day: float) -> None:
+        """See `Schedule`."""
+        self.site.fetched(Fetched(row, str(row), _time(day), link_path=1, pattern=group, own=_OWN))
+
+    def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
+        """See `Schedule`."""
+        if gone:
+            self.site.gone(row, _time(day))
+        elif changed or links:
+            # text in place of as much other text, of all sizes: one size would be that of a stamp
+            unseen = 20 + (row * 7_919 + int(day * 97)) % 900 if changed else 0
+            self.site.fetched(Fetched(row, "", _time(day), own=_OWN, unseen=unseen, fresh_links=links))
+        else:
+            self.site.unchanged(row, _time(day))
+
+    def best(self, day: float, n: int) -> list[int]:
+        """See `Schedule`."""
+        return [due.key for due in self.site.rank(_time(day), n)]
+
+
+class Oracle(Schedule):
+    """Knows how often each page changes, and how many new pages each list shows, on the average of its life.
+
+    It fetches what is worth most by Azar's rule, whose limit is the optimum of Poisson processes.
+    """
+
+    def __init__(self, history: SiteHistory, objective: str = "both") -> None:
+        lives = np.array([min(page.gone, history.days) - page.born for page in history.pages])
+        lives = np.maximum(lives, 1.0)
+        listed = np.bincount(np.array(history.lists) + 1, minlength=len(lives) + 1)[1:]
+        self._fresh, self._found = OBJECTIVES[objective]
+        self._rates = np.array([len(page.changes) for page in history.pages]) / lives
+        self._links = listed / lives
+        self._last = np.full(len(lives), np.nan)
+
+    def first(self, row: int, group: int, day: float) -> None:
+        """See `Schedule`."""
+        self._last[row] = day
+
+    def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
+        """See `Schedule`."""
+        self._last[row] = np.nan if gone else day
+
+    def best(self, day: float, n: int) -> list[int]:
+        """See `Schedule`."""
+        rows = np.flatnonzero(~np.isnan(self._last))
+        waited = day - self._last[rows]
+        stale = known_rate_worth(self._rates[rows], waited)
+        worth = self._fresh * stale + self._found * discovery_worth(self._links[rows], waited)
+        found: list[int] = rows[np.argsort(-worth, kind="stable")[:n]].tolist()
+        return found
+
+
+def _time(day: float) -> float:
+    return _START_S + day * DAY_S
+
+
+def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measured:
+    """Fetch the pages of a site as a schedule says, `per_year` times a year and page that is there.
+
+    The first fetch of each page comes beside that, when it is known: at its birth, or when the page that
+    lists it is fetched after it. A page that is gone takes a fetch to be told so.
+    """
+    pages = history.pages
+    fetches: list[list[float]] = [[] for _ in pages]
+    found = np.full(len(pages), np.nan)
+    waiting: dict[int, list[tuple[float, int]]] = {}
+    births = [(page.born, row) for row, page in enumerate(pages) if history.lists[row] < 0]
+    for row, page in enumerate(pages):
+        if history.lists[row] >= 0:
+            waiting.setdefault(history.lists[row], []).append((page.born, row))
+    for listed in [births, *waiting.values()]:
+        heapq.heapify(listed)
+
+    def enter(row: int, day: float) -> None:
+        found[row] = day
+        fetches[row].append(day)
+        schedule.first(row, pages[row].group, day)
+        appear(row, day)
+
+    def appear(row: int, day: float) -> int:
+        listed, count = waiting.get(row, []), 0
+        while listed and listed[0][0] <= day:
+            enter(heapq.heappop(listed)[1], day)
+            count += 1
+        return count
+
+    there, total, wasted = _living(history), 0, 0
+    day = credit = 0.0
+    while day < history.days:
+        rate = max(there(day), 1) * per_year / YEAR_DAYS
+        n = max(1, there(day) // _AT_ONCE)
+        step = min(n / rate, 1.0)
+        day, credit = day + step, credit + rate * step
+        while births and births[0][0] <= day:
+            born, row = heapq.heappop(births)
+            enter(row, born)
+        if credit < n or day >= history.days:
+            continue
+        for row in schedule.best(day, n):
+            credit -= 1.0
+            page, last = pages[row], fetches[row][-1]
+            gone = page.gone <= day
+            before, now = np.searchsorted(page.changes, [last, day], "right")
+            changed = not gone and bool(now > before)
+            links = 0 if gone else appear(row, day)
+            fetches[row].append(day)
+            schedule.again(row, day, changed=changed, links=links, gone=gone)
+            total += 1
+            wasted += not (changed or gone or links)
+    return _measured(history, fetches, found, total, wasted)
+
+
+def _living(history: SiteHistory) -> Callable[[float], int]:
+    born = np.sort([page.born for page in history.pages])
+    gone = np.sort([page.gone for page in history.pages])
+    return lambda day: int(np.searchsorted(born, day, "right") - np.searchsorted(gone, day, "right"))
+
+
+def _measured(
+    history: SiteHistory, fetches: list[list[float]], found: NDArray[np.float64], total: int, wasted: int
+) -> Measured:
+    life = stale = age = 0.0
+    for row, page in enumerate(history.pages):
+        end = min(page.gone, history.days)
+        if not fetches[row] or end <= fetches[row][0]:
+            continue
+        life += end - fetches[row][0]
+        lacking = _lacking(page.changes, np.array(fetches[row]), end)
+        stale += float(lacking.sum())
+        age += float((lacking**2).sum()) / 2.0
+    listed = [row for row, by in enumerate(history.lists) if by >= 0]
+    born = np.array([history.pages[row].born for row in listed])
+    delays = np.where(np.isnan(found[listed]), history.days, found[listed]) - born if listed else np.zeros(1)
+    return Measured(
+        freshness=1.0 - stale / life if life else 1.0,
+        age_days=age / life if life else 0.0,
+        delay_days=float(np.median(delays)),
+        fetches=total,
+        wasted=wasted / max(1, total),
+    )
+
+
+def _lacking(changes: Times, fetched: Times, end: float) -> Times:
+    """Return how long each copy was stale: from the first change after its fetch to the next fetch, or end.
+
+    Examples
+    --------
+    >>> _lacking(np.array([2.0, 3.0]), np.array([0.0, 5.0]), 8.0).tolist()
+    [3.0, 0.0]
+    """
+    fetched = fetched[fetched < end]
+    until = np.append(fetched[1:], end)
+    first = np.append(changes, np.inf)[np.searchsorted(changes, fetched, "right")]
+    stale: Times = np.maximum(0.0, until - first)
+    return stale
