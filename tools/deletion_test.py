@@ -138,6 +138,13 @@ ANNEXES = {
         words=("json_listen", "json_port"),
         extras=("http",),
     ),
+    "agents": Annex(
+        "tools for agents: `linkscore mcp`",
+        ("cli/linkscore_cli/agents",),
+        ("tests/unit/agents", "tests/integration/test_mcp_agent.py"),
+        extras=("mcp",),
+        packages=("mcp",),
+    ),
     "research": Annex(
         "experiments, tuning and their notebook",
         ("research",),
@@ -286,7 +293,7 @@ ANNEXES = {
 
 STANDS_WITHOUT = (
     *("auto", "source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
-    *("exporters", "clusterers", "go", "node", "java", "console", "json_port"),
+    *("exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
     "revisits",

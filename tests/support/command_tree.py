@@ -24,4 +24,4 @@ TREE = leaves(main)
 # Of annexes those too that ask about a crawl at a server.
 ONLINE = {
     path for path, command in TREE.items() if {"target", "crawl"} <= {param.name for param in command.params}
-} - {("console",), ("frontier",)}
+} - {("console",), ("frontier",), ("mcp",)}

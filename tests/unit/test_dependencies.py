@@ -25,6 +25,7 @@ KAFKA = [
     *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
 ]
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
+AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
 JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
 PARTS = {
     "base": [
@@ -33,7 +34,7 @@ PARTS = {
         if "scrapy" not in path.relative_to(CLIENT).parts and path not in ADAPTERS
     ],
     "scrapy": list((CLIENT / "scrapy").rglob("*.py")),
-    "cli": list((ROOT / "cli").rglob("*.py")),
+    "cli": [path for path in (ROOT / "cli").rglob("*.py") if path not in AGENTS],
     "console": list((ROOT / "console").rglob("*.py")),
     "server": [
         path
@@ -43,6 +44,7 @@ PARTS = {
     ],
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
+    "mcp": AGENTS,
     "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
@@ -117,6 +119,7 @@ def declared() -> dict[str, set[str]]:
         ("logs", ["base", "cli", "server", "logs"]),
         ("http", ["base", "cli", "server", "http"]),
         ("kafka", ["base", "server", "kafka"]),
+        ("mcp", ["base", "cli", "mcp"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "logs", "lab"]),

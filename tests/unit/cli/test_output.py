@@ -24,6 +24,7 @@ NO_TABLES = {
     ("check-config",),
     ("health",),
     ("console",),
+    ("mcp",),
     ("frontier",),
     ("conformance",),
     ("suite",),

@@ -1,0 +1,329 @@
+"""A crawl that an agent makes: which URL is next, what pages brought, why, within a budget of pages."""
+
+from __future__ import annotations
+
+import html
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from linkscore import page, rows
+from linkscore.aio import AsyncClient
+from linkscore.errors import LinkscoreError
+from linkscore.v1 import common_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb2
+
+MAX_URLS = 20
+"""URLs that are given at a time. A bound: nothing is learned of a page before it is reported."""
+
+_MAX_WAITING = 100_000
+"""URLs that wait. A bound, of memory; as many buckets may be asked about (`max_buckets_per_call`)."""
+
+_MAX_BODY_BYTES = 8 << 20
+"""Of a page; more is cut, as in the adapters of crawlers."""
+
+_MAX_GROUPS = 12
+"""Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
+
+_TYPE = "text/html; charset=utf-8"
+_FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
+_MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,2000})>?[^()\n]{0,500}\)")
+_IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)
+
+
+class AgentError(Exception):
+    """What an agent asked for cannot be done; the message says what to do instead."""
+
+
+class AgentCrawl:
+    """What the tools of an agent do.
+
+    Parameters
+    ----------
+    connect
+        Makes a client of the server; called within the event loop that uses it.
+    crawl
+        Id of the crawl, kept afterwards; made and deleted by itself if empty.
+    max_pages
+        Pages that may be fetched in all, however often an agent begins anew.
+    """
+
+    def __init__(self, connect: Callable[[], AsyncClient], *, crawl: str = "", max_pages: int = 100) -> None:
+        self._connect = connect
+        self._is_kept = bool(crawl)
+        self._given = crawl
+        self.crawl = ""
+        self._most = max_pages
+        self._used = 0
+        self._left = 0
+        self._forget()
+
+    @cached_property
+    def _client(self) -> AsyncClient:
+        return self._connect()
+
+    def _forget(self) -> None:
+        self._hosts: set[str] = set()
+        self._seeds: list[str] = []
+        self._known: dict[str, tuple[str, bytes]] = {}
+        self._waiting: dict[str, dict[str, float]] = {}
+        self._taken: dict[str, str] = {}
+        self._reported: set[str] = set()
+
+    async def begin(self, start_urls: Sequence[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
+        """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
+        for url in start_urls:
+            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+                raise AgentError(f"start_urls: must be absolute http or https URLs, got {url!r}")
+        if not start_urls:
+            raise AgentError("start_urls: name at least one URL")
+        left = self._most - self._used
+        if left <= 0:
+            raise AgentError(f"the budget of {self._most} pages is spent: stop crawling")
+        await self.end()
+        self._forget()
+        crawl = self._given or f"agent-{uuid.uuid4().hex[:12]}"
+        options: dict[str, Any] = {"policy": "topic", "wanted": wanted} if wanted else {}
+        await self._client.ensure_crawl(crawl=crawl, **options)
+        self.crawl = crawl
+        self._left = min(left, max_pages) if max_pages > 0 else left
+        self._hosts = {urlsplit(url).netloc for url in start_urls}
+        self._seeds = list(dict.fromkeys(start_urls))
+        return {"crawl": self.crawl, "hosts": sorted(self._hosts), "budget": self._budget()}
+
+    async def end(self) -> None:
+        """End the crawl, if there is one; who has a role that may not delete leaves it behind."""
+        if self.crawl and not self._is_kept:
+            with suppress(LinkscoreError):
+                await self._client.delete_crawl(crawl=self.crawl)
+        self.crawl = ""
+
+    async def close(self) -> None:
+        """End the crawl and the connection."""
+        await self.end()
+        await self._client.close()
+
+    async def next_urls(self, n: int = 1) -> dict[str, Any]:
+        """Take the URLs to fetch next, best first, from the budget."""
+        self._check_begun()
+        n = max(0, min(n, MAX_URLS, self._left))
+        urls: list[dict[str, Any]] = []
+        while self._seeds and len(urls) < n:
+            urls.append(self._took(self._seeds.pop(0), "", 1.0))
+        if len(urls) < n and self._waiting:
+            urls += await self._best(n - len(urls))
+        why = ""
+        if not urls:
+            open_ = [url for url in self._taken if url not in self._reported]
+            if not self._left:
+                why = "the budget of pages is spent: stop crawling, and answer from what you have"
+            elif open_:
+                why = f"no link waits: report what came of {', '.join(open_[:3])} first"
+            else:
+                why = "no link waits: everything that was found is fetched"
+        return {"urls": urls, "budget": self._budget()} | ({"stop": why} if why else {})
+
+    async def _best(self, n: int) -> list[dict[str, Any]]:
+        waiting = {bucket: len(urls) for bucket, urls in self._waiting.items()}
+        under_way = Counter(
+            bucket for url, bucket in self._taken.items() if bucket and url not in self._reported
+        )
+        answer = await self._client.rank_buckets(
+            crawl=self.crawl, buckets=waiting, n=n, in_flight=under_way, fill=True
+        )
+        names, found = list(waiting), []
+        for at, value, count in zip(answer.order, answer.values, answer.urls, strict=True):
+            queue = self._waiting[names[at]]
+            best = sorted(queue, key=queue.__getitem__, reverse=True)[:count]
+            found += [self._took(url, names[at], value) for url in best]
+        return found
+
+    def _took(self, url: str, bucket: str, value: float) -> dict[str, Any]:
+        if bucket:
+            del self._waiting[bucket][url]
+            if not self._waiting[bucket]:
+                del self._waiting[bucket]
+        self._taken[url] = bucket
+        self._used += 1
+        self._left -= 1
+        return {"url": url, "value": round(value, 3)}
+
+    async def report_page(
+        self, url: str, content: str = "", status: int = 200, worth: float | None = None
+    ) -> dict[str, Any]:
+        """Tell what a fetch brought: its HTML or Markdown, or that it failed; and what the page was worth."""
+        self._check_begun()
+        if worth is not None and not 0.0 <= worth <= 1.0:
+            raise AgentError(f"worth: must be between 0 and 1, got {worth}")
+        said: dict[str, Any] = {}
+        if url not in self._reported:
+            said = await self._ingest(url, content, status)
+        elif worth is None:
+            raise AgentError("the page was reported already: only its worth can be said again")
+        if worth is not None:
+            await self._client.reward(crawl=self.crawl, url=url, reward=worth, ticket=self._ticket(url))
+        return said | {"budget": self._budget()}
+
+    async def _ingest(self, url: str, content: str, status: int) -> dict[str, Any]:
+        if url not in self._taken:
+            if not self._left:
+                raise AgentError("the budget of pages is spent: stop crawling, and answer from what you have")
+            self._forget_waiting(url)
+            self._took(url, "", 0.0)
+        if status >= _FAILED:
+            sent = page(url=url, status_code=status, ticket=self._ticket(url))
+        elif not content:
+            sent = page(url=url, fetch_error="empty", ticket=self._ticket(url))
+        else:
+            body = _as_html(content).encode()[:_MAX_BODY_BYTES]
+            sent = page(url=url, body=body, content_type=_TYPE, ticket=self._ticket(url))
+        (result,) = (await self._client.ingest_pages(crawl=self.crawl, pages=[sent])).results
+        if result.status.code == common_pb2.ITEM_CODE_INVALID:
+            raise AgentError(f"the page cannot be used: {_problems(result.status)}")
+        self._reported.add(url)
+        said: dict[str, Any] = {"new_links": self._wait(rows(result.links))}
+        if result.HasField("relevance"):
+            said["relevance"] = round(result.relevance, 3)
+        if result.page_type:
+            said["page_type"] = common_pb2.PageType.Name(result.page_type).removeprefix("PAGE_TYPE_").lower()
+        return said
+
+    def _ticket(self, url: str) -> bytes:
+        return self._known.get(url, ("", b""))[1]
+
+    def _wait(self, found: Iterable[Any]) -> int:
+        """Let links of the hosts that were begun with wait; return how many are new."""
+        new = 0
+        for row in found:
+            if not row.usable or urlsplit(row.url).netloc not in self._hosts or row.url in self._taken:
+                continue
+            if row.url not in self._known:
+                if len(self._known) >= _MAX_WAITING:
+                    break
+                new += 1
+                self._known[row.url] = (row.bucket, row.ticket)
+            if self._known[row.url][0] == row.bucket and row.url not in self._seeds:
+                self._waiting.setdefault(row.bucket, {})[row.url] = row.score
+        return new
+
+    def _forget_waiting(self, url: str) -> None:
+        """Let a URL wait no more: an agent fetched it without being told."""
+        bucket = self._known.get(url, ("", b""))[0]
+        if url in self._waiting.get(bucket, {}):
+            del self._waiting[bucket][url]
+            if not self._waiting[bucket]:
+                del self._waiting[bucket]
+        if url in self._seeds:
+            self._seeds.remove(url)
+
+    async def explain(self, urls: Sequence[str]) -> dict[str, Any]:
+        """Say why URLs are worth what they are."""
+        self._check_begun()
+        links = [(url, self._ticket(url)) for url in urls[:MAX_URLS]]
+        answer = await self._client.explain_links(crawl=self.crawl, links=links)
+        return {
+            "links": [
+                {
+                    "url": one.url,
+                    "score": round(one.score, 3),
+                    "why": one.summary or _problems(one.status),
+                    "numbers": {term.name: round(term.value, 3) for term in one.terms},
+                }
+                for one in answer.explanations
+            ]
+        }
+
+    async def advise(self) -> dict[str, Any]:
+        """Say whether to go on, and by which figures."""
+        self._check_begun()
+        said = {"budget": self._budget(), "waiting": sum(map(len, self._waiting.values())) + len(self._seeds)}
+        sites = []
+        async for site in self._client.list_sites(crawl=self.crawl):
+            advice = await self._client.get_site_advice(crawl=self.crawl, site=site.host)
+            told: dict[str, Any] = {
+                "site": site.host,
+                "pages": site.page_count,
+                "recent_reward": round(advice.recent_reward, 3),
+                "expected_reward_of_next": {
+                    "pages": advice.expected_fetches,
+                    "reward": round(advice.expected_reward, 3),
+                },
+                "traps": [
+                    {
+                        "kind": site_pb2.TrapKind.Name(one.kind).removeprefix("TRAP_KIND_").lower(),
+                        "urls": one.url_pattern or one.tag_path,
+                        "fetched": one.fetched_count,
+                    }
+                    for one in advice.traps
+                ],
+            }
+            sites.append(told)
+        if not self._left:
+            decision = "stop: the budget of pages is spent"
+        elif not said["waiting"]:
+            decision = "stop: no link waits"
+        else:
+            decision = "go on while the expected reward is worth the pages"
+        return {"decision": decision, **said, "sites": sites}
+
+    async def site_map(self) -> dict[str, Any]:
+        """Say what kinds of pages a site has: groups of links by shape of URL, and templates once learned."""
+        self._check_begun()
+        sites = []
+        async for site in self._client.list_sites(crawl=self.crawl):
+            advice = await self._client.get_site_advice(crawl=self.crawl, site=site.host)
+            learned = await self._client.list_templates(crawl=self.crawl, site=site.host)
+            sites.append(
+                {
+                    "site": site.host,
+                    "pages": site.page_count,
+                    "links": site.link_count,
+                    "groups": [
+                        {
+                            "urls": one.url_pattern,
+                            "fetched": one.fetched_count,
+                            "waiting": one.waiting_count,
+                            "reward": round(one.late_reward, 3),
+                        }
+                        for one in advice.yields[:_MAX_GROUPS]
+                    ],
+                    "templates": [
+                        {
+                            "example": one.example_url,
+                            "pages": one.crawled_pages,
+                            "reward": round(one.reward, 3),
+                        }
+                        for one in learned.templates[:_MAX_GROUPS]
+                    ],
+                }
+            )
+        return {"sites": sites}
+
+    def _budget(self) -> dict[str, int]:
+        return {"pages_left": self._left, "pages_used": self._used}
+
+    def _check_begun(self) -> None:
+        if not self.crawl:
+            raise AgentError("no crawl was begun: call begin with start_urls")
+
+
+def _problems(status: common_pb2.ItemStatus) -> str:
+    return "; ".join(f"{one.field}: {one.description}" for one in status.problems)
+
+
+def _as_html(content: str) -> str:
+    """Return HTML as it is; Markdown as paragraphs with its links."""
+    if _IS_HTML.search(content):
+        return content
+    pieces, at = list[str](), 0
+    for link in _MARKDOWN_LINK.finditer(content):
+        pieces.append(html.escape(content[at : link.start()]))
+        pieces.append(f'<a href="{html.escape(link[2])}">{html.escape(link[1])}</a>')
+        at = link.end()
+    pieces.append(html.escape(content[at:]))
+    return "".join(f"<p>{part}</p>" for part in "".join(pieces).split("\n\n"))

@@ -1,0 +1,177 @@
+"""What tools of agents do, without a server: a client that answers what it was told to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_cli.agents.crawl import MAX_URLS, AgentCrawl, AgentError, _as_html
+
+HOST = "http://a.example"
+
+
+class Server:
+    """Answers pages with their links in buckets, and gives those of the bucket asked about first."""
+
+    def __init__(self) -> None:
+        self.pages: list[common_pb2.Page] = []
+        self.rewards: list[float] = []
+        self.asked: list[dict[str, Any]] = []
+        self.deleted: list[str] = []
+        self.options: dict[str, Any] = {}
+        self.links: dict[str, list[tuple[str, str, float]]] = {}
+
+    async def ensure_crawl(self, **options: Any) -> None:
+        self.options = options
+
+    async def delete_crawl(self, *, crawl: str) -> None:
+        self.deleted.append(crawl)
+
+    async def ingest_pages(self, *, crawl: str, pages: list[common_pb2.Page]) -> pb.IngestPagesResponse:
+        (page,) = pages
+        self.pages.append(page)
+        result = pb.PageResult()
+        for at, (url, bucket, score) in enumerate(self.links.get(page.url, [])):
+            result.links.urls.append(url)
+            result.links.scores.append(score)
+            result.links.buckets.append(at)
+            result.links.bucket_names.append(bucket)
+            result.links.tickets.append(0)
+        result.links.ticket_values.append(b"ticket")
+        return pb.IngestPagesResponse(results=[result])
+
+    async def rank_buckets(self, *, buckets: dict[str, int], n: int, **more: Any) -> Any:
+        self.asked.append({"buckets": buckets, "n": n, **more})
+        left, urls = n, []
+        for count in buckets.values():
+            urls.append(min(left, count))
+            left -= urls[-1]
+        return SimpleNamespace(order=list(range(len(buckets))), values=[0.5] * len(buckets), urls=urls)
+
+    async def reward(self, *, reward: float, **_: Any) -> None:
+        self.rewards.append(reward)
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+async def begun(server: Any, **options: Any) -> AgentCrawl:
+    made = AgentCrawl(lambda: server, **options)
+    await made.begin([f"{HOST}/"])
+    return made
+
+
+def urls(found: dict[str, Any]) -> list[str]:
+    return [one["url"] for one in found["urls"]]
+
+
+async def test_links_of_the_hosts_begun_with_wait_the_best_of_a_bucket_first(server: Server) -> None:
+    server.links[f"{HOST}/"] = [
+        (f"{HOST}/1", "list", 0.2),
+        (f"{HOST}/2", "list", 0.9),
+        ("http://b.example/", "list", 1.0),
+        (f"{HOST}/2", "menu", 0.1),
+    ]
+    agent = await begun(server)
+    assert urls(await agent.next_urls(5)) == [f"{HOST}/"]
+    assert (await agent.report_page(f"{HOST}/", "<p>hello"))["new_links"] == 2
+    assert urls(await agent.next_urls()) == [f"{HOST}/2"]
+    assert server.asked[-1] == {
+        "crawl": agent.crawl,
+        "buckets": {"list": 2},
+        "n": 1,
+        "in_flight": {},
+        "fill": True,
+    }
+    assert urls(await agent.next_urls()) == [f"{HOST}/1"]
+    assert server.asked[-1]["in_flight"] == {"list": 1}
+    assert "report what came of" in (await agent.next_urls())["stop"]
+    await agent.report_page(f"{HOST}/1", "text")
+    await agent.report_page(f"{HOST}/2", status=404)
+    assert [(page.status_code, page.ticket) for page in server.pages[1:]] == [
+        (200, b"ticket"),
+        (404, b"ticket"),
+    ]
+    assert "everything that was found" in (await agent.next_urls())["stop"]
+
+
+async def test_every_page_counts_against_the_budget_also_one_that_nobody_named(server: Server) -> None:
+    server.links[f"{HOST}/"] = [(f"{HOST}/{n}", "list", 0.5) for n in range(9)]
+    agent = await begun(server, max_pages=3)
+    await agent.report_page(f"{HOST}/", "<p>")
+    assert (await agent.report_page(f"{HOST}/7", "<p>"))["budget"] == {"pages_left": 1, "pages_used": 2}
+    assert len(urls(await agent.next_urls(MAX_URLS))) == 1
+    assert "budget" in (await agent.next_urls())["stop"]
+    with pytest.raises(AgentError, match="budget"):
+        await agent.report_page(f"{HOST}/8", "<p>")
+    with pytest.raises(AgentError, match="budget of 3 pages"):
+        await agent.begin([f"{HOST}/"])
+    assert f"{HOST}/7" not in agent._waiting["list"]
+
+
+async def test_a_crawl_of_its_own_is_deleted_and_one_that_was_named_is_kept(server: Server) -> None:
+    agent = await begun(server)
+    first = agent.crawl
+    await agent.begin([f"{HOST}/"], wanted="prices")
+    assert server.deleted == [first]
+    assert server.options == {"crawl": agent.crawl, "policy": "topic", "wanted": "prices"}
+    kept = await begun(server, crawl="kept")
+    await kept.end()
+    assert server.deleted == [first]
+
+
+async def test_worth_may_be_said_later_and_a_page_once(server: Server) -> None:
+    agent = await begun(server)
+    await agent.report_page(f"{HOST}/", "<p>")
+    await agent.report_page(f"{HOST}/", worth=0.25)
+    assert server.rewards == [0.25]
+    assert len(server.pages) == 1
+    with pytest.raises(AgentError, match="already"):
+        await agent.report_page(f"{HOST}/", "<p>")
+    with pytest.raises(AgentError, match="between 0 and 1"):
+        await agent.report_page(f"{HOST}/x", "<p>", worth=2.0)
+
+
+@pytest.mark.parametrize("start", [[], ["a.example"], ["file:///etc/passwd"], ["http:///x"]])
+async def test_a_start_that_is_no_url_of_the_web_is_refused(server: Server, start: list[str]) -> None:
+    with pytest.raises(AgentError, match="start_urls"):
+        await AgentCrawl(lambda: server).begin(start)  # type: ignore[arg-type, return-value]
+
+
+async def test_nothing_is_asked_before_a_crawl_is_begun(server: Server) -> None:
+    agent = AgentCrawl(lambda: server)  # type: ignore[arg-type, return-value]
+    for call in (
+        agent.next_urls(),
+        agent.report_page("x"),
+        agent.explain([]),
+        agent.advise(),
+        agent.site_map(),
+    ):
+        with pytest.raises(AgentError, match="begin"):
+            await call
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        ("<p>as it is</p>", "<p>as it is</p>"),
+        ("one\n\ntwo & three", "<p>one</p><p>two &amp; three</p>"),
+        ('see [the list](/list "title") of', '<p>see <a href="/list">the list</a> of</p>'),
+        ("![a picture](/x.png)", "<p>![a picture](/x.png)</p>"),
+        ('[a < b](/?a="b")', '<p><a href="/?a=&quot;b&quot;">a &lt; b</a></p>'),
+        ("[a](<http://b/c>)", '<p><a href="http://b/c">a</a></p>'),
+    ],
+)
+def test_markdown_becomes_paragraphs_with_its_links(content: str, body: str) -> None:
+    assert _as_html(content) == body
+
+
+def test_brackets_without_end_are_read_in_time_of_their_length() -> None:
+    assert len(_as_html("[" * 100_000)) < 110_000
+    assert len(_as_html("[a](" * 50_000)) < 210_000
