@@ -161,6 +161,16 @@ ANNEXES = {
         ("tests/unit/exporters", "tests/support/exporters", "tests/contract/test_contract_rules.py"),
         words=("sites.ExportRules", "client.export_rules", "export-rules"),
     ),
+    "limits": Annex(
+        "budgets: crawls that stop by themselves, and caps on traps",
+        (f"{SCORING}/limits",),
+        (
+            "tests/unit/limits",
+            "tests/contract/test_contract_budget.py",
+            "tests/integration/test_scrapy_budget.py",
+        ),
+        words=("budget=", "max_fetches"),
+    ),
     "clusterers": Annex(
         "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
         (f"{SCORING}/clustering/others",),
@@ -195,7 +205,7 @@ ANNEXES = {
                 f"{PYTHON}/{name}.py"
                 for name in ("crawlee", "crawl4ai", "session", "frontier", "connection", "outages")
             ),
-            *(f"{PYTHON}/{name}.py" for name in ("allotment", "breaker")),
+            *(f"{PYTHON}/{name}.py" for name in ("allotment", "allowance", "breaker")),
             *("frontier", "lab/linkscore_lab/crawls", "lab/linkscore_lab/experiments"),
             *("examples/scrapy", "examples/crawl4ai", "examples/own/crawl.py"),
         ),
@@ -203,6 +213,7 @@ ANNEXES = {
             *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),
             *(f"tests/support/{name}" for name in ("crawlers", "crawlee", "frontier")),
             "tests/integration/test_jvm_crawls.py",
+            "tests/integration/test_scrapy_budget.py",
             *(f"tests/integration/test_scrapy_{name}.py" for name in ("crawl", "notes", "rules", "starts")),
         ),
         extras=("scrapy", "crawlee", "crawl4ai", "frontier"),
@@ -296,7 +307,7 @@ STANDS_WITHOUT = (
     *("exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
-    "revisits",
+    *("revisits", "limits"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,
 deleted at once, passed whole: all tests of the core, and ``make run``."""

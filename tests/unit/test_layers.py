@@ -55,6 +55,7 @@ MAY_READ = {
     },
     "revisits": {"bounded", "errors", "state"},
     "exporters": {"errors", "types", "site", "policies", "engine"},
+    "limits": BASE | {"site", "policies", "engine"},
 }
 FOREIGN = {
     "grpc",

@@ -12,11 +12,13 @@ from linkscore.errors import AlreadyExists, FieldViolation
 from linkscore.messages import (
     BrowseBatch,
     Buckets,
+    Budget,
     CrawlOptions,
     Link,
     Policy,
     Sites,
     Wanted,
+    budget_spec,
     candidate,
     crawl_name,
     policy_spec,
@@ -72,6 +74,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         groups=config.get("groups", 0),
         keep_titles=config.get("keep_titles", False),
         experience=config.get("experience", ()),
+        budget=budget_spec(config.get("budget")),
     )
 
 
@@ -108,7 +111,7 @@ def _names(kind: Any, asked: int, there: int) -> tuple[str, str]:
 def change_of(
     there: crawl_pb2.Crawl, crawl: str, config: CrawlOptions, refused: AlreadyExists
 ) -> Call[crawl_pb2.Crawl] | None:
-    """Give the call that gives a crawl the policy and `wanted` asked for; None if it has them.
+    """Give the call that gives a crawl the policy, `wanted` and budget asked for; None if it has them.
 
     Raises
     ------
@@ -124,14 +127,23 @@ def change_of(
             field_violations=violations,
         ) from None
     policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
+    budget = budget_spec(config.get("budget"))
     if policy in (None, there.policy):
         policy = None
     if wanted is not None and wanted == there.wanted:
         wanted = None
-    if policy is None and wanted is None:
+    if budget is not None and budget == there.budget:
+        budget = None
+    if policy is None and wanted is None and budget is None:
         return None
     return update_crawl(
-        crawl=crawl, policy=policy, extra_policies=None, observe_only=None, examples=None, wanted=wanted
+        crawl=crawl,
+        policy=policy,
+        extra_policies=None,
+        observe_only=None,
+        examples=None,
+        wanted=wanted,
+        budget=budget,
     )
 
 
@@ -143,6 +155,7 @@ def update_crawl(
     observe_only: bool | None,
     examples: Sequence[crawl_pb2.ExamplePage] | None,
     wanted: Wanted | None,
+    budget: Budget | None,
 ) -> Call[crawl_pb2.Crawl]:
     given = {
         "policy": policy,
@@ -150,6 +163,7 @@ def update_crawl(
         "observe_only": observe_only,
         "examples": examples,
         "wanted": wanted,
+        "budget": budget,
     }
     changed = crawl_pb2.Crawl(
         name=crawl_name(crawl),
@@ -158,6 +172,7 @@ def update_crawl(
         observe_only=bool(observe_only),
         examples=examples or (),
         wanted=wanted_spec(wanted or None),
+        budget=budget_spec(budget or None),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in given.items() if value is not None])
     return Call(

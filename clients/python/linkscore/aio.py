@@ -15,6 +15,7 @@ from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
     Buckets,
+    Budget,
     CrawlOptions,
     Link,
     Policy,
@@ -155,7 +156,7 @@ class AsyncClient:
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is, with the policy and `wanted` given here, if any.
+        """Create a crawl, or take the one there is, with the policy, `wanted` and budget given here.
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
 
@@ -218,11 +219,13 @@ class AsyncClient:
         observe_only: bool | None = None,
         examples: Sequence[crawl_pb2.ExamplePage] | None = None,
         wanted: Wanted | None = None,
+        budget: Budget | None = None,
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on.
 
-        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away.
+        `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
+        `budget`, which holds from the next call on.
         """
         return await self._run(
             _calls.update_crawl(
@@ -232,6 +235,7 @@ class AsyncClient:
                 observe_only=observe_only,
                 examples=examples,
                 wanted=wanted,
+                budget=budget,
             ),
             timeout_s,
         )

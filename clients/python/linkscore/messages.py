@@ -26,6 +26,9 @@ Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
 Wanted = str | Mapping[str, Any] | crawl_pb2.Wanted
 """What a crawl is for: a query, fields of the message `Wanted` (and ``query``) by name, or the message."""
 
+Budget = Mapping[str, float] | crawl_pb2.Budget
+"""How far a crawl may go: fields of the message `Budget` by name, or the message."""
+
 Buckets = Iterable[str] | Mapping[str, int]
 """Names of buckets, or how many links of each wait."""
 
@@ -70,6 +73,8 @@ class CrawlOptions(TypedDict, total=False):
         Keep titles of pages, for people to look at.
     experience
         What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
+    budget
+        How far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``, see `Budget` in the contract.
     """
 
     policy: Policy | None
@@ -84,6 +89,7 @@ class CrawlOptions(TypedDict, total=False):
     groups: int
     keep_titles: bool
     experience: Sequence[bytes]
+    budget: Budget | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,8 @@ class Row:
         Opaque bytes to keep with the URL and send back.
     verdict
         `Verdict` of filtering policies.
+    skip_reason
+        `SkipReason` of a link that a setting of the crawl says to skip; 0 if none does.
     url_type
         `UrlType` of the link; unspecified if the policy tells none.
     in_scope
@@ -124,6 +132,7 @@ class Row:
     bucket_value: float
     ticket: bytes
     verdict: int
+    skip_reason: int
     url_type: int
     in_scope: bool
     status: common_pb2.ItemStatus | None
@@ -146,6 +155,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
     """
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
+    reasons = links.skip_reasons
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
     worth = bucket_values(links)
     for i, score in enumerate(links.scores):
@@ -158,6 +168,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             bucket_value=worth[links.buckets[i]] if links.buckets else score,
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
+            skip_reason=reasons[i] if reasons else 0,
             url_type=types[i] if types else common_pb2.URL_TYPE_UNSPECIFIED,
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
@@ -172,6 +183,27 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     for at, score in zip(links.buckets, links.scores, strict=False):
         best[at] = max(best[at], score)
     return best
+
+
+def budget_spec(budget: Budget | None) -> crawl_pb2.Budget | None:
+    """Give the message of how far a crawl may go.
+
+    Raises
+    ------
+    ValueError
+        A name is unknown, or a value is of the wrong kind.
+
+    Examples
+    --------
+    >>> budget_spec({"max_fetches": 5000}).max_fetches
+    5000
+    """
+    if budget is None or isinstance(budget, crawl_pb2.Budget):
+        return budget
+    try:
+        return crawl_pb2.Budget(**budget)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as exc:
+        raise ValueError(f"budget: {exc}") from exc
 
 
 _WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")

@@ -162,6 +162,7 @@ def crawl_config(setup: CrawlSetup) -> CrawlConfig:
         seed=setup.seed,
         wanted=setup.wanted,
         experience=tuple(setup.experience),
+        limits=setup.limits,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from linkscore_lab.datasets.survey import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
@@ -54,6 +55,9 @@ class ReplayProtocol:
         well, and a plug-in that compares pages with the query by meaning. See `Wanted`.
     experience
         What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
+    limits
+        Settings that forbid links, by the name of their field of `Crawl`: ``{"budget": {"max_trap_share":
+        .05}}``.
     obey_verdicts, obey_requests, in_flight, latency_spread
         See `CrawlPlan`.
     """
@@ -76,6 +80,7 @@ class ReplayProtocol:
     quality_weight: float = 0.0
     embedding: str = ""
     experience: tuple[bytes, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def in_words(self) -> Wanted | None:
@@ -178,7 +183,17 @@ class Experiment:
         given = [self._given(number) for number in examples] if case.mode == EXAMPLES else []
         words = wanted_by(case.policy, p.in_words)
         return self.make_scorer(
-            CrawlSetup(case.policy.name, params, case.seed, p.clusterer, p.paper, given, words, p.experience)
+            CrawlSetup(
+                case.policy.name,
+                params,
+                case.seed,
+                p.clusterer,
+                p.paper,
+                given,
+                words,
+                p.experience,
+                p.limits,
+            )
         )
 
     def _given(self, number: int) -> GivenExample:

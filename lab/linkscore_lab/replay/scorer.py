@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
@@ -143,6 +143,8 @@ class CrawlSetup:
         What is wanted in words.
     experience
         What other crawls learned, to start from.
+    limits
+        Settings that forbid links, by the name of their field of `Crawl`, as plain values.
     """
 
     policy: str
@@ -153,6 +155,7 @@ class CrawlSetup:
     examples: Sequence[GivenExample] = ()
     wanted: Wanted | None = None
     experience: Sequence[bytes] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
 
 def best_first(

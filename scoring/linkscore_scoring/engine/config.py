@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.engine.groups import MAX_GROUPS
+from linkscore_scoring.engine.limits import limit_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies import capabilities
@@ -78,6 +79,7 @@ class CrawlConfig:
     """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits.
 
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
+    `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
     """
 
     name: str
@@ -95,6 +97,7 @@ class CrawlConfig:
     revision: int = 0
     keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -103,7 +106,7 @@ class CrawlConfig:
         ------
         InvalidInput
             With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`, `experience`, `groups`.
+            `wanted.*`, `experience`, `groups`, and those of `limits`.
         NotFound
             If a policy is not registered.
         PolicyFailed
@@ -122,6 +125,8 @@ class CrawlConfig:
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
         problems += self._experience_problems()
+        for name, value in self.limits.items():
+            problems += limit_of(name, value).problems(groups=self.groups)
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
@@ -203,6 +208,8 @@ class CrawlConfig:
             del state["keep_titles"]
         if not self.experience:
             del state["experience"]
+        if not self.limits:
+            del state["limits"]
         return state
 
     @classmethod

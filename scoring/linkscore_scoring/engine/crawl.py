@@ -22,6 +22,7 @@ from linkscore_scoring.engine.events import (
     PageFetched,
 )
 from linkscore_scoring.engine.fetches import fetch_of, strip_session_ids
+from linkscore_scoring.engine.limits import CrawlLimits, Standing
 from linkscore_scoring.engine.link_batches import hash_of, score_known, score_page
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
@@ -124,6 +125,8 @@ class CrawlModel:
         Its sites by name, in the order in which they came.
     crawl_wide
         What policies know across sites.
+    limits
+        What its settings forbid, over all sites.
     ledger
         Its browse logs.
     book
@@ -145,6 +148,7 @@ class CrawlModel:
         self.config = config
         self.seq = self.pages = self.feedbacks = 0
         self.crawl_wide = CrawlWide(config)
+        self.limits = CrawlLimits(config.limits)
         self.sites = sites(self._make_site, self._configure_site, config)
         self.ledger = BrowseLedger()
         self.book = TicketBook(ticket_key, config.ticket_scope)
@@ -283,6 +287,8 @@ class CrawlModel:
         relearned = capabilities.relearned(shard.served)
         with self.watch("observe"):
             observation = shard.observe(fetch)
+        if shard.limits:
+            self._take_limited(event, observation, shard)
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
         job = model.due_job(seq)
@@ -308,7 +314,15 @@ class CrawlModel:
         links = event.features.links if event.features is not None else None
         with self.watch("score"):
             return score_page(
-                shard.model, shard.served, fetch, links, self.book, depth=depth, cluster=cluster
+                shard.model,
+                shard.served,
+                fetch,
+                links,
+                self.book,
+                depth=depth,
+                cluster=cluster,
+                limits=shard.limits,
+                spent=self.limits.spent,
             )
 
     def _outcome(
@@ -335,7 +349,24 @@ class CrawlModel:
             relevance=capabilities.relevance_of(shard.served, observation, shard.model)
             if observation
             else None,
+            standing=self.standing(shard) if self.limits else None,
         )
+
+    def _take_limited(self, event: PageFetched, page: PageObservation, shard: SiteShard) -> None:
+        for limit in shard.limits.values():
+            limit.observe(event, page, shard.model, shard.served)
+        self.limits.observe(event, shard.stop())
+
+    def standing(self, shard: SiteShard | None = None) -> Standing:
+        """Return whether the crawl, and a site of it, go on."""
+        limits = self.limits
+        stop = limits.stop(len(self.sites))
+        standing = Standing(stop, fetches_left=limits.fetches_left, spent=limits.spent)
+        if shard is not None:
+            standing.site = shard.stop()
+            found = (limit.coverage() for limit in shard.limits.values())
+            standing.coverage = next(filter(None, found), None)
+        return standing
 
     @staticmethod
     def _suggestions(shard: SiteShard) -> list[Suggestion]:
@@ -387,6 +418,9 @@ class CrawlModel:
         self._configure(config)
         self.crawl_wide.configure(config)
         self.sites.reconfigure(config)
+        self.limits.configure(config.limits)
+        for site in list(self.limits.stopped):
+            self.limits.site_stops(site, self.sites[site].stop())
 
     def _register(self, event_id: str) -> bool:
         """Remember the id of an event; returns whether it is new."""
@@ -429,6 +463,7 @@ class CrawlModel:
             "event_ids": list(self._event_ids),
             "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
+            **({"limits": self.limits.to_state()} if self.limits else {}),
         }
 
     def load_own(self, state: dict[str, Any]) -> None:
@@ -439,6 +474,9 @@ class CrawlModel:
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])
+        self.limits = CrawlLimits(self.config.limits)
+        if "limits" in state:
+            self.limits.load_state(state["limits"])
 
     def _configure(self, config: CrawlConfig) -> None:
         if config.ticket_scope != self.config.ticket_scope:

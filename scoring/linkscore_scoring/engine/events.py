@@ -178,8 +178,9 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     words = plain.pop("words")
     if words is not None:  # left out else, so that versions before words read what they can
         plain["words"] = words.plain()
-    if not features.title:  # for the same reason
-        del plain["title"]
+    for name in ("title", "facts"):  # for the same reason
+        if not plain[name]:
+            del plain[name]
     return plain
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Later, Repeated
 from linkscore_scoring.engine.asked_links import AskedLinks
+from linkscore_scoring.engine.limits import SiteLimit, judged, with_skips
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import Links
@@ -137,6 +138,8 @@ def score_page(
     *,
     depth: int,
     cluster: int,
+    limits: Mapping[str, SiteLimit],
+    spent: bool,
 ) -> ScoredLinks:
     """Score the links of a page that the site knows, and write their tickets.
 
@@ -146,6 +149,8 @@ def score_page(
         All links of the page, in scope or not; None if there is no page.
     depth, cluster
         Of the page.
+    limits, spent
+        Of the site, and whether the crawl as a whole stops.
     """
     if links is None or not links.urls:
         return ScoredLinks(np.zeros(0))
@@ -160,6 +165,7 @@ def score_page(
         depth=depth + 1,
     )
     scored = policy.score(batch, model)
+    reasons = judged(limits, batch, model, spent=spent) if limits else None
     page_links = model.pagination.without_denied(
         fetch.page_links, links.urls, model.link_paths.classless(batch.link_paths)
     )
@@ -175,10 +181,11 @@ def score_page(
         bucket_values(policy, model, buckets, scored.scores),
         values,
         links.link_paths,
-        scored.verdicts,
+        scored.verdicts if reasons is None else with_skips(scored.verdicts, reasons),
         None if inside is None else [row in inside for row in range(len(links))],
         stage=model.stage,
         url_types=with_page_links(scored.url_types, page_links),
+        skip_reasons=reasons,
     )
 
 

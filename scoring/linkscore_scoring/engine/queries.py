@@ -25,6 +25,7 @@ from linkscore_scoring.engine.fetch_plan import (
     offers,
 )
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
+from linkscore_scoring.engine.limits import Standing, judged, with_skips
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
@@ -95,6 +96,8 @@ class CrawlQueries:
             self.crawl.book,
             depth=memory.depth(fetch.requested) or 0,
             cluster=shard.model.cluster_of(fetch.key),
+            limits=shard.limits,
+            spent=self.crawl.limits.spent,
         )
 
     def answer_by(self, choice: PolicyChoice, event: PageFetched, outcome: PageOutcome) -> None:
@@ -147,7 +150,7 @@ class CrawlQueries:
         n = len(links)
         found = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if encode else None, stage=Stage.READY)
         places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
-        verdicts, url_types = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        verdicts, url_types, skips = (np.zeros(n, dtype=np.int64) for _ in range(3))
         sites = 0
         for shard, rows, batch in self._by_site(links):
             sites += 1
@@ -167,6 +170,9 @@ class CrawlQueries:
             values += bucket_values(policy, shard.model, buckets, scored.scores)
             if scored.verdicts is not None:
                 verdicts[rows] = scored.verdicts
+            spent = self.crawl.limits.spent
+            if shard.limits and (why := judged(shard.limits, batch, shard.model, spent=spent)) is not None:
+                verdicts[rows], skips[rows] = with_skips(scored.verdicts, why), why
             if scored.url_types is not None:
                 url_types[rows] = scored.url_types
         if sites > 1:  # of one, buckets are in the order of their first rows already
@@ -176,6 +182,7 @@ class CrawlQueries:
         found.buckets, found.bucket_names, found.bucket_values = places.tolist(), names, values
         found.verdicts = verdicts.tolist() if verdicts.any() else None
         found.url_types = url_types.tolist() if url_types.any() else None
+        found.skip_reasons = skips.tolist() if skips.any() else None
         return found
 
     def rank_buckets(
@@ -249,6 +256,9 @@ class CrawlQueries:
             return SiteInFlight(partial(self._look, site, choice), under_way.get(site, {}), fill=fill)
 
         values = self._worth(given.distinct, flight_of, under_way, choice)[given.places]
+        if self.crawl.limits and (over := self._stopped([name.partition("/")[0] for name in given])):
+            values[list(over)] = 0.0
+            waiting = [0 if row in over else waiting[row] if waiting else n for row in range(len(values))]
         if not n:
             return values, []
         rows = np.array(given.first_rows(), dtype=np.int64)
@@ -260,6 +270,11 @@ class CrawlQueries:
             return BucketEntry(row, flight_of(site), own, waiting[row] if waiting else n)
 
         return values, offers(rows, entry_of, values, n)
+
+    def _stopped(self, sites: Sequence[str]) -> set[int]:
+        """Return the rows of sites from which nothing is to be fetched any more."""
+        limits = self.crawl.limits
+        return {row for row, site in enumerate(sites) if limits.spent or site in limits.stopped}
 
     def _worth(
         self,
@@ -330,6 +345,8 @@ class CrawlQueries:
             Fetches to hand out; fewer are if all sites fall asleep.
         """
         values = self.site_values(sites, choice)
+        if self.crawl.limits and (stopped := self._stopped(sites)):
+            waiting = [0 if row in stopped else most for row, most in enumerate(waiting)]
         left = [n if most is None else min(n, most) for most in waiting]
         first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
         bandit = capabilities.site_bandit(first) if first is not None else None
@@ -406,6 +423,10 @@ class CrawlQueries:
     def advice(self, site: str, horizon: int = DEFAULT_HORIZON) -> SiteAdvice:
         """Return what the next `horizon` fetches of a site should bring, what groups brought, and traps."""
         return advise(self.crawl.shard(site), horizon)
+
+    def standing(self, site: str) -> Standing | None:
+        """Return whether the crawl and a site of it go on; None without a budget."""
+        return self.crawl.standing(self.crawl.shard(site)) if self.crawl.limits else None
 
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.engine.limits import Standing
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Suggestion
 from linkscore_scoring.wanted import PageRelevance
@@ -30,6 +31,8 @@ class ScoredLinks:
         1 FOLLOW, 2 SKIP, 0 no advice; None if no link has any.
     url_types
         Type of each link's URL, see `site.url_rules`; None if no link has any.
+    skip_reasons
+        Why each link is to skip by a setting of the crawl, 0 if none says so; None if no link is.
     in_scope
         Per link, or None if all are.
     priorities
@@ -49,6 +52,7 @@ class ScoredLinks:
     priorities: NDArray[np.float64] | None = None
     stage: int = 0
     url_types: list[int] | None = None
+    skip_reasons: list[int] | None = None
 
 
 @dataclass(slots=True)
@@ -59,7 +63,8 @@ class PageOutcome:
     type of the page, see `site.url_rules`, 0 if not known. `learning` says that a learning of the site is
     running. `relevance` is how far the page is what the crawl wants in words, None if the policy does not
     tell. `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
-    changed, best first, and their scores and buckets. Empty unless the policy is `per_url`.
+    changed, best first, and their scores and buckets. Empty unless the policy is `per_url`. `standing` says
+    whether to go on, None without a budget.
     """
 
     seq: int
@@ -78,6 +83,7 @@ class PageOutcome:
     relearned: int = 0
     page_type: int = 0
     relevance: PageRelevance | None = None
+    standing: Standing | None = None
 
 
 Outcome = PageOutcome | bool | int | None

@@ -11,6 +11,7 @@ from typing import Any
 
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
 from linkscore_scoring.engine.link_batches import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.policies import capabilities
@@ -110,6 +111,7 @@ class SiteShard:
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
+        self.limits: dict[str, SiteLimit] = {}
         self.validation = PolicyValidation()
         self._sampled = (0, 0)  # pages of the sample, and what they take
         self.configure(config, examples)
@@ -127,6 +129,7 @@ class SiteShard:
                 capabilities.set_wanted(policy, config.wanted, self.model)
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
+        self.limits = configured_sites(self.limits, config.limits)
 
     @property
     def is_unsupervised(self) -> bool:
@@ -203,6 +206,11 @@ class SiteShard:
             for rank, page in enumerate(planned)
         ]
 
+    def stop(self) -> Stop | None:
+        """Return why the site stops by a setting of the crawl, None if it goes on."""
+        stops = (limit.stop(self.model) for limit in self.limits.values())
+        return next((stop for stop in stops if stop is not None), None)
+
     def policy_trust(self) -> list[PolicyTrust]:
         """Return how each policy did here: the served one, those beside it, those it chooses from."""
         return self.validation.figures(list(self._policies.values())) + capabilities.policy_trust(self.served)
@@ -217,7 +225,9 @@ class SiteShard:
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
+        limits = {name: limit.to_state() for name, limit in self.limits.items()}
         return {
+            **({"limits": limits} if limits else {}),  # left out else, as versions before them wrote it
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
@@ -230,6 +240,9 @@ class SiteShard:
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
+        for name, limit in self.limits.items():
+            if name in state.get("limits", {}):  # else it was set later
+                limit.load_state(state["limits"][name])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
 

@@ -219,6 +219,8 @@ class PageFeatures:
         Its words; None unless a policy of the crawl reads them and the crawl says what is wanted in words.
     title
         Text of its `<title>`, for people; empty unless the crawl keeps titles.
+    facts
+        What settings of the crawl go by, as plain values by name (`engine.limits`); empty unless it has such.
     """
 
     url: str
@@ -236,6 +238,7 @@ class PageFeatures:
     layout: PageLayout | None = None
     words: PageWords | None = None
     title: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

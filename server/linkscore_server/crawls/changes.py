@@ -192,6 +192,9 @@ class CrawlChanges:
     ) -> CrawlActor:
         async with self._locks[name]:
             actor = await self._open.open(name)
+            if "limits" in changes:  # None lifts one
+                limits = {**actor.model.config.limits, **changes["limits"]}
+                changes["limits"] = {field: value for field, value in limits.items() if value is not None}
             config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
             if config.groups > 1:
                 config = dataclasses.replace(config, revision=config.revision + 1)

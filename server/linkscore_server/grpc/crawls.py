@@ -20,11 +20,12 @@ from linkscore_server.grpc.convert.crawls import (
     extra_policies,
     shard_message,
 )
+from linkscore_server.grpc.convert.limits import FIELDS, limits_of
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.wanted import wanted_of
 
-_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted")
+_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", *FIELDS)
 
 _VERSION = version("linkscore")
 
@@ -96,6 +97,8 @@ class CrawlService(pb_grpc.CrawlServiceServicer):
                 changes["more_examples"] = await asyncio.to_thread(examples_of, crawl.examples)
             elif path == "wanted":
                 changes["wanted"] = await asyncio.to_thread(wanted_of, crawl)
+            elif path in FIELDS:
+                changes.setdefault("limits", {})[path] = limits_of(crawl).get(path)
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:

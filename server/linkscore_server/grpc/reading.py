@@ -40,6 +40,8 @@ class ParseOptions:
         Of the crawl: which URLs are one site.
     layout, words, title
         What to read, as of `PageParser.event`.
+    facts
+        Settings of the crawl that go by facts of pages.
     limits
         Bounds of extraction, in the order of `Limits`.
     """
@@ -50,6 +52,7 @@ class ParseOptions:
     words: Words
     title: bool
     limits: tuple[int, ...]
+    facts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: CrawlConfig, limits: tuple[int, ...]) -> ParseOptions:
@@ -61,17 +64,19 @@ class ParseOptions:
             config.words,
             config.keep_titles,
             limits,
+            tuple(sorted(config.limits)),
         )
 
     def plain(self) -> list[Any]:
         """Return what `of_plain` takes."""
-        return [self.format, self.scope, self.layout, int(self.words), self.title, list(self.limits)]
+        how = [self.format, self.scope, self.layout, int(self.words), self.title]
+        return [*how, list(self.limits), list(self.facts)]
 
     @classmethod
     def of_plain(cls, plain: Sequence[Any]) -> ParseOptions:
         """Return a way to read as another process tells it."""
-        number, scope, layout, words, title, limits = plain
-        return cls(number, scope, layout, Words(words), title, tuple(limits))
+        number, scope, layout, words, title, limits, facts = plain
+        return cls(number, scope, layout, Words(words), title, tuple(limits), tuple(facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,13 @@ class PageReader:
         if isinstance(preparsed, bytes):
             return _fetched(preparsed)
         return self._parser.event(
-            page, site_of, layout=options.layout, words=options.words, title=options.title, own=preparsed
+            page,
+            site_of,
+            layout=options.layout,
+            words=options.words,
+            title=options.title,
+            facts=options.facts,
+            own=preparsed,
         )
 
     async def ahead(

@@ -11,6 +11,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results, sites
+from linkscore_server.grpc.convert.limits import add_decision
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
@@ -41,7 +42,10 @@ class SiteModelService:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
         actor, site = await self.found(request.name)
         advice = actor.queries.advice(site.name, request.horizon or DEFAULT_HORIZON)
-        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=sites.advice_message(advice))
+        message = sites.advice_message(advice)
+        if (standing := actor.queries.standing(site.name)) is not None:
+            add_decision(message, standing)
+        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=message)
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""

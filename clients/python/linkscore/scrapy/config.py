@@ -13,7 +13,7 @@ from typing import Any
 from linkscore._channel import DEFAULT_TARGET, target_problem
 from linkscore.client import Client
 from linkscore.errors import LinkscoreError
-from linkscore.messages import CrawlOptions, Policy, Wanted, policy_spec, wanted_spec
+from linkscore.messages import Budget, CrawlOptions, Policy, Wanted, budget_spec, policy_spec, wanted_spec
 from linkscore.v1.crawl_service_pb2 import Learn
 
 logger = logging.getLogger("linkscore")
@@ -65,6 +65,10 @@ class Config:
         Do not start the crawl without an answer of the server.
     token_file
         A file with the bearer token, read with each call, so that it can be renewed.
+    budget
+        How far the crawl may go: a mapping such as ``{"max_fetches": 5000}``, fields of `Budget`. The spider
+        is closed when it is spent, with the reason ``linkscore_budget``, ``linkscore_covered`` or
+        ``linkscore_yield``.
     """
 
     target: str = DEFAULT_TARGET
@@ -82,6 +86,7 @@ class Config:
     experience: tuple[bytes, ...] = ()
     required: bool = False
     token_file: str = ""
+    budget: Budget | None = None
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -113,6 +118,7 @@ class Config:
             tls=_tls(settings),
             report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),
             obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
+            budget=settings.getdict("LINKSCORE_BUDGET") or None,
         )
         problems += made._problems()
         if problems:
@@ -126,6 +132,8 @@ class Config:
             options["learn"] = LEARN[self.learn]
         if self.experience:
             options["experience"] = self.experience
+        if self.budget:
+            options["budget"] = budget_spec(self.budget)
         return options
 
     def client_options(self) -> dict[str, Any]:
@@ -174,6 +182,10 @@ class Config:
             wanted_spec(self.wanted)
         except ValueError as e:
             found.append(f"LINKSCORE_WANTED: {e}")
+        try:
+            budget_spec(self.budget)
+        except ValueError as e:
+            found.append(f"LINKSCORE_BUDGET: {e}")
         if self.learn and self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         if self.timeout <= 0:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linkscore.scrapy.session import Session
+from scrapy.utils.defer import maybe_deferred_to_future
+
+if TYPE_CHECKING:
+    from linkscore.scrapy.session import Session
 
 WAITING_PER_SLOT = 2
 """Requests that may wait in a host's download slot for its delay to pass; chosen, not measured."""
@@ -41,6 +44,23 @@ class Throttle:
     def _unscored(self, scraping: Any) -> int:
         released = self._session.released
         return len(scraping.queue) + sum(1 for request in scraping.active if request not in released)
+
+    def pending(self) -> int:
+        """Count the fetches that the server has not answered: in flight, on their way to it, owed to it."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None:
+            return 0
+        scraping = engine.scraper.slot
+        owed = len(self._session.connection.buffer)
+        return len(engine.downloader.active) + self._unscored(scraping) + owed
+
+    def is_last(self) -> bool:
+        """Say whether nothing is under way that could bring another request, start requests too."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None:
+            return False
+        is_done = engine.scraper.slot.is_idle() and not engine.downloader.active
+        return is_done and getattr(engine, "_start", None) is None
 
     def slot_of(self, request: Any) -> str:
         """Name the download slot of a request: its host, as a rule."""
@@ -82,6 +102,23 @@ def flush_seen(crawler: Any) -> None:
     file = getattr(duplicates, "file", None)
     if file is not None:
         file.flush()
+
+
+def before_fetch(crawler: Any, ask: Callable[..., Any]) -> bool:
+    """Call `ask` before each fetch, the first of all downloader middlewares."""
+    methods = getattr(getattr(crawler.engine.downloader, "middleware", None), "methods", None)
+    if methods is None:
+        return False
+    methods["process_request"].appendleft(ask)
+    return True
+
+
+def close_spider(crawler: Any, reason: str) -> Any:
+    """Close the spider: what is in flight is finished, what waits is kept in the job directory."""
+    engine = crawler.engine
+    if hasattr(engine, "close_spider_async"):
+        return engine.close_spider_async(reason=reason)
+    return maybe_deferred_to_future(engine.close_spider(crawler.spider, reason))
 
 
 def on_last_failure(crawler: Any, tell: Callable[..., None]) -> bool:

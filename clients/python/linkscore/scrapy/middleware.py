@@ -18,11 +18,20 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed
 
 from linkscore.messages import Row, rows
 from linkscore.outages import OwedPage
-from linkscore.scrapy.engine import nudge, on_last_failure
+from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
 from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
 from linkscore.scrapy.queue import BucketQueue
-from linkscore.scrapy.scoring import ANSWERS, META, PageAnswer, bucket_values, is_web, mark, note_page
+from linkscore.scrapy.scoring import (
+    ANSWERS,
+    META,
+    PageAnswer,
+    bucket_values,
+    is_web,
+    mark,
+    note_page,
+    ticket_of,
+)
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
 
@@ -31,6 +40,9 @@ logger = logging.getLogger(__name__)
 GROUP = 500
 """A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
+
+# Why links are to skip that more budget would let go: they wait, and a job directory keeps them.
+_HELD = (common_pb2.SKIP_REASON_CRAWL_BUDGET, common_pb2.SKIP_REASON_SITE_STOPPED)
 
 # A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
 _MAX_TICKETS = 200_000
@@ -146,7 +158,16 @@ class LinkscoreMiddleware:
                 "linkscore: requests keep the order they were found in; "
                 'set SCHEDULER_PRIORITY_QUEUE = "linkscore.scrapy.BucketQueue"'
             )
+        if self._session.config.budget and not self._session.config.observe_only:
+            before_fetch(self._crawler, self._before_fetch)
         self._session.start(self._session.connection.greet())
+
+    async def _before_fetch(self, request: Any, spider: Any = None) -> None:
+        """Ask about a link once more: it may be in a trap by now."""
+        if self._session.allowance.asks_again and await self._scorer.is_to_skip(request):
+            self._session.count("skipped")
+            self._session.answered(request)
+            raise IgnoreRequest("linkscore: to skip by now")
 
     def _fetch_failed(self, request: Any, exception: Exception, spider: Any = None) -> None:
         if isinstance(exception, IgnoreRequest) or request.callback is NO_CALLBACK or not is_web(request.url):
@@ -204,6 +225,7 @@ class Scorer:
         if result is None:
             return None
         self._session.count("pages")
+        self._session.allowance.take(result)
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._session.count("errors/INVALID_PAGE")
             return None
@@ -265,13 +287,30 @@ class Scorer:
             if row.usable
         }
 
+    async def is_to_skip(self, request: Any) -> bool:
+        """Say whether a scored link is to skip by a setting of the crawl; without an answer it is not."""
+        ticket = ticket_of(request)
+        if not ticket:
+            return False
+        links = [(request.url, ticket)]
+        answer = await self._session.call(
+            lambda client: client.score_links(crawl=self._session.config.crawl, links=links)
+        )
+        return answer is not None and any(answer.links.skip_reasons)
+
     def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
         if not found:
             self._session.count("fallback")
             return True
-        if found[0].verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip:
+        if self._skips(found[0]):
             self._session.count("skipped")
             return False
         mark(request, found, values)
         self._session.count("scored")
         return True
+
+    def _skips(self, row: Row) -> bool:
+        """Say whether a link is dropped; one whose crawl or site has stopped waits for more budget."""
+        if row.skip_reason:
+            return row.skip_reason not in _HELD
+        return row.verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip

@@ -209,19 +209,35 @@ class BucketQueue:
 
     def pop(self) -> Any:
         """Give the request to fetch next; None if there is none, or none may go now."""
-        if self._session.releasing:
+        if self._session.releasing or self._stops():
             return None
         if self._plain_first():
             return self._pop_plain()
         head = self._next()
         if head is None:
-            return None
+            return self._pop_plain() if self._all_held() else None
         number, (bucket, _) = head
         for queue in self._index.take(number):
             self._ranking.drop(queue)
         request = self._store.take(number)
         self._session.took(request, bucket)
         return request
+
+    def _stops(self) -> bool:
+        """Say whether no fetch may begin; close the spider when none ever will."""
+        allowance = self._session.allowance
+        if not (allowance.holds_any or allowance.left is not None):
+            return False
+        if allowance.spent or (self._all_held() and not self._plain and self._throttle.is_last()):
+            self._session.stop()
+            return True
+        return allowance.is_full(self._throttle.pending())
+
+    def _all_held(self) -> bool:
+        """Say whether something waits, and all of that in buckets of sites that have stopped."""
+        holds = self._session.allowance.holds
+        queues = list(self._index.queues()) if self._session.allowance.holds_any else []
+        return bool(queues) and all(holds(bucket) for bucket, _ in queues)
 
     def peek(self) -> Any:
         """Give the request `pop` would give, and keep it."""
@@ -263,6 +279,7 @@ class BucketQueue:
                     (head, queue)
                     for queue in group
                     if may_go(queue[0])
+                    and not self._session.allowance.holds(queue[0])
                     and self._throttle.has_room(queue[1], busy)
                     and (head := self._index.head(queue)) is not None
                 ]

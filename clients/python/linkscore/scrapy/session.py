@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from itertools import islice
@@ -11,13 +12,17 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 
 from linkscore.aio import AsyncClient
 from linkscore.allotment import Allotment
+from linkscore.allowance import Allowance
 from linkscore.connection import Connection
 from linkscore.messages import Row
 from linkscore.outages import OwedPage
 from linkscore.scrapy.config import Config
+from linkscore.scrapy.engine import close_spider
 from linkscore.scrapy.scoring import PageAnswer, is_web, mark_guess
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+
+logger = logging.getLogger("linkscore")
 
 T = TypeVar("T")
 
@@ -63,12 +68,14 @@ class Session:
         #: downloader leaves with its last reference.
         self.under_way: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.allotment = Allotment()
+        self.allowance = Allowance()
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._crawler = ref(crawler)
         self._when_back: list[Callable[[], Awaitable[None]]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
+        self._closing: asyncio.Future[Any] | None = None
         self._arrived: Counter[str] | None = None
 
     @classmethod
@@ -125,6 +132,7 @@ class Session:
 
     def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the Requests of a page that was sent when the server was back."""
+        self.allowance.take(result)
         found = PageAnswer(result.links)
         for url, fingerprint in owed.links:
             self._place(fingerprint, found.of(url), found.values)
@@ -147,6 +155,13 @@ class Session:
         """Send what else was kept: the server answers again."""
         for do in self._when_back:
             await do()
+
+    def stop(self) -> None:
+        """Close the spider, once: its crawl has stopped."""
+        if self._closing is None:
+            logger.info("linkscore: the crawl ends: %s", self.allowance.why)
+            closing = close_spider(self._crawler(), self.allowance.reason)
+            self._closing = asyncio.ensure_future(closing)  # not of `_tasks`: it waits for those
 
     def took(self, request: Any, bucket: str) -> None:
         """Note that a request was taken from a bucket and is under way."""

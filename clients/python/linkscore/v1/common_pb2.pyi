@@ -23,6 +23,23 @@ class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VERDICT_FOLLOW: _ClassVar[Verdict]
     VERDICT_SKIP: _ClassVar[Verdict]
 
+class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SKIP_REASON_UNSPECIFIED: _ClassVar[SkipReason]
+    SKIP_REASON_CRAWL_BUDGET: _ClassVar[SkipReason]
+    SKIP_REASON_SITE_STOPPED: _ClassVar[SkipReason]
+    SKIP_REASON_TRAP: _ClassVar[SkipReason]
+    SKIP_REASON_RESPECT: _ClassVar[SkipReason]
+    SKIP_REASON_COPY: _ClassVar[SkipReason]
+
+class Decision(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DECISION_UNSPECIFIED: _ClassVar[Decision]
+    DECISION_CONTINUE: _ClassVar[Decision]
+    DECISION_STOP_YIELD: _ClassVar[Decision]
+    DECISION_STOP_COVERED: _ClassVar[Decision]
+    DECISION_STOP_BUDGET: _ClassVar[Decision]
+
 class UrlType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     URL_TYPE_UNSPECIFIED: _ClassVar[UrlType]
@@ -65,6 +82,17 @@ SITE_STAGE_READY: SiteStage
 VERDICT_UNSPECIFIED: Verdict
 VERDICT_FOLLOW: Verdict
 VERDICT_SKIP: Verdict
+SKIP_REASON_UNSPECIFIED: SkipReason
+SKIP_REASON_CRAWL_BUDGET: SkipReason
+SKIP_REASON_SITE_STOPPED: SkipReason
+SKIP_REASON_TRAP: SkipReason
+SKIP_REASON_RESPECT: SkipReason
+SKIP_REASON_COPY: SkipReason
+DECISION_UNSPECIFIED: Decision
+DECISION_CONTINUE: Decision
+DECISION_STOP_YIELD: Decision
+DECISION_STOP_COVERED: Decision
+DECISION_STOP_BUDGET: Decision
 URL_TYPE_UNSPECIFIED: UrlType
 URL_TYPE_INDEX: UrlType
 URL_TYPE_THREAD: UrlType
@@ -135,7 +163,7 @@ class ExtractedPage(_message.Message):
     def __init__(self, tag_paths: _Optional[_Iterable[str]] = ..., tag_path_counts: _Optional[_Iterable[int]] = ..., text_blocks: _Optional[_Iterable[str]] = ..., canonical_url: _Optional[str] = ...) -> None: ...
 
 class Page(_message.Message):
-    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time")
+    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     FINAL_URL_FIELD_NUMBER: _ClassVar[int]
@@ -148,6 +176,7 @@ class Page(_message.Message):
     OUTLINKS_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_BYTES_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     url: str
     final_url: str
@@ -160,10 +189,11 @@ class Page(_message.Message):
     outlinks: _containers.RepeatedCompositeFieldContainer[Outlink]
     ticket: bytes
     fetch_time: _timestamp_pb2.Timestamp
-    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    fetched_bytes: int
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ...) -> None: ...
 
 class LinkScores(_message.Message):
-    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values")
+    __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons")
     class StatusesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +213,7 @@ class LinkScores(_message.Message):
     STATUSES_FIELD_NUMBER: _ClassVar[int]
     URL_TYPES_FIELD_NUMBER: _ClassVar[int]
     BUCKET_VALUES_FIELD_NUMBER: _ClassVar[int]
+    SKIP_REASONS_FIELD_NUMBER: _ClassVar[int]
     urls: _containers.RepeatedScalarFieldContainer[str]
     scores: _containers.RepeatedScalarFieldContainer[float]
     encoded_priorities: _containers.RepeatedScalarFieldContainer[float]
@@ -195,7 +226,8 @@ class LinkScores(_message.Message):
     statuses: _containers.MessageMap[int, ItemStatus]
     url_types: _containers.RepeatedScalarFieldContainer[UrlType]
     bucket_values: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ...) -> None: ...
+    skip_reasons: _containers.RepeatedScalarFieldContainer[SkipReason]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., scores: _Optional[_Iterable[float]] = ..., encoded_priorities: _Optional[_Iterable[float]] = ..., buckets: _Optional[_Iterable[int]] = ..., bucket_names: _Optional[_Iterable[str]] = ..., tickets: _Optional[_Iterable[int]] = ..., ticket_values: _Optional[_Iterable[bytes]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, str]]] = ..., in_scope: _Optional[_Iterable[bool]] = ..., statuses: _Optional[_Mapping[int, ItemStatus]] = ..., url_types: _Optional[_Iterable[_Union[UrlType, str]]] = ..., bucket_values: _Optional[_Iterable[float]] = ..., skip_reasons: _Optional[_Iterable[_Union[SkipReason, str]]] = ...) -> None: ...
 
 class FetchSuggestion(_message.Message):
     __slots__ = ("url", "reason", "urgency", "bucket")

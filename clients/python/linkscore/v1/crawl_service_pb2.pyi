@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from linkscore.v1 import common_pb2 as _common_pb2
 from linkscore.v1 import policy_pb2 as _policy_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -126,8 +127,34 @@ class Wanted(_message.Message):
     embedding_weight: float
     def __init__(self, queries: _Optional[_Iterable[_Union[WantedQuery, _Mapping]]] = ..., samples: _Optional[_Iterable[_Union[WantedSample, _Mapping]]] = ..., languages: _Optional[_Iterable[str]] = ..., least_words: _Optional[int] = ..., quality_weight: _Optional[float] = ..., embedding: _Optional[str] = ..., embedding_weight: _Optional[float] = ...) -> None: ...
 
+class Budget(_message.Message):
+    __slots__ = ("max_fetches", "max_bytes", "max_seconds", "max_cost", "fetch_cost", "max_site_fetches", "max_site_bytes", "max_site_seconds", "max_trap_share", "enough_coverage", "least_yield")
+    MAX_FETCHES_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_COST_FIELD_NUMBER: _ClassVar[int]
+    FETCH_COST_FIELD_NUMBER: _ClassVar[int]
+    MAX_SITE_FETCHES_FIELD_NUMBER: _ClassVar[int]
+    MAX_SITE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_SITE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRAP_SHARE_FIELD_NUMBER: _ClassVar[int]
+    ENOUGH_COVERAGE_FIELD_NUMBER: _ClassVar[int]
+    LEAST_YIELD_FIELD_NUMBER: _ClassVar[int]
+    max_fetches: int
+    max_bytes: int
+    max_seconds: float
+    max_cost: float
+    fetch_cost: float
+    max_site_fetches: int
+    max_site_bytes: int
+    max_site_seconds: float
+    max_trap_share: float
+    enough_coverage: float
+    least_yield: float
+    def __init__(self, max_fetches: _Optional[int] = ..., max_bytes: _Optional[int] = ..., max_seconds: _Optional[float] = ..., max_cost: _Optional[float] = ..., fetch_cost: _Optional[float] = ..., max_site_fetches: _Optional[int] = ..., max_site_bytes: _Optional[int] = ..., max_site_seconds: _Optional[float] = ..., max_trap_share: _Optional[float] = ..., enough_coverage: _Optional[float] = ..., least_yield: _Optional[float] = ...) -> None: ...
+
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "decision", "decision_reason")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -147,6 +174,9 @@ class Crawl(_message.Message):
     KEEP_TITLES_FIELD_NUMBER: _ClassVar[int]
     EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
     EXPERIENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -166,7 +196,10 @@ class Crawl(_message.Message):
     keep_titles: bool
     experience: _containers.RepeatedScalarFieldContainer[bytes]
     experience_count: int
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ...) -> None: ...
+    budget: Budget
+    decision: _common_pb2.Decision
+    decision_reason: str
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

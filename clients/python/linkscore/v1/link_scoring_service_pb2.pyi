@@ -52,7 +52,7 @@ class RelevanceParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ..., quality: _Optional[_Union[TextQuality, _Mapping]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "standing")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,7 @@ class PageResult(_message.Message):
     PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_PARTS_FIELD_NUMBER: _ClassVar[int]
+    STANDING_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -83,7 +84,24 @@ class PageResult(_message.Message):
     page_type: _common_pb2.PageType
     relevance: float
     relevance_parts: RelevanceParts
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ...) -> None: ...
+    standing: Standing
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ...) -> None: ...
+
+class Standing(_message.Message):
+    __slots__ = ("decision", "reason", "site_decision", "site_reason", "fetches_left", "spent")
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SITE_DECISION_FIELD_NUMBER: _ClassVar[int]
+    SITE_REASON_FIELD_NUMBER: _ClassVar[int]
+    FETCHES_LEFT_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
+    decision: _common_pb2.Decision
+    reason: str
+    site_decision: _common_pb2.Decision
+    site_reason: str
+    fetches_left: int
+    spent: bool
+    def __init__(self, decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., reason: _Optional[str] = ..., site_decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., site_reason: _Optional[str] = ..., fetches_left: _Optional[int] = ..., spent: bool = ...) -> None: ...
 
 class IngestPagesResponse(_message.Message):
     __slots__ = ("results", "policy")

@@ -206,7 +206,7 @@ class GetSiteResponse(_message.Message):
     def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ...) -> None: ...
 
 class SiteAdvice(_message.Message):
-    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "needs_examples")
+    __slots__ = ("reward_source", "horizon", "waiting_links", "expected_fetches", "expected_reward", "policy_estimate", "recent_fetches", "recent_reward", "yields", "traps", "needs_examples", "decision", "decision_reason", "coverage")
     REWARD_SOURCE_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
     WAITING_LINKS_FIELD_NUMBER: _ClassVar[int]
@@ -218,6 +218,9 @@ class SiteAdvice(_message.Message):
     YIELDS_FIELD_NUMBER: _ClassVar[int]
     TRAPS_FIELD_NUMBER: _ClassVar[int]
     NEEDS_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
+    COVERAGE_FIELD_NUMBER: _ClassVar[int]
     reward_source: RewardSource
     horizon: int
     waiting_links: int
@@ -229,7 +232,28 @@ class SiteAdvice(_message.Message):
     yields: _containers.RepeatedCompositeFieldContainer[GroupYield]
     traps: _containers.RepeatedCompositeFieldContainer[TrapSuspicion]
     needs_examples: bool
-    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., needs_examples: bool = ...) -> None: ...
+    decision: _common_pb2.Decision
+    decision_reason: str
+    coverage: Coverage
+    def __init__(self, reward_source: _Optional[_Union[RewardSource, str]] = ..., horizon: _Optional[int] = ..., waiting_links: _Optional[int] = ..., expected_fetches: _Optional[int] = ..., expected_reward: _Optional[float] = ..., policy_estimate: bool = ..., recent_fetches: _Optional[int] = ..., recent_reward: _Optional[float] = ..., yields: _Optional[_Iterable[_Union[GroupYield, _Mapping]]] = ..., traps: _Optional[_Iterable[_Union[TrapSuspicion, _Mapping]]] = ..., needs_examples: bool = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., coverage: _Optional[_Union[Coverage, _Mapping]] = ...) -> None: ...
+
+class Coverage(_message.Message):
+    __slots__ = ("share", "low", "high", "found", "waiting", "unseen", "fetches")
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    FOUND_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    UNSEEN_FIELD_NUMBER: _ClassVar[int]
+    FETCHES_FIELD_NUMBER: _ClassVar[int]
+    share: float
+    low: float
+    high: float
+    found: float
+    waiting: float
+    unseen: float
+    fetches: int
+    def __init__(self, share: _Optional[float] = ..., low: _Optional[float] = ..., high: _Optional[float] = ..., found: _Optional[float] = ..., waiting: _Optional[float] = ..., unseen: _Optional[float] = ..., fetches: _Optional[int] = ...) -> None: ...
 
 class GroupYield(_message.Message):
     __slots__ = ("url_pattern", "tag_path", "fetched_count", "reported_count", "waiting_count", "early_reward", "late_reward")

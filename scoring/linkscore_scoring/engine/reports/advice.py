@@ -137,12 +137,7 @@ def waiting_links(site: SiteModel) -> Counter[Group]:
 
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
     groups = list(waiting)
-    known = capabilities.expected_rewards(shard.served, groups, shard.model)
-    prior = shard.model.history.prior(by_reward=advice.by_reward)
-    advice.by_policy = known is not None
-    rewards = (
-        known.tolist() if known is not None else [_expected(group, shard.model, prior) for group in groups]
-    )
+    rewards, advice.by_policy = expected_rewards(shard, groups)
     best_first = sorted(
         ((reward, waiting[group]) for reward, group in zip(rewards, groups, strict=True)), reverse=True
     )
@@ -154,6 +149,15 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
         and shard.model.history.fetches >= UNSURE_FETCHES
         and reward < UNSURE_BELOW * fetches
     )
+
+
+def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[float], bool]:
+    """Return what a fetch of each group is expected to bring, and whether the policy itself says so."""
+    known = capabilities.expected_rewards(shard.served, groups, shard.model)
+    if known is not None:
+        return known.tolist(), True
+    prior = shard.model.history.prior(by_reward=shard.model.history.by_reward)
+    return [_expected(group, shard.model, prior) for group in groups], False
 
 
 def _taken(best_first: Sequence[tuple[float, int]], horizon: int) -> tuple[int, float]:

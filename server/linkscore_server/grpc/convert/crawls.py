@@ -16,6 +16,7 @@ from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.grpc.convert.limits import add_limits, decision_of, limits_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
 from linkscore_server.grpc.convert.wanted import wanted_message, wanted_of
@@ -67,6 +68,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "examples": lambda: examples_of(crawl.examples),
         "wanted": lambda: wanted_of(crawl),
         "groups": lambda: crawl.groups or 1,
+        "limits": lambda: limits_of(crawl),
     }
     values = _all_of(fields)
     return CrawlConfig(
@@ -150,6 +152,10 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         site_count=len(model.sites),
         event_seq=model.seq,
     )
+    add_limits(message, config.limits)
+    if model.limits:
+        stop = model.standing().crawl
+        message.decision, message.decision_reason = decision_of(stop), stop.reason if stop else ""
     message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))
     return message
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.limits import SentPage, read_facts
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -103,6 +105,7 @@ class PageParser:
         layout: bool = False,
         words: Words = Words.NONE,
         title: bool = False,
+        facts: Sequence[str] = (),
         own: PageFeatures | None = None,
     ) -> PageFetched:
         """Return the event of a page; with `layout` and `words` if a policy of the crawl reads them.
@@ -119,6 +122,8 @@ class PageParser:
             What to read of its words.
         title
             Whether to keep its title.
+        facts
+            Settings of the crawl that go by facts of pages, see `engine.limits`.
         own
             Features of its body, if they were read elsewhere.
 
@@ -134,6 +139,8 @@ class PageParser:
             if has_page(page)
             else None
         )
+        if features is not None and facts:
+            features = replace(features, facts=read_facts(facts, sent_page(page)))
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -190,6 +197,11 @@ class PageParser:
                 words=words,
                 title=title,
             )
+
+
+def sent_page(page: common_pb2.Page) -> SentPage:
+    """Return a page for settings of the crawl to read their facts."""
+    return SentPage(page.fetched_bytes or len(page.body))
 
 
 def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:

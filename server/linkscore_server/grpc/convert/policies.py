@@ -26,7 +26,7 @@ def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoic
         choice = PolicyChoice(spec.external.name, json_format.MessageToDict(spec.external.params))
         path = f"{field}.external.params"
     else:
-        choice = PolicyChoice(name, _set_fields(getattr(spec, name)))
+        choice = PolicyChoice(name, set_fields(getattr(spec, name)))
         path = f"{field}.{name}"
     _check(choice, path, field)
     return choice
@@ -46,7 +46,8 @@ def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
     return spec
 
 
-def _set_fields(params: Message) -> dict[str, object]:
+def set_fields(params: Message) -> dict[str, object]:
+    """Return the fields of a flat message that are set, by name."""
     return {field.name: value for field, value in params.ListFields()} | {
         field.name: getattr(params, field.name)
         for field in params.DESCRIPTOR.fields

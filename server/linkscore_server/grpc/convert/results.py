@@ -15,6 +15,7 @@ from linkscore_scoring.policies.answers import PolicyTrust, SitesRanked
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Suggestion
 from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.grpc.convert import packed
+from linkscore_server.grpc.convert.limits import standing_message
 from linkscore_server.grpc.convert.names import site_name, site_of
 
 _T = TypeVar("_T")
@@ -50,6 +51,11 @@ def wire_stage(stage: int) -> common_pb2.SiteStage:
 def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict]:
     """Return verdicts as their wire enum; the numbers are the same."""
     return cast("Sequence[common_pb2.Verdict]", verdicts or ())
+
+
+def wire_skip_reasons(reasons: Sequence[int]) -> Sequence[common_pb2.SkipReason]:
+    """Return reasons to skip as their wire enum; the numbers are the same."""
+    return cast("Sequence[common_pb2.SkipReason]", reasons)
 
 
 def wire_url_types(types: Sequence[int] | None) -> Sequence[common_pb2.UrlType]:
@@ -104,6 +110,8 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
     message.ticket_values.extend(scored.ticket_values)
     if scored.verdicts:
         message.verdicts.extend(wire_verdicts(scored.verdicts))
+    if scored.skip_reasons:
+        message.skip_reasons.extend(wire_skip_reasons(scored.skip_reasons))
     if scored.in_scope:
         message.in_scope.extend(scored.in_scope)
     if scored.url_types:
@@ -132,6 +140,9 @@ def spread(
     if scored.verdicts is not None:
         verdicts = wire_verdicts(scored.verdicts)
         message.verdicts.extend(_placed(verdicts, rows, n, common_pb2.VERDICT_UNSPECIFIED))
+    if scored.skip_reasons is not None:
+        reasons = wire_skip_reasons(scored.skip_reasons)
+        message.skip_reasons.extend(_placed(reasons, rows, n, common_pb2.SKIP_REASON_UNSPECIFIED))
     if scored.url_types is not None:
         types = wire_url_types(scored.url_types)
         message.url_types.extend(_placed(types, rows, n, common_pb2.URL_TYPE_UNSPECIFIED))
@@ -173,6 +184,8 @@ def add_page_result(
             result.relevance = outcome.relevance.value
         if (parts := relevance_parts(outcome.relevance)) is not None:
             result.relevance_parts.CopyFrom(parts)
+    if outcome.standing is not None:
+        result.standing.CopyFrom(standing_message(outcome.standing))
     if outcome.rescored_urls:
         add_link_scores(result.rescored, outcome.rescored)
         result.rescored.urls.extend(outcome.rescored_urls)

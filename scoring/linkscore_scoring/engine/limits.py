@@ -1,0 +1,271 @@
+"""What forbids links whatever a policy says: settings of a crawl, each brought by an annex.
+
+An annex registers a `Limit` by the entry points of the group ``linkscore.limits``, under the name of the
+field of `Crawl` in the wire contract. Of a crawl that sets no such field nothing here is asked; see ADR 33.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.policies.base import SKIP, Policy
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import State, Stateful
+from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
+
+GROUP = "linkscore.limits"
+_CRAWL_BUDGET = 1  # of the wire contract: SKIP_REASON_CRAWL_BUDGET
+
+
+class Stop(NamedTuple):
+    """That a crawl or a site stops: a `Decision` of the wire contract, and why, one sentence with figures."""
+
+    decision: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How much of what is wanted was found; fields as of the message in the wire contract."""
+
+    share: float
+    low: float
+    high: float
+    found: float
+    waiting: float
+    unseen: float
+    fetches: int
+
+
+@dataclass(slots=True)
+class Standing:
+    """Whether a crawl and one site of it go on; None where they do. See the message in the wire contract."""
+
+    crawl: Stop | None = None
+    site: Stop | None = None
+    fetches_left: int | None = None
+    spent: bool = False
+    coverage: Coverage | None = None
+
+
+@dataclass(slots=True)
+class SentPage:
+    """A page as it was sent, for a limit to read what it goes by.
+
+    Attributes
+    ----------
+    fetched_bytes
+        Bytes that came over the network.
+    """
+
+    fetched_bytes: int
+
+
+class SiteLimit(Stateful):
+    """A limit on one site: what it counts there. Events change it, questions do not.
+
+    Attributes
+    ----------
+    limit
+        The setting; the table of limits exchanges it when the crawl is changed.
+    """
+
+    limit: Any
+
+    def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
+        """Take in a fetch, that the site and the policy which serves have taken in already."""
+
+    def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
+        """Write why links are to skip, a `SkipReason` of the wire contract, where there is no reason yet."""
+
+    def stop(self, site: SiteModel) -> Stop | None:
+        """Return why the site stops, None if it goes on."""
+        return None
+
+    def coverage(self) -> Coverage | None:
+        """Return how much of what is wanted was found, None if the limit does not tell."""
+        return None
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        """Return what is skipped as URL rules."""
+        return []
+
+
+class CrawlLimit(Stateful):
+    """A limit on a crawl as a whole; `limit` as of `SiteLimit`."""
+
+    limit: Any
+
+    def observe(self, event: PageFetched) -> None:
+        """Take in a fetch."""
+
+    def stop(self) -> Stop | None:
+        """Return why the crawl stops, None if it goes on."""
+        return None
+
+    def fetches_left(self) -> int | None:
+        """Return how many fetches are left, None without such a bound."""
+        return None
+
+
+class Limit(ABC):
+    """A setting that forbids links, by its value in the configuration of a crawl: plain values."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @abstractmethod
+    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
+        """Yield what is wrong with the value, fields from the setting on; `groups` is that of the crawl."""
+
+    def read(self, page: SentPage) -> dict[str, Any]:
+        """Return the facts of a page that events keep for it, as plain values."""
+        return {}
+
+    def of_site(self) -> SiteLimit | None:
+        """Return what it counts on a new site, None if nothing."""
+        return None
+
+    def of_crawl(self) -> CrawlLimit | None:
+        """Return what it counts in a new crawl, None if nothing."""
+        return None
+
+
+@cache
+def limits() -> Mapping[str, type[Limit]]:
+    """Return the settings that annexes bring, by name."""
+    return {entry.name: entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+
+
+def limit_of(name: str, value: Any) -> Limit:
+    """Return a setting.
+
+    Raises
+    ------
+    InvalidInput
+        If no annex that is installed brings it.
+    """
+    if name not in limits():
+        raise InvalidInput("is not known to this server", field=name)
+    return limits()[name](value)
+
+
+def read_facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
+    """Return the facts of a page that some settings go by."""
+    facts: dict[str, Any] = {}
+    for name in names:
+        facts |= limit_of(name, None).read(page)
+    return facts
+
+
+def configured_sites(before: Mapping[str, SiteLimit], config: Mapping[str, Any]) -> dict[str, SiteLimit]:
+    """Return what the settings of a crawl count on a site; a setting that was there before counts on."""
+    found = {}
+    for name, value in config.items():
+        limit = limit_of(name, value)
+        site = before.get(name) or limit.of_site()
+        if site is not None:
+            site.limit, found[name] = limit, site
+    return found
+
+
+def judged(
+    limits: Mapping[str, SiteLimit], links: LinkBatch, site: SiteModel, *, spent: bool
+) -> list[int] | None:
+    """Return why links are to skip by the limits on their site; None if none is.
+
+    `spent` says that the crawl as a whole stops.
+    """
+    reasons = [_CRAWL_BUDGET if spent else 0] * len(links)
+    for limit in limits.values():
+        limit.judge(links, site, reasons)
+    return reasons if any(reasons) else None
+
+
+def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:
+    """Return verdicts of which those with a reason are SKIP."""
+    advised = verdicts or [0] * len(reasons)
+    return [SKIP if reason else verdict for reason, verdict in zip(reasons, advised, strict=True)]
+
+
+class CrawlLimits:
+    """The limits on a crawl as a whole, and which of its sites have stopped.
+
+    Attributes
+    ----------
+    stopped
+        Why sites stopped, by name.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._limits: dict[str, CrawlLimit] = {}
+        self.stopped: dict[str, Stop] = {}
+        self.configure(config)
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take over the settings of a crawl; one that was there before counts on."""
+        before, self._limits = self._limits, {}
+        for name, value in config.items():
+            limit = limit_of(name, value)
+            counted = before.get(name) or limit.of_crawl()
+            if counted is not None:
+                counted.limit, self._limits[name] = limit, counted
+        if not self._limits:
+            self.stopped = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._limits)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the crawl as a whole stops, whatever its sites do."""
+        return any(limit.stop() is not None for limit in self._limits.values())
+
+    def observe(self, event: PageFetched, stop: Stop | None) -> None:
+        """Take in a fetch, after which its site stops or goes on."""
+        for limit in self._limits.values():
+            limit.observe(event)
+        self.site_stops(event.site, stop)
+
+    def site_stops(self, site: str, stop: Stop | None) -> None:
+        """Take note that a site stops or goes on."""
+        if stop is None:
+            self.stopped.pop(site, None)
+        else:
+            self.stopped[site] = stop
+
+    def stop(self, sites: int) -> Stop | None:
+        """Return why a crawl stops that has so many sites: by itself, or as all of them have stopped."""
+        for limit in self._limits.values():
+            if (stop := limit.stop()) is not None:
+                return stop
+        if not self.stopped or len(self.stopped) < sites:
+            return None
+        *_, last = self.stopped.values()
+        said = last.reason if sites == 1 else f"all {sites} sites stopped; the last: {last.reason}"
+        return Stop(last.decision, said)
+
+    @property
+    def fetches_left(self) -> int | None:
+        """Fetches that are left, None without such a bound."""
+        left = [n for limit in self._limits.values() if (n := limit.fetches_left()) is not None]
+        return min(left) if left else None
+
+    def to_state(self) -> State:
+        """Return what is counted as plain values."""
+        counted: dict[str, Any] = {name: limit.to_state() for name, limit in self._limits.items()}
+        return {"counted": counted, "stopped": [[site, *stop] for site, stop in self.stopped.items()]}
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        for name, limit in self._limits.items():
+            if name in state["counted"]:
+                limit.load_state(state["counted"][name])
+        self.stopped = {site: Stop(decision, reason) for site, decision, reason in state["stopped"]}

@@ -1,0 +1,143 @@
+"""Real Scrapy crawls with a budget (docs/guides/budgets.md): they end at the very fetch, and lose nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore import Client
+from support.server_process import ServerProcess, serving
+
+CRAWL = """
+import json, sys
+from scrapy import Spider
+from scrapy.crawler import CrawlerProcess
+
+base, settings = sys.argv[1], json.loads(sys.argv[2])
+
+class Site(Spider):
+    name = "site"
+    start_urls = [base + "/"]
+
+    def parse(self, response):
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+
+process = CrawlerProcess({
+    "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+    "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
+    "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False, "ROBOTSTXT_OBEY": False,
+    "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "LINKSCORE_TIMEOUT": 5, **settings,
+})
+crawler = process.create_crawler(Site)
+process.crawl(crawler)
+process.start()
+stats = crawler.stats.get_stats()
+print(json.dumps({k: v for k, v in stats.items() if isinstance(v, (int, float, str))}))
+"""
+ITEMS = 60
+
+
+class Shop(BaseHTTPRequestHandler):
+    """Sixty items on six lists, and a calendar without end."""
+
+    seen: list[str]
+
+    def do_GET(self) -> None:
+        self.seen.append(self.path)
+        kind, _, number = self.path.strip("/").partition("/")
+        n = int(number or 0)
+        body = {
+            "": "".join(f'<li><a href="/list/{i}">l</a></li>' for i in range(6)) + '<a href="/week/1">w</a>',
+            "list": "".join(f'<h3><a href="/item/{i}">i</a></h3>' for i in range(10 * n, 10 * n + 10)),
+            "item": f"<p>{f'what item {n} is, ' * 30}</p>",
+            "week": f'<table><tr><td><a href="/week/{n + 1}">next</a></table>',
+        }[kind].encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def shop() -> Iterator[tuple[str, list[str]]]:
+    seen: list[str] = []
+    handler = type("Seen", (Shop,), {"seen": seen})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{site.server_port}", seen
+        site.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with serving(tmp_path_factory.mktemp("budget")) as running:
+        yield running
+
+
+def crawl(base: str, target: str, **settings: Any) -> dict[str, Any]:
+    given = json.dumps({"LINKSCORE_TARGET": target, **settings})
+    done = subprocess.run(
+        [sys.executable, "-c", CRAWL, base, given], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    stats: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return stats
+
+
+def test_a_crawl_ends_at_its_last_fetch_with_many_in_flight(
+    shop: tuple[str, list[str]], server: ServerProcess
+) -> None:
+    base, seen = shop
+    stats = crawl(base, server.target, LINKSCORE_CRAWL="last", LINKSCORE_BUDGET={"max_fetches": 30})
+    assert (len(seen), stats["finish_reason"]) == (30, "linkscore_budget")
+    with Client(server.target) as client:
+        assert client.get_crawl(crawl="last").page_count == 30
+
+
+def test_what_waited_goes_on_with_more_budget(
+    shop: tuple[str, list[str]], server: ServerProcess, tmp_path: Path
+) -> None:
+    base, seen = shop
+    job = {"LINKSCORE_CRAWL": "more", "JOBDIR": str(tmp_path / "job")}
+    crawl(base, server.target, LINKSCORE_BUDGET={"max_site_fetches": 20}, **job)
+    first = len(seen)
+    assert first < 20 + 16
+    crawl(base, server.target, LINKSCORE_BUDGET={"max_fetches": 60}, **job)
+    assert len(seen) == 60
+    assert sorted(path for path in set(seen) if seen.count(path) > 1) == ["/"]  # the start, as Scrapy does
+    with Client(server.target) as client:
+        assert client.get_crawl(crawl="more").page_count == 60
+
+
+def test_a_calendar_without_end_does_not_keep_a_crawl_from_ending(
+    shop: tuple[str, list[str]], server: ServerProcess
+) -> None:
+    base, seen = shop
+    stats = crawl(base, server.target, LINKSCORE_CRAWL="trap", LINKSCORE_BUDGET={"max_trap_share": 0.05})
+    assert stats["finish_reason"] == "finished"
+    assert sum("/item/" in path for path in seen) == ITEMS
+    assert sum("/week/" in path for path in seen) < ITEMS
+
+
+def test_without_a_budget_nothing_is_asked_again(shop: tuple[str, list[str]], server: ServerProcess) -> None:
+    base, seen = shop
+    stats = crawl(base, server.target, LINKSCORE_CRAWL="none", CLOSESPIDER_PAGECOUNT=80)
+    assert stats["finish_reason"] == "closespider_pagecount"
+    assert "linkscore/skipped" not in stats
+    assert len(seen) >= 80
