@@ -145,6 +145,13 @@ ANNEXES = {
         extras=("mcp",),
         packages=("mcp",),
     ),
+    "tables": Annex(
+        "a crawl as Parquet files: `linkscore export-tables`",
+        (f"{SERVER}/tables",),
+        ("tests/integration/test_tables.py",),
+        words=("export-tables",),
+        extras=("tables",),
+    ),
     "research": Annex(
         "experiments, tuning and their notebook",
         ("research",),
@@ -305,6 +312,7 @@ ANNEXES = {
 STANDS_WITHOUT = (
     *("auto", "source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
     *("exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
+    "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
     *("revisits", "limits"),

@@ -27,6 +27,7 @@ KAFKA = [
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
 JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
+TABLES = list((ROOT / "server/linkscore_server/tables").rglob("*.py"))
 PARTS = {
     "base": [
         path
@@ -40,11 +41,12 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT)
+        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT, *TABLES)
     ],
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
     "mcp": AGENTS,
+    "tables": TABLES,
     "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
@@ -120,6 +122,7 @@ def declared() -> dict[str, set[str]]:
         ("http", ["base", "cli", "server", "http"]),
         ("kafka", ["base", "server", "kafka"]),
         ("mcp", ["base", "cli", "mcp"]),
+        ("tables", ["base", "cli", "server", "tables"]),
         ("tracing", ["base", "server", "tracing"]),
         ("frontier", ["base", "cli", "frontier"]),
         ("lab", ["base", "cli", "scrapy", "server", "logs", "lab"]),

@@ -64,6 +64,7 @@ MAY_READ |= {
         "services",
     },
     "rule_files": {"grpc", "services"},
+    "tables": {"crawls", "grpc", "storage"},
     "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},
     "cluster": {

@@ -29,6 +29,7 @@ NO_TABLES = {
     ("conformance",),
     ("suite",),
     ("export-rules",),
+    ("export-tables",),
     ("export-experience",),
     ("data", "check"),
     ("data", "export"),

@@ -1,0 +1,86 @@
+"""`linkscore export-tables`: a crawl as Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from linkscore_server.storage.files import FileStore
+
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.command("export-tables")
+@click.argument("crawl")
+@click.option("--out", type=_FOLDER, required=True, help="Folder to write to; tables there are replaced.")
+@click.option(
+    "--data-dir",
+    type=_FOLDER,
+    default="./linkscore-data",
+    envvar="LINKSCORE_DATA_DIR",
+    show_default=True,
+    help="Data folder of a server that is not running.",
+)
+@click.option("--events-only", is_flag=True, help="Only what is in the log: no arms, templates and judged.")
+def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -> None:
+    """Write CRAWL as tables in Parquet: fetches, pages, links, rewards, arms, templates, judged.
+
+    The folder of the server stays as it is. What is in no snapshot yet is replayed, 3 ms an event.
+    """
+    import duckdb
+
+    from linkscore_scoring.engine.events import decode
+    from linkscore_scoring.engine.groups import Shard
+    from linkscore_server.crawls.libraries import registrable_domain
+    from linkscore_server.storage.files import read_segments
+    from linkscore_server.storage.formats import TICKET_KEY
+    from linkscore_server.storage.replays import crawl_in
+    from linkscore_server.storage.secret_files import read_secret
+    from linkscore_server.tables.columns import OF_THE_STATE, TABLES
+    from linkscore_server.tables.files import tables_in
+    from linkscore_server.tables.rows import EventRows, add_state
+
+    names = [name for name in TABLES if not (events_only and name in OF_THE_STATE)]
+    with _opened(data_dir) as store:
+        shards = [key for key in store.shards() if Shard.of(key).crawl == crawl]
+        if not shards:
+            raise click.ClickException(f"crawl {crawl}: not in {data_dir}")
+        key_file = store.folder / TICKET_KEY.path  # left alone: a store would make one
+        secret = read_secret(key_file) if key_file.exists() else b""
+        try:
+            with tables_in(out, names) as tables:
+                for key in shards:
+                    group = Shard.of(key).group
+                    rows = EventRows(tables, group, secret)
+                    for _, _, seq, raw in read_segments(store.crawl_folder(key)):
+                        rows.add(seq, decode(raw))
+                    if not events_only:
+                        with crawl_in(store, key, domain_of=registrable_domain) as model:
+                            add_state(tables, group, model)
+        except duckdb.Error as exc:
+            raise click.ClickException(f"--out: {exc}") from exc
+    for name, count in tables.counts.items():
+        click.echo(f"{out / name}.parquet: {count:,} rows")
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[FileStore]:
+    """Open a data folder, which no server may have open; errors end the command with their message."""
+    from linkscore_scoring.errors import LinkscoreError
+    from linkscore_server.storage.files import FileStore
+
+    if not folder.is_dir():
+        raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
+    try:
+        store = FileStore(folder)
+        try:
+            yield store
+        finally:
+            store.close()
+    except (LinkscoreError, OSError) as exc:
+        raise click.ClickException(str(exc)) from exc

@@ -1,0 +1,99 @@
+"""Tables written as Parquet files, by way of a DuckDB file beside them: what waits in memory is bounded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from linkscore_server.tables.columns import TABLES
+
+_ROWS = 20_000
+"""Rows of a table that wait in memory: some 20 MB of links. Chosen, not measured."""
+
+_MEMORY_MB = 256
+"""Memory of DuckDB, MiB; what does not fit goes to the disk. Chosen, not measured."""
+
+
+class Tables:
+    """Takes rows in.
+
+    Parameters
+    ----------
+    connection
+        Where they are kept.
+    names
+        The tables there shall be.
+
+    Attributes
+    ----------
+    counts
+        Rows of each table so far.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        self._connection = connection
+        self._waiting: dict[str, list[Sequence[Any]]] = {name: [] for name in names}
+        self.counts = dict.fromkeys(self._waiting, 0)
+        for name in self._waiting:
+            columns = ", ".join(f"{column} {kind}" for column, kind in TABLES[name].items())
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+
+    def add(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows, values in the order of the columns."""
+        waiting = self._waiting[name]
+        for row in rows:
+            waiting.append(row)
+            if len(waiting) >= _ROWS:
+                self._flush(name)
+
+    def write(self, folder: Path) -> None:
+        """Write a file for each table; one that is there is replaced when the new one is whole."""
+        for name in self._waiting:
+            self._flush(name)
+            part = folder / f".{name}.parquet.part"
+            self._connection.table(name).write_parquet(str(part), compression="zstd")
+            os.replace(part, folder / f"{name}.parquet")
+
+    def _flush(self, name: str) -> None:
+        rows = self._waiting[name]
+        if not rows:
+            return
+        kinds = TABLES[name].values()
+        columns = zip(TABLES[name], kinds, zip(*rows, strict=True), strict=True)
+        batch = {column: _array(values, kind) for column, kind, values in columns}
+        self._connection.register("batch", batch)
+        self._connection.table("batch").insert_into(name)
+        self._connection.unregister("batch")
+        self.counts[name] += len(rows)
+        rows.clear()
+
+
+def _array(values: Sequence[Any], kind: str) -> Any:
+    """Return a column: numbers that may be missing and texts as objects, which DuckDB reads one by one."""
+    if kind in ("UBIGINT", "UINTEGER", "UTINYINT", "INTEGER", "BOOLEAN") and None not in values:
+        return np.array(values, {"BOOLEAN": np.bool_, "INTEGER": np.int64}.get(kind, np.uint64))
+    return np.array(values, dtype=object)
+
+
+@contextmanager
+def tables_in(folder: Path, names: Iterable[str]) -> Iterator[Tables]:
+    """Give tables that are written into a folder on leaving, which is made; nothing is if an error comes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".linkscore-tables-", dir=folder) as between:
+        config: dict[str, Any] = {
+            "memory_limit": f"{_MEMORY_MB}MiB",
+            "temp_directory": between,
+            "threads": 1,
+            "autoinstall_known_extensions": False,
+        }
+        with duckdb.connect(f"{between}/tables.duckdb", config=config) as connection:
+            made = Tables(connection, names)
+            yield made
+            made.write(folder)
