@@ -8,7 +8,7 @@ changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import comb
@@ -45,6 +45,8 @@ _FAILED: Shares = (0.0, 0.0, 0.5)  # half a vote: a page that is missing today; 
 _COPY_TEXT = 0.5  # share of own text from which a copy that came first counts half; chosen, not measured
 _FIRST_COPY = 0.5  # how far such a page is a copy
 _SEVERAL = 3  # index pages of a pattern from which it is a list of indexes, none of them the entry; as above
+
+_NEWS_PRIOR = 2.0  # pages of the mean an index pattern begins with; chosen, not measured
 
 # What makes the way certain. Set by hand: wiki_x3 must not pass (research/notebook/focus.md).
 _THREADS, _INDEXES = 3, 2  # URLs of each, at least
@@ -95,6 +97,7 @@ class ForumModel:
         self.expressions = Expressions()
         self.threads = PageChains()
         self.dry: dict[int, int] = {}
+        self.news: dict[int, tuple[int, int]] = {}
         self.entry: EntryCandidate | None = None
         self.certainty = UNCERTAIN
         self.pages = self.typed = self.relearned = self._reviewed = 0
@@ -138,7 +141,7 @@ class ForumModel:
             self.votes.count_page_links(paged_pattern, kind, share)
         if not page.refetch:
             self._see_entry(page, pattern, rows)
-            self._count_dry(page, pattern, rows)
+            self._count_news(page, pattern, rows)
         self.threads.observe(page)
         changed = self.pages >= self._reviewed + self.pages // _CHANGE and self._has_changed(pattern)
         if self.pages >= self._due or changed:
@@ -158,6 +161,7 @@ class ForumModel:
             self.expressions.learn(self.paths, self.links, self.votes)
             self.certainty = certainty(self)
         self.dry = {p: self.dry[p] for p in self.paths.index if p in self.dry}
+        self.news = {p: self.news[p] for p in self.paths.index if p in self.news}
         self._reviewed = self.pages
         self._due = self.pages + (1 if self.pages < _EARLY else int(_GROWTH * self.pages))
 
@@ -184,6 +188,16 @@ class ForumModel:
         """Say whether the last so many index pages of a pattern showed no thread that was not known."""
         return pages > 0 and self.dry.get(self.patterns.resolve(pattern), 0) >= pages
 
+    def news_of(self, patterns: Iterable[int]) -> list[float]:
+        """Return how many threads nobody knew an index page of each pattern shows, in threads a page.
+
+        Patterns of few pages are drawn to the mean of all; without any page the rate is 0.
+        """
+        pages, news = map(sum, zip(*self.news.values(), strict=True)) if self.news else (0, 0)
+        mean = news / pages if pages else 0.0
+        found = [self.news.get(self.patterns.resolve(pattern), (0, 0)) for pattern in patterns]
+        return [shrunk(shown, n, mean, _NEWS_PRIOR) for n, shown in found]
+
     def thread_of(self, page: PageObservation) -> str:
         """Return the identity of the first page of a thread page's thread; empty for other pages."""
         estimate = self.votes.estimate(self.pattern_of(page.requested_url), ANY)
@@ -204,13 +218,15 @@ class ForumModel:
         kind = self.votes.estimate(pattern, ANY).kind
         return kind not in (UNDECIDED, before) and before != PAGE_FLIP
 
-    def _count_dry(self, page: PageObservation, pattern: int, rows: Sequence[LinkRow]) -> None:
-        """Count pages of an index pattern in a row that show no thread for the first time."""
+    def _count_news(self, page: PageObservation, pattern: int, rows: Sequence[LinkRow]) -> None:
+        """Count the threads that a page of an index pattern is the first to show, and pages without one."""
         if pattern not in self.paths.index or pattern in self.paths.page_links:
             return
         match, fresh = self.expressions.match, compress(rows, page.fresh)
-        news = any(self.type_of(p, a, match(known_identity(url))) == THREAD for p, a, _, url in fresh)
-        self.dry[pattern] = 0 if news else self.dry.get(pattern, 0) + 1
+        shown = {key for p, a, key, url in fresh if self.type_of(p, a, match(known_identity(url))) == THREAD}
+        pages, news = self.news.get(pattern, (0, 0))
+        self.news[pattern] = pages + 1, news + len(shown)
+        self.dry[pattern] = 0 if shown else self.dry.get(pattern, 0) + 1
 
     def _check_prediction(self, pattern: int, kind: int | None) -> None:
         """Compare a page with what its pattern was taken for; forget a pattern that has changed."""
@@ -245,6 +261,7 @@ class ForumModel:
             "counts": [self.pages, self.typed, self.relearned, self._due, self._reviewed],
             "entry": self.entry.url if self.entry is not None else "",
             "dry": list(self.dry.items()),
+            "news": [[pattern, *counts] for pattern, counts in self.news.items()],
             "certainty": [self.certainty.ready, self.certainty.text],
         }
 
@@ -258,6 +275,7 @@ class ForumModel:
         self.pages, self.typed, self.relearned, self._due, self._reviewed = counts
         self.entry = self.entries.named(str(state["entry"]))
         self.dry = {int(pattern): int(pages) for pattern, pages in state["dry"]}
+        self.news = {int(p): (int(pages), int(news)) for p, pages, news in state.get("news", ())}
         ready, text = state["certainty"]
         self.certainty = Certainty(bool(ready), str(text))
 

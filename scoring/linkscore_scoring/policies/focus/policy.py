@@ -42,7 +42,9 @@ from linkscore_scoring.types import (
 
 # Scores by type of URL, in [0, 1]: only their order matters to a crawler. Threads before what leads to them,
 # page links before indexes as they lead to threads nobody knows; chosen (docs/guides/forums.md).
-_VALUES = {THREAD: 0.9, PAGE_FLIP: 0.8, INDEX: 0.6, UNDECIDED: 0.4, OTHER: 0.02}
+_VALUES = {THREAD: 0.9, PAGE_FLIP: 0.8, UNDECIDED: 0.4, OTHER: 0.02}
+# Indexes lie between what nobody knows and page flips: those that show the most new threads come first.
+_INDEX_LEAST, _INDEX_SPAN = 0.5, 0.25
 _VERDICTS = {UNDECIDED: NO_VERDICT, OTHER: SKIP}
 _WORDS = {
     THREAD: "leads to threads",
@@ -74,11 +76,12 @@ class FocusParams(FallbackParams):
         Site whose pages the page-type classifier must not have been trained on; empty: trained on all.
     dry_pages
         Index pages of one URL pattern in a row without a thread nobody knew, after which the rest of the
-        pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper.
+        pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper. Default 20, chosen
+        before it was measured.
     """
 
     page_types: str = ""
-    dry_pages: int = 0
+    dry_pages: int = 20
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that names nothing there is."""
@@ -96,8 +99,9 @@ class Focus(WithFallback):
     Every page gets a type from its layout; what pages turned out to be is voted to the links that led there,
     pooled by URL pattern and link path (`focus.votes`); from the entry over indexes, the patterns of
     threads are reached (`focus.paths`), and regular expressions learned of them (`focus.expressions`). Score:
-    threads 0.9, page flips 0.8, indexes 0.6, what stands on an index and was never tried 0.4, off the way
-    0.02; verdict FOLLOW for the first three, SKIP for the last. Bucket = ``<pattern>.<link path>.<type by
+    threads 0.9, page flips 0.8, indexes 0.5 to 0.75 by how many threads nobody knew their pages show, what
+    stands on an index and was never tried 0.4, off the way 0.02; verdict FOLLOW for the first three, SKIP for
+    the last, and for indexes that show nothing new any more. Bucket = ``<pattern>.<link path>.<type by
     expression>~<bucket of the fallback>``. Until the way is certain, and on sites without one, the fallback
     scores. Choose it for forums, Q&A sites and blogs whose posts have comments, when only their threads are
     wanted.
@@ -106,7 +110,8 @@ class Focus(WithFallback):
     then after 5 % more pages. References: Jiang, Song, Yu and Lin, FoCUS: learning to crawl web forums, TKDE
     25(6), 2013. Differences from the paper: nothing is fetched for learning, pages come in any order and
     every one votes; votes are pooled over pages and never freeze; several groups of a page lead on; page
-    flips are told from one page; a pattern whose pages stop to be what they were is learned anew.
+    flips are told from one page; a pattern whose pages stop to be what they were is learned anew; indexes
+    that show the most new threads come first, and those that show none end.
 
     Examples
     --------
@@ -166,11 +171,11 @@ class Focus(WithFallback):
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by type of URL."""
         places = self.own_buckets(links, site)
-        known = {place: (self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
+        known = self._valued(places)
         rows = [known[place] for place in places]
-        scores = np.array([_value(*row) for row in rows], dtype=np.float64)
-        verdicts = [SKIP if dry else _VERDICTS.get(kind, FOLLOW) for kind, dry in rows]
-        return Scored(scores, places, verdicts, [kind for kind, _ in rows])
+        scores = np.array([value for _, value, _ in rows], dtype=np.float64)
+        verdicts = [SKIP if dry else _VERDICTS.get(kind, FOLLOW) for kind, _, dry in rows]
+        return Scored(scores, places, verdicts, [kind for kind, _, _ in rows])
 
     def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
         """Return URL pattern, folded link path and type by expression of each link."""
@@ -182,8 +187,8 @@ class Focus(WithFallback):
 
     def value_own(self, places: Sequence[str], site: SiteModel) -> Scores:
         """Return what the types of places are worth by today's votes."""
-        values = {place: _value(self._type(place), self._is_dry(place)) for place in dict.fromkeys(places)}
-        return np.array([values[place] for place in places], dtype=np.float64)
+        known = self._valued(places)
+        return np.array([known[place][1] for place in places], dtype=np.float64)
 
     def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name the type of the URL, its pattern, and the votes behind it."""
@@ -224,6 +229,17 @@ class Focus(WithFallback):
             return 0
         return int(self.types.classify(page.layout.signals)[0])
 
+    def _valued(self, places: Sequence[str]) -> dict[str, tuple[int, float, bool]]:
+        """Return type, value and whether it shows nothing new any more of each place; O(places + indexes)."""
+        distinct = list(dict.fromkeys(places))
+        rates = self.model.news_of(_parts(place)[0] for place in distinct)
+        found = {}
+        for place, rate in zip(distinct, rates, strict=True):
+            kind, dry = self._type(place), self._is_dry(place)
+            value = _INDEX_LEAST + _INDEX_SPAN * rate / (1.0 + rate) if kind == INDEX else _VALUES[kind]
+            found[place] = kind, _VALUES[OTHER] if dry else value, dry
+        return found
+
     def _type(self, place: str) -> int:
         pattern, link_path, fits = _parts(place)
         return self.model.type_of(pattern, link_path, fits)
@@ -256,10 +272,6 @@ class Focus(WithFallback):
         with reading_state(self.name):
             self.model.load_state(state["model"])
         super().load_state(state)
-
-
-def _value(kind: int, dry: bool) -> float:
-    return _VALUES[OTHER if dry else kind]
 
 
 def _parts(place: str) -> tuple[int, int, int]:

@@ -168,7 +168,7 @@ def test_a_redesign_in_mid_crawl_is_noticed_and_learned_anew() -> None:
     assert CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 2, [""] * 2).verdicts == [FOLLOW, SKIP]
 
 
-def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
+def test_indexes_that_show_nothing_new_are_skipped_after_some_pages() -> None:
     crawler = Crawler(Forum(tags=30), dry_pages=5).run()
     tags = [path for path in crawler.fetched if path.startswith("/tag")]
     assert Forum().threads() <= set(crawler.fetched)
@@ -178,7 +178,27 @@ def test_indexes_that_show_nothing_new_are_skipped_if_asked_for() -> None:
     assert found.url_types == [INDEX, INDEX]
     assert found.verdicts is not None
     assert found.verdicts[0] == SKIP
-    assert len([path for path in Crawler(Forum(tags=30)).run().fetched if path.startswith("/tag")]) == 30
+    everything = Crawler(Forum(tags=30), dry_pages=0).run().fetched
+    assert len([path for path in everything if path.startswith("/tag")]) == 30
+
+
+def test_indexes_that_show_the_most_new_threads_come_first() -> None:
+    crawler = Crawler(Forum(tags=30)).run()
+    urls = [f"{ROOT}/tag?n=29", f"{ROOT}/board?b=2", f"{ROOT}/topic?t=119", f"{ROOT}/board?b=2&page=3"]
+    policy = policy_of(crawler)
+    tags, boards = (policy.model.pattern_of(url) for url in urls[:2])
+    low, high = policy.model.news_of([tags, boards])
+    assert low < high
+    found = CrawlQueries(crawler.model).score_links(urls, urls, [b""] * 4, [""] * 4)
+    assert found.scores[0] < found.scores[1] < found.scores[3] < found.scores[2]
+
+
+def test_new_threads_an_index_shows_survive_a_restart() -> None:
+    crawler = Crawler(Forum(tags=30)).run(60)
+    policy = policy_of(crawler)
+    again = Focus(policy.params)
+    again.load_state(unpacked(packed(policy.to_state())))
+    assert again.model.news == policy.model.news != {}
 
 
 def test_requests_name_unfetched_pages_and_a_reason() -> None:
