@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from linkscore.allotment import Allotment
 from linkscore.outages import Outlook
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.listing import Listing, condition, mark
 from linkscore_frontier.records import (
@@ -138,6 +139,7 @@ class CrawlStore:
         self._add_columns()
         self.listing = Listing(self._db)
         self._allotment = Allotment()
+        self._has_stopped = False
         self._is_scored = False
         self._outlook = Outlook()
         self._event_seq, self._unheard = 0, 0
@@ -415,6 +417,8 @@ class CrawlStore:
 
         Of buckets of equal value it is the older one.
         """
+        if self._has_stopped:
+            return None
         for may_go in self._allotment.rounds(idle=not self._under_way):
             able = [number for number in queue.waiting if may_go(self._names.get(number, ""))]
             if able:
@@ -516,6 +520,7 @@ class CrawlStore:
             self._allotment.lift()
             return
         values = self._allotment.read(answer, waiting=question.waiting, n=question.places)
+        self._has_stopped = answer.decision == common_pb2.DECISION_STOP_BUDGET  # until there is more budget
         with self._transaction():
             for name, value in values.items():
                 if name not in self._buckets:  # the crawl was deleted and begun again meanwhile

@@ -51,7 +51,8 @@ def test_a_spent_budget_ends_a_crawl_and_more_of_it_lets_it_go_on(server: Stubs,
     assert set(second.links.verdicts) == {common_pb2.VERDICT_SKIP}
     assert set(second.links.skip_reasons) == {common_pb2.SKIP_REASON_CRAWL_BUDGET}
     rank = pb.RankBucketsRequest(crawl=crawl, buckets=names, n=3)
-    assert set(server.links.RankBuckets(rank).urls) == {0}
+    ranked = server.links.RankBuckets(rank)
+    assert (set(ranked.urls), ranked.decision) == ({0}, STOP)
     assert score(server, crawl, url_of(7)).links.skip_reasons == [common_pb2.SKIP_REASON_CRAWL_BUDGET]
     there = got(server, crawl)
     assert (there.decision, there.decision_reason) == (STOP, "max_fetches: 2 of 2 are spent")
@@ -59,7 +60,9 @@ def test_a_spent_budget_ends_a_crawl_and_more_of_it_lets_it_go_on(server: Stubs,
 
     change(server, crawl, budget(max_fetches=9))
     assert got(server, crawl).decision == CONTINUE
-    assert sum(server.links.RankBuckets(rank).urls) > 0
+    ranked = server.links.RankBuckets(rank)
+    assert sum(ranked.urls) > 0
+    assert ranked.decision == common_pb2.DECISION_UNSPECIFIED
     change(server, crawl, None)
     assert not got(server, crawl).HasField("budget")
 

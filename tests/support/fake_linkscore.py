@@ -64,6 +64,8 @@ class FakeLinkscore(
         self.in_flight: list[dict[str, int]] = []
         self.hands_out: int | None = None
         self.scored: list[str] = []
+        self.standing: link_scoring_service_pb2.Standing | None = None
+        self.skips: dict[str, int] = {}
         self.calls: Counter[str] = Counter()
         self.failures: dict[str, list[grpc.StatusCode]] = {}
         self.failure_details: list[object] = []
@@ -113,6 +115,8 @@ class FakeLinkscore(
             status=common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK),
             links=self._links(urls, encoding, urlsplit(base).path),
             event_seq=len(self.pages),
+            site=f"crawls/c/sites/{self.bucket_of(page.url)}",
+            standing=self.standing,
         )
 
     def IngestPages(self, request, context):
@@ -144,6 +148,8 @@ class FakeLinkscore(
         self.scored += urls
         links = self._links(urls, request.encoding)
         del links.urls[:]
+        if any(url in self.skips for url in urls):
+            links.skip_reasons.extend(self.skips.get(url, 0) for url in urls)
         return link_scoring_service_pb2.ScoreLinksResponse(links=links, policy="fake")
 
     def RankBuckets(self, request, context):

@@ -184,11 +184,13 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
 
     async def is_empty(self) -> bool:
         """Say whether nothing may be fetched now."""
-        return not len(self.session.frontier) or self.session.frontier.held
+        frontier = self.session.frontier
+        return not len(frontier) or frontier.held or frontier.ended
 
     async def is_finished(self) -> bool:
         """Say whether all is done."""
-        return not self._under_way and not len(self.session.frontier)
+        frontier = self.session.frontier
+        return not self._under_way and (not len(frontier) or frontier.ended)
 
     async def drop(self) -> None:
         """Forget all that waits."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from linkscore.allotment import Allotment
+from linkscore.allowance import Allowance
 from linkscore.outages import Outlook
 
 MAX_PLACES = 4
@@ -73,6 +74,8 @@ class Frontier:
         What the server handed out: links of these buckets go first, and no others if it is short.
     outlook
         How far values hold while the server is away, and where new links belong.
+    allowance
+        What the budget of the crawl allows: links of a site that has stopped are not taken.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Frontier:
     def __init__(self) -> None:
         self.allotment = Allotment()
         self.outlook = Outlook()
+        self.allowance = Allowance()
         self._under_way: set[Item] = set()
         self._waiting: dict[str, Item] = {}
         self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
@@ -118,6 +122,19 @@ class Frontier:
     def under_way(self) -> Counter[str]:
         """How many links that are not done were taken from each bucket."""
         return Counter(item.bucket for item in self._under_way if item.bucket)
+
+    @property
+    def taken(self) -> int:
+        """How many URLs were taken and are not done."""
+        return len(self._under_way)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the crawl has stopped: its budget is spent, or what waits is of sites that have stopped."""
+        if self.allowance.spent:
+            return True
+        bucketless = self._seeds or self._unknown
+        return bool(self._sizes) and not bucketless and all(map(self.allowance.holds, self._sizes))
 
     @property
     def held(self) -> bool:
@@ -196,7 +213,7 @@ class Frontier:
     def _next_bucket(self) -> str:
         """Return the best bucket that may be taken from; empty if there is none."""
         for may_go in self.allotment.rounds(idle=not self._under_way):
-            able = [name for name in self._sizes if may_go(name)]
+            able = [name for name in self._sizes if may_go(name) and not self.allowance.holds(name)]
             if able:
                 return max(able, key=self._rank_of)
         return ""

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 from linkscore.aio import AsyncClient
 from linkscore.connection import Connection
 from linkscore.frontier import Frontier, Item, Place
-from linkscore.messages import Policy, Row, failed_page, feedback, page, rows
+from linkscore.messages import (
+    Budget,
+    CrawlOptions,
+    Policy,
+    Row,
+    budget_spec,
+    failed_page,
+    feedback,
+    page,
+    rows,
+)
 from linkscore.outages import OwedPage
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -58,6 +68,8 @@ class CrawlSession:
         Id of the crawl; two runs of one id share what was learned.
     policy
         Policy that scores; the server's default if None.
+    budget
+        How far the crawl may go, fields of `Budget`: nothing is taken any more when it has stopped.
     rank_every
         The order of the buckets is asked for before every n-th fetch.
     client
@@ -70,6 +82,7 @@ class CrawlSession:
     counts
         `pages` and `failed` fetches the server took, `rewards`; links `scored`, `missed` (the server did not
         know them) and `fallback` (found while it was away), of these `guessed`; `ranked` answers;
+        `skipped` when they were asked about again before the fetch;
         `late/pages` sent and `late/scored` links placed when it was back.
 
     Raises
@@ -79,11 +92,19 @@ class CrawlSession:
     """
 
     def __init__(
-        self, target: str, *, crawl: str, policy: Policy | None = None, rank_every: int = 1, **client: Any
+        self,
+        target: str,
+        *,
+        crawl: str,
+        policy: Policy | None = None,
+        budget: Budget | None = None,
+        rank_every: int = 1,
+        **client: Any,
     ) -> None:
         self.crawl = crawl
         self.frontier = Frontier()
-        self._connection = Connection(target, crawl=crawl, adapter=self, config={"policy": policy}, **client)
+        config: CrawlOptions = {"policy": policy, "budget": budget_spec(budget)}
+        self._connection = Connection(target, crawl=crawl, adapter=self, config=config, **client)
         self._connection.outlook = self.frontier.outlook
         self._rank_every = max(1, rank_every)
         self._since_ranked = self._rank_every
@@ -138,6 +159,7 @@ class CrawlSession:
                 return [OwedLink(owed, index, link.url) for index, link in enumerate(links)]
             return [None] * len(links)
         self._connection.count("pages")
+        self.frontier.allowance.take(result)
         # A page without links to send has those the server found, which the crawler does not follow.
         places = self._places(result.links, len(links)) if links else []
         scored = sum(place is not None for place in places)
@@ -162,7 +184,9 @@ class CrawlSession:
         sent = failed_page(url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket)
         self.frontier.outlook.fetched(url, is_page=False)
         result = await self._connection.ingest(OwedPage(sent))
-        self._connection.count("failed", result is not None)
+        if result is not None:
+            self.frontier.allowance.take(result)
+            self._connection.count("failed")
 
     async def reward(self, url: str, worth: float, *, ticket: bytes = b"") -> None:
         """Say what a page was worth, in [0, 1]; while the server is away it is kept."""
@@ -201,6 +225,7 @@ class CrawlSession:
     def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the links of a page that was sent when the server was back."""
         self._is_news = True
+        self.frontier.allowance.take(result)
         by_index = {row.index: row for row in rows(result.links) if row.usable}
         self.late_links([(key, by_index[key[1]]) for _, key in owed.links if key[1] in by_index])
 
@@ -216,11 +241,35 @@ class CrawlSession:
 
         None if none waits, or if none should be fetched before the next answer (`frontier.held`). Call `done`
         when a URL that was taken is answered: what is under way counts when the next is chosen. Callers take
-        turns: each knows what those before it took.
+        turns: each knows what those before it took. None too when the budget allows no more (`stopped`).
         """
         async with self._turn:
             await self._rank()
-            return self.frontier.take()
+            while not self._is_full and (item := self.frontier.take()) is not None:
+                if not await self._is_to_skip(item):
+                    return item
+                self.frontier.done(item)
+                self._connection.count("skipped")
+            return None
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether the budget allows no fetch beside those that the server has not answered."""
+        pending = self.frontier.taken + len(self._connection.buffer)
+        return self.frontier.ended or self.frontier.allowance.is_full(pending)
+
+    @property
+    def stopped(self) -> str:
+        """Why the crawl has stopped, ``linkscore_budget`` for example; empty while it goes on."""
+        return self.frontier.allowance.reason if self.frontier.ended else ""
+
+    async def _is_to_skip(self, item: Item) -> bool:
+        """Say whether a link is to skip by a setting of the crawl by now; without an answer it is not."""
+        if not (self.frontier.allowance.asks_again and item.ticket):
+            return False
+        links = [(item.url, item.ticket)]
+        answer = await self._connection.call(lambda client: client.score_links(crawl=self.crawl, links=links))
+        return answer is not None and any(answer.links.skip_reasons)
 
     def done(self, item: Item) -> None:
         """Note that the server knows what came of a URL that was taken, or never will."""

@@ -203,7 +203,10 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
             )
             policy = _policy_name(actor, choice)
             self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
-            return results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
+            found = results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
+            if actor.queries.all_stopped(buckets.distinct):
+                found.decision = common_pb2.DECISION_STOP_BUDGET
+            return found
 
         is_big = len(buckets.distinct) > _BIG_BUCKETS
         return await self._answered(actor, answer, request, context, is_big=is_big)

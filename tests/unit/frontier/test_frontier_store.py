@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier.records import Arrival, Place, Question, State, Status
 from linkscore_frontier.store import CrawlStore
@@ -364,6 +365,17 @@ def ranked(store: CrawlStore, event_seq: int = 0, **given: tuple[float, int]) ->
         event_seq=event_seq,
     )
     store.answered(asked, said)
+
+
+def test_a_crawl_that_has_stopped_gives_nothing_until_it_goes_on(store: CrawlStore) -> None:
+    store.put([link("a", "l", 0.2, 0.2), link("b", "l", 0.2, 0.2)], NOW)
+    stop = scoring_pb2.RankBucketsResponse(
+        order=[0], values=[0.0], urls=[0], decision=common_pb2.DECISION_STOP_BUDGET
+    )
+    store.answered(question(store, delay=0), stop)
+    assert take(store) == ""
+    answer(store, question(store, delay=0), l=(0.2, 1))
+    assert take(store) == "a"
 
 
 def away(store: CrawlStore) -> None:

@@ -232,18 +232,20 @@ class RankBucketsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., buckets: _Optional[_Iterable[str]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ..., n: _Optional[int] = ..., waiting: _Optional[_Iterable[int]] = ..., in_flight: _Optional[_Iterable[_Union[BucketInFlight, _Mapping]]] = ..., fill: bool = ...) -> None: ...
 
 class RankBucketsResponse(_message.Message):
-    __slots__ = ("order", "values", "policy", "event_seq", "urls")
+    __slots__ = ("order", "values", "policy", "event_seq", "urls", "decision")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
     URLS_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
     order: _containers.RepeatedScalarFieldContainer[int]
     values: _containers.RepeatedScalarFieldContainer[float]
     policy: str
     event_seq: int
     urls: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ..., urls: _Optional[_Iterable[int]] = ...) -> None: ...
+    decision: _common_pb2.Decision
+    def __init__(self, order: _Optional[_Iterable[int]] = ..., values: _Optional[_Iterable[float]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ..., urls: _Optional[_Iterable[int]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ...) -> None: ...
 
 class WaitingSite(_message.Message):
     __slots__ = ("site", "waiting")

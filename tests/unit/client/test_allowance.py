@@ -1,0 +1,73 @@
+"""What a crawler may begin under a budget, by what answers say; the session on asyncio obeys it."""
+
+from __future__ import annotations
+
+from linkscore.allowance import Allowance
+from linkscore.session import CrawlSession, Found
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.fake_linkscore import FakeLinkscore
+
+COVERED, BUDGET = common_pb2.DECISION_STOP_COVERED, common_pb2.DECISION_STOP_BUDGET
+
+
+def result(site: str = "a.org", **standing: object) -> pb.PageResult:
+    return pb.PageResult(site=f"crawls/c/sites/{site}", standing=pb.Standing(**standing))
+
+
+def test_without_a_budget_everything_may_begin() -> None:
+    allowance = Allowance()
+    allowance.take(pb.PageResult(site="crawls/c/sites/a.org"))
+    assert [allowance.is_full(10_000), allowance.holds("a.org/x"), allowance.asks_again] == [False] * 3
+
+
+def test_what_is_pending_counts_against_what_is_left() -> None:
+    allowance = Allowance()
+    allowance.take(result(fetches_left=3))
+    assert [allowance.is_full(pending) for pending in (2, 3)] == [False, True]
+    allowance.take(result(fetches_left=0, decision=BUDGET, spent=True, reason="all spent"))
+    assert (allowance.is_full(0), allowance.reason, allowance.why) == (True, "linkscore_budget", "all spent")
+
+
+def test_only_links_of_a_site_that_stopped_are_held_and_it_may_go_on() -> None:
+    allowance = Allowance()
+    allowance.take(result("a.org%3A80", site_decision=COVERED, site_reason="found"))
+    assert [allowance.holds(name) for name in ("a.org:80/x", "b.org/x")] == [True, False]
+    assert (allowance.is_full(99), allowance.reason, allowance.why) == (False, "linkscore_covered", "found")
+    allowance.take(result("a.org%3A80"))
+    assert not allowance.holds_any
+
+
+async def session_of(fake: FakeLinkscore, *urls: str) -> CrawlSession:
+    fake.bucket_of = lambda url: url.split("/")[2] + "/all"
+    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", budget={"max_fetches": 9})
+    places = await made.fetched("http://a.org/", b"<p>", [Found(url) for url in urls])
+    for url, place in zip(urls, places, strict=True):
+        made.wait(url, place)
+    return made
+
+
+async def test_a_session_takes_no_more_than_is_left_and_then_has_stopped(fake: FakeLinkscore) -> None:
+    fake.standing = pb.Standing(fetches_left=2)
+    session = await session_of(fake, *(f"http://a.org/{n}" for n in range(5)))
+    assert fake.crawls["crawls/c"].budget.max_fetches == 9
+    first, second, third = [await session.take() for _ in range(3)]
+    assert first is not None
+    assert second is not None
+    assert (third, session.stopped) == (None, "")
+    fake.standing = pb.Standing(decision=BUDGET, spent=True, fetches_left=0)
+    await session.fetched(first.url, b"<p>", [], ticket=first.ticket)
+    session.done(first)
+    assert (await session.take(), session.stopped) == (None, "linkscore_budget")
+    await session.close()
+
+
+async def test_a_link_that_is_in_a_trap_by_now_is_passed_over(fake: FakeLinkscore) -> None:
+    fake.standing = pb.Standing()
+    session = await session_of(fake, "http://a.org/1", "http://a.org/2")
+    fake.skips["http://a.org/1"] = common_pb2.SKIP_REASON_TRAP
+    item = await session.take()
+    assert item is not None
+    assert (item.url, session.counts["skipped"]) == ("http://a.org/2", 1)
+    assert await session.take() is None
+    await session.close()
