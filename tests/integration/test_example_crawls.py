@@ -136,6 +136,18 @@ def test_the_notebook_reads_what_a_replay_wrote(
     ]
 
 
+def test_frames_of_a_replay_are_asked_in_sql(tmp_path: Path) -> None:
+    """What docs/guides/tables.md names."""
+    warc, _ = shop(tmp_path)
+    run(
+        *(sys.executable, "-m", "linkscore_cli", "replay", warc, "--seeds", "2", "--json", "out.json"),
+        folder=tmp_path,
+    )
+    said = run(sys.executable, EXAMPLES / "notebook/frames.py", "out.json", folder=tmp_path)
+    assert said.count("breadth_first") == said.count("harvest ") == 2
+    assert "How well did each policy do" in said
+
+
 @pytest.mark.parametrize(
     ("page", "kind", "name"),
     [
