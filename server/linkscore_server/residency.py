@@ -52,7 +52,7 @@ _EVENT_BYTES = 1_024
 of a state. Measured on forums of 1,000 and 3,000 pages."""
 
 
-_WRITE_BYTES = 8 << 10
+_WRITE_BYTES = 16 << 10
 """Memory of a site whose state is written in the time that any write takes, .15 ms. Measured."""
 
 

@@ -76,9 +76,9 @@ class Settings:
         "RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
     )
     site_memory_mb: int = setting(
-        900,
+        1_350,
         "memory for the sites of all crawls, MiB, estimated; above it the sites longest without an event are "
-        "evicted to the disk, and read back when needed; the default suits 2 GB of memory",
+        "evicted to the disk, and read back when needed; three quarters of memory_mb are a good start",
     )
     memory_mb: int = setting(
         1_800,
