@@ -42,7 +42,7 @@ def crawl_of(
     ("site", "part", "most"),
     [
         (CalendarSite, "/calendar", 16),  # twelve, and four until it is looked for
-        (FacetSite, "/shop", 48),  # of 256: it names goods and new shapes of itself at first
+        (FacetSite, "/shop", 56),  # of 256: it names goods and new shapes of itself at first
     ],
 )
 def test_a_trap_is_left_once_it_brings_little_and_no_article_is_lost(
