@@ -78,8 +78,9 @@ class Known:
                     self.sent -= {"other created", "other deleted"}
             case ["append", first, events]:
                 self.events |= dict(enumerate(events, start=first))
-            case ["opened", last, key]:
+            case ["opened", last]:
                 self.events = {seq: raw for seq, raw in self.events.items() if seq <= last}
+            case ["key", key]:
                 self.key = key
 
 
@@ -101,19 +102,32 @@ def end() -> None:
 
 
 class _NotedStore(FileStore):
-    """Marks what is to be appended to the log of the crawl."""
+    """Notes what the log of the crawl has when it is opened, and what is appended to it.
+
+    A learning that was under way goes on when the crawl opens: its event may be there when the folder is
+    checked, so it is noted here, and marked for the lives after this one.
+    """
+
+    def __init__(self, folder: Path, known: Known, **options: Any) -> None:
+        super().__init__(folder, **options)
+        self._known = known
 
     def open(self, shard: str) -> CrawlLog:
         log = super().open(shard)
         append = log.append
 
         def noted(events: Sequence[bytes]) -> None:
-            mark("append", log.last_seq + 1, list(events))
+            self._note("append", log.last_seq + 1, list(events))
             append(events)
 
         if shard == NAME:
+            self._note("opened", log.last_seq)
             log.append = noted  # type: ignore[method-assign]
         return log
+
+    def _note(self, *what: Any) -> None:
+        mark(*what)
+        self._known.note([*what])
 
 
 async def live(
@@ -121,14 +135,13 @@ async def live(
 ) -> list[str]:
     """Open a folder, check it, and make some calls; returns what was found."""
     settings = dict(settings)
-    store = _NotedStore(
-        folder, segment_bytes=settings.pop("segment_bytes"), cuts=settings.pop("keep_log") == "snapshots"
-    )
+    cuts = settings.pop("keep_log") == "snapshots"
+    store = _NotedStore(folder, known, segment_bytes=settings.pop("segment_bytes"), cuts=cuts)
     server = InProcess(store, Settings(**settings))
     await server.registry.recover()
     found = await _problems(server, store, known)
     last = await asyncio.create_task(_last_seq(server))
-    mark("opened", last, store.ticket_key())
+    mark("key", store.ticket_key())
     if calls and not found:
         life = _Life(server, known, rng)
         if not last:
