@@ -248,6 +248,8 @@ class AgentCrawl:
             told: dict[str, Any] = {
                 "site": site.host,
                 "pages": site.page_count,
+                "decision": common_pb2.Decision.Name(advice.decision).removeprefix("DECISION_").lower(),
+                "why": advice.decision_reason,
                 "recent_reward": round(advice.recent_reward, 3),
                 "expected_reward_of_next": {
                     "pages": advice.expected_fetches,
@@ -267,6 +269,8 @@ class AgentCrawl:
             decision = "stop: the budget of pages is spent"
         elif not said["waiting"]:
             decision = "stop: no link waits"
+        elif sites and all(one["decision"].startswith("stop") for one in sites):
+            decision = f"stop: {sites[0]['why']}"
         else:
             decision = "go on while the expected reward is worth the pages"
         return {"decision": decision, **said, "sites": sites}

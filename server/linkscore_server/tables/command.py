@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,10 @@ import click
 
 if TYPE_CHECKING:
     from linkscore_server.storage.files import FileStore
+
+# Imported when tables are made. Whoever has no DuckDB is told now.
+if find_spec("duckdb") is None:
+    raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.agents.crawl import MAX_URLS, AgentCrawl, AgentError, _as_html
 
 HOST = "http://a.example"
@@ -23,6 +25,7 @@ class Server:
         self.asked: list[dict[str, Any]] = []
         self.deleted: list[str] = []
         self.options: dict[str, Any] = {}
+        self.advice = site_pb2.SiteAdvice(expected_fetches=100, expected_reward=3.0)
         self.links: dict[str, list[tuple[str, str, float]]] = {}
 
     async def ensure_crawl(self, **options: Any) -> None:
@@ -51,6 +54,12 @@ class Server:
             urls.append(min(left, count))
             left -= urls[-1]
         return SimpleNamespace(order=list(range(len(buckets))), values=[0.5] * len(buckets), urls=urls)
+
+    async def list_sites(self, *, crawl: str) -> AsyncIterator[site_pb2.Site]:
+        yield site_pb2.Site(host="a.example", page_count=len(self.pages))
+
+    async def get_site_advice(self, **_: Any) -> site_pb2.SiteAdvice:
+        return self.advice
 
     async def reward(self, *, reward: float, **_: Any) -> None:
         self.rewards.append(reward)
@@ -136,6 +145,24 @@ async def test_worth_may_be_said_later_and_a_page_once(server: Server) -> None:
         await agent.report_page(f"{HOST}/", "<p>")
     with pytest.raises(AgentError, match="between 0 and 1"):
         await agent.report_page(f"{HOST}/x", "<p>", worth=2.0)
+
+
+async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: Server) -> None:
+    agent = await begun(server, max_pages=2)
+    assert (await agent.advise())["decision"].startswith("go on")
+    server.advice.traps.add(
+        kind=site_pb2.TRAP_KIND_ENDLESS, url_pattern="a.example/calendar/#", fetched_count=30
+    )
+    server.advice.decision = common_pb2.DECISION_STOP_COVERED
+    server.advice.decision_reason = "an estimated 97 % was found"
+    told = await agent.advise()
+    assert told["decision"] == "stop: an estimated 97 % was found"
+    assert told["sites"][0]["decision"] == "stop_covered"
+    assert told["sites"][0]["traps"] == [{"kind": "endless", "urls": "a.example/calendar/#", "fetched": 30}]
+    await agent.next_urls()
+    assert (await agent.advise())["decision"] == "stop: no link waits"
+    await agent.report_page(f"{HOST}/1")
+    assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
 
 
 @pytest.mark.parametrize("start", [[], ["a.example"], ["file:///etc/passwd"], ["http:///x"]])
