@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from linkscore_scoring.sums import left_sum
+
 _STEPS = 200
 """A bound: bisections of `poisson_rate`; 60 halve an interval to the last bit."""
 _AT_ONCE = 1e-9
@@ -43,7 +45,7 @@ def poisson_rate(changed: Sequence[float], unchanged: Sequence[float]) -> float:
     """
     if not changed:
         return 0.0
-    still = sum(unchanged)
+    still = left_sum(unchanged)
     if still <= 0.0:
         return math.inf
     low, high = 0.0, len(changed) / still  # t / (e^(D t) - 1) < 1 / D
@@ -51,7 +53,7 @@ def poisson_rate(changed: Sequence[float], unchanged: Sequence[float]) -> float:
         rate = (low + high) / 2.0
         if rate in (low, high):
             break
-        if sum(_excess(rate, t) for t in changed) > still:
+        if left_sum(_excess(rate, t) for t in changed) > still:
             low = rate
         else:
             high = rate

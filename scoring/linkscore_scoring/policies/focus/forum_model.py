@@ -193,7 +193,7 @@ class ForumModel:
 
         Patterns of few pages are drawn to the mean of all; without any page the rate is 0.
         """
-        pages, news = map(sum, zip(*self.news.values(), strict=True)) if self.news else (0, 0)
+        pages, news = sum(n for n, _ in self.news.values()), sum(n for _, n in self.news.values())
         mean = news / pages if pages else 0.0
         found = [self.news.get(self.patterns.resolve(pattern), (0, 0)) for pattern in patterns]
         return [shrunk(shown, n, mean, _NEWS_PRIOR) for n, shown in found]
