@@ -281,8 +281,11 @@ ANNEXES = {
     ),
     "revisits": Annex(
         "when to fetch pages again, and schedules replayed against histories of sites",
-        (f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
-        ("tests/unit/revisits",),
+        (
+            *(f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
+            *("server/linkscore_server/revisits.py", "cli/linkscore_cli/revisits.py"),
+        ),
+        ("tests/unit/revisits", "tests/contract/test_contract_revisits.py"),
     ),
     **{
         name: Annex(

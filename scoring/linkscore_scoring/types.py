@@ -121,6 +121,25 @@ def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
     return PageLayout(layout.signals, pick(layout.groups), layout.group_table, pick(layout.records))
 
 
+@dataclass(frozen=True, slots=True)
+class Revisit:
+    """What a fetch says of changes of its page.
+
+    Attributes
+    ----------
+    share
+        Of its own text that changed since the fetch before, in [0, 1]; None at the first.
+    rate
+        Changes a day that are believed.
+    next_s
+        When to fetch it again, in seconds since the epoch; None if nobody said how often.
+    """
+
+    share: float | None
+    rate: float
+    next_s: float | None
+
+
 @dataclass(slots=True)
 class PageObservation:
     """One fetch as policies see it, after the site model has taken it in.
@@ -147,7 +166,7 @@ class PageObservation:
         Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
     long_chars
         Characters in long text blocks.
-    novel_chars, own_chars, lost
+    novel_chars, own_chars, unseen_chars, lost
         See `texts.TextChange`.
     links
         Outlinks that belong to the crawl.
@@ -169,6 +188,8 @@ class PageObservation:
         Records and link groups of the page, for each row of `links`; None if they were not extracted.
     words
         Words of the page; None if they were not read.
+    revisit
+        What it says of changes of the page; None unless the crawl fetches pages again.
     """
 
     seq: int
@@ -199,6 +220,8 @@ class PageObservation:
     requested_url: str = ""
     canonical: int = 0
     words: PageWords | None = None
+    unseen_chars: int = 0
+    revisit: Revisit | None = None
 
 
 @dataclass(slots=True)

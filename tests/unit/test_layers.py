@@ -53,7 +53,7 @@ MAY_READ = {
         "policies",
         "encodings",
     },
-    "revisits": {"bounded", "errors", "state"},
+    "revisits": {"bounded", "errors", "state", "types", "site", "engine"},
     "exporters": {"errors", "types", "site", "policies", "engine"},
     "limits": BASE | {"site", "policies", "engine"},
 }

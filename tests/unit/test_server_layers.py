@@ -64,6 +64,7 @@ MAY_READ |= {
         "services",
     },
     "rule_files": {"grpc", "services"},
+    "revisits": {"crawls", "grpc", "services"},
     "tables": {"crawls", "grpc", "storage"},
     "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},
@@ -92,7 +93,7 @@ MAY_READ |= {
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "browse_logs", "__main__"}
 SPEAK_GRPC = {"grpc", "json_port", "routing", "cluster", "tls", "app", "commands"}
-SPEAK_THE_CONTRACT = {"grpc", "routing", "browse_logs", "rule_files", "commands"}
+SPEAK_THE_CONTRACT = {"grpc", "routing", "browse_logs", "rule_files", "revisits", "commands"}
 
 
 def files_of(room: str) -> list[Path]:

@@ -134,6 +134,132 @@ func (Verdict) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
+// Why a link is to skip whatever the policy says: by a setting of the crawl.
+type SkipReason int32
+
+const (
+	// No setting of the crawl says so.
+	SkipReason_SKIP_REASON_UNSPECIFIED SkipReason = 0
+	// `Crawl.budget` is spent.
+	SkipReason_SKIP_REASON_CRAWL_BUDGET SkipReason = 1
+	// Its site has taken what `Crawl.budget` gives a site, pays too little by now, or is covered.
+	SkipReason_SKIP_REASON_SITE_STOPPED SkipReason = 2
+	// Its URL shape brings little and has taken its share, `Budget.max_trap_share`.
+	SkipReason_SKIP_REASON_TRAP SkipReason = 3
+	// Not used yet: the site or the page reserves a use that the crawl respects.
+	SkipReason_SKIP_REASON_RESPECT SkipReason = 4
+	// Not used yet: a page of the same content was fetched or is to be.
+	SkipReason_SKIP_REASON_COPY SkipReason = 5
+)
+
+// Enum value maps for SkipReason.
+var (
+	SkipReason_name = map[int32]string{
+		0: "SKIP_REASON_UNSPECIFIED",
+		1: "SKIP_REASON_CRAWL_BUDGET",
+		2: "SKIP_REASON_SITE_STOPPED",
+		3: "SKIP_REASON_TRAP",
+		4: "SKIP_REASON_RESPECT",
+		5: "SKIP_REASON_COPY",
+	}
+	SkipReason_value = map[string]int32{
+		"SKIP_REASON_UNSPECIFIED":  0,
+		"SKIP_REASON_CRAWL_BUDGET": 1,
+		"SKIP_REASON_SITE_STOPPED": 2,
+		"SKIP_REASON_TRAP":         3,
+		"SKIP_REASON_RESPECT":      4,
+		"SKIP_REASON_COPY":         5,
+	}
+)
+
+func (x SkipReason) Enum() *SkipReason {
+	p := new(SkipReason)
+	*p = x
+	return p
+}
+
+func (x SkipReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SkipReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_common_proto_enumTypes[2].Descriptor()
+}
+
+func (SkipReason) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_common_proto_enumTypes[2]
+}
+
+func (x SkipReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SkipReason.Descriptor instead.
+func (SkipReason) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{2}
+}
+
+// Whether to go on, as the budget of a crawl decides.
+type Decision int32
+
+const (
+	// The crawl has no budget.
+	Decision_DECISION_UNSPECIFIED Decision = 0
+	// Go on.
+	Decision_DECISION_CONTINUE Decision = 1
+	// Stop: the next fetches are expected to bring less than `Budget.least_yield`.
+	Decision_DECISION_STOP_YIELD Decision = 2
+	// Stop: `Budget.enough_coverage` of what is wanted was found.
+	Decision_DECISION_STOP_COVERED Decision = 3
+	// Stop: fetches, bytes, seconds or money are spent.
+	Decision_DECISION_STOP_BUDGET Decision = 4
+)
+
+// Enum value maps for Decision.
+var (
+	Decision_name = map[int32]string{
+		0: "DECISION_UNSPECIFIED",
+		1: "DECISION_CONTINUE",
+		2: "DECISION_STOP_YIELD",
+		3: "DECISION_STOP_COVERED",
+		4: "DECISION_STOP_BUDGET",
+	}
+	Decision_value = map[string]int32{
+		"DECISION_UNSPECIFIED":  0,
+		"DECISION_CONTINUE":     1,
+		"DECISION_STOP_YIELD":   2,
+		"DECISION_STOP_COVERED": 3,
+		"DECISION_STOP_BUDGET":  4,
+	}
+)
+
+func (x Decision) Enum() *Decision {
+	p := new(Decision)
+	*p = x
+	return p
+}
+
+func (x Decision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Decision) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_common_proto_enumTypes[3].Descriptor()
+}
+
+func (Decision) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_common_proto_enumTypes[3]
+}
+
+func (x Decision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Decision.Descriptor instead.
+func (Decision) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{3}
+}
+
 // What kind of page a URL leads to, as far as its policy tells kinds apart (Jiang 2013, section 3).
 type UrlType int32
 
@@ -179,11 +305,11 @@ func (x UrlType) String() string {
 }
 
 func (UrlType) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[2].Descriptor()
+	return file_linkscore_v1_common_proto_enumTypes[4].Descriptor()
 }
 
 func (UrlType) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[2]
+	return &file_linkscore_v1_common_proto_enumTypes[4]
 }
 
 func (x UrlType) Number() protoreflect.EnumNumber {
@@ -192,7 +318,7 @@ func (x UrlType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use UrlType.Descriptor instead.
 func (UrlType) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
 }
 
 // What a fetched page is, as far as the policy tells (Jiang 2013, section 3).
@@ -240,11 +366,11 @@ func (x PageType) String() string {
 }
 
 func (PageType) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[3].Descriptor()
+	return file_linkscore_v1_common_proto_enumTypes[5].Descriptor()
 }
 
 func (PageType) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[3]
+	return &file_linkscore_v1_common_proto_enumTypes[5]
 }
 
 func (x PageType) Number() protoreflect.EnumNumber {
@@ -253,7 +379,7 @@ func (x PageType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PageType.Descriptor instead.
 func (PageType) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 // Why one item of a batch was not used. Items without an entry are fine.
@@ -301,11 +427,11 @@ func (x ItemCode) String() string {
 }
 
 func (ItemCode) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[4].Descriptor()
+	return file_linkscore_v1_common_proto_enumTypes[6].Descriptor()
 }
 
 func (ItemCode) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[4]
+	return &file_linkscore_v1_common_proto_enumTypes[6]
 }
 
 func (x ItemCode) Number() protoreflect.EnumNumber {
@@ -314,7 +440,7 @@ func (x ItemCode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ItemCode.Descriptor instead.
 func (ItemCode) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 // Number format a crawler's queue wants. Order is kept as far as the format's range allows: the coarse ones send the
@@ -379,11 +505,11 @@ func (x PriorityEncoding) String() string {
 }
 
 func (PriorityEncoding) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_common_proto_enumTypes[5].Descriptor()
+	return file_linkscore_v1_common_proto_enumTypes[7].Descriptor()
 }
 
 func (PriorityEncoding) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_common_proto_enumTypes[5]
+	return &file_linkscore_v1_common_proto_enumTypes[7]
 }
 
 func (x PriorityEncoding) Number() protoreflect.EnumNumber {
@@ -392,7 +518,7 @@ func (x PriorityEncoding) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PriorityEncoding.Descriptor instead.
 func (PriorityEncoding) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 // One field that breaks a rule.
@@ -705,7 +831,12 @@ type Page struct {
 	// Ticket of the link that led here, as returned with its score; empty for seeds.
 	Ticket []byte `protobuf:"bytes,11,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	// Time of the fetch; absent means now.
-	FetchTime     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=fetch_time,json=fetchTime,proto3" json:"fetch_time,omitempty"`
+	FetchTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=fetch_time,json=fetchTime,proto3" json:"fetch_time,omitempty"`
+	// Bytes that came over the network for it; 0 means the length of `body` as sent. Read if the crawl has a budget.
+	FetchedBytes uint64 `protobuf:"varint,20,opt,name=fetched_bytes,json=fetchedBytes,proto3" json:"fetched_bytes,omitempty"`
+	// The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a
+	// crawl with `revisit` it counts as unchanged, in others, as a status of 304 does, as a failed fetch.
+	NotModified   bool `protobuf:"varint,13,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +966,20 @@ func (x *Page) GetFetchTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Page) GetFetchedBytes() uint64 {
+	if x != nil {
+		return x.FetchedBytes
+	}
+	return 0
+}
+
+func (x *Page) GetNotModified() bool {
+	if x != nil {
+		return x.NotModified
+	}
+	return false
+}
+
 type isPage_Content interface {
 	isPage_Content()
 }
@@ -883,7 +1028,9 @@ type LinkScores struct {
 	UrlTypes []UrlType `protobuf:"varint,11,rep,packed,name=url_types,json=urlTypes,proto3,enum=linkscore.v1.UrlType" json:"url_types,omitempty"`
 	// Value in [0, 1] of each entry of `bucket_names`, what RankBuckets would answer now: a bucket that is new to the
 	// frontier needs no call of its own.
-	BucketValues  []float64 `protobuf:"fixed64,12,rep,packed,name=bucket_values,json=bucketValues,proto3" json:"bucket_values,omitempty"`
+	BucketValues []float64 `protobuf:"fixed64,12,rep,packed,name=bucket_values,json=bucketValues,proto3" json:"bucket_values,omitempty"`
+	// Why links are to skip by a setting of the crawl; their `verdicts` are SKIP. Empty if none is.
+	SkipReasons   []SkipReason `protobuf:"varint,13,rep,packed,name=skip_reasons,json=skipReasons,proto3,enum=linkscore.v1.SkipReason" json:"skip_reasons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1002,6 +1149,13 @@ func (x *LinkScores) GetBucketValues() []float64 {
 	return nil
 }
 
+func (x *LinkScores) GetSkipReasons() []SkipReason {
+	if x != nil {
+		return x.SkipReasons
+	}
+	return nil
+}
+
 // A page the model would like to see fetched soon.
 type FetchSuggestion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1100,7 +1254,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x0ftag_path_counts\x18\x02 \x03(\rR\rtagPathCounts\x12\x1f\n" +
 	"\vtext_blocks\x18\x03 \x03(\tR\n" +
 	"textBlocks\x12#\n" +
-	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"\xc4\x03\n" +
+	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"\x8c\x04\n" +
 	"\x04Page\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1b\n" +
@@ -1117,8 +1271,10 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	" \x03(\v2\x15.linkscore.v1.OutlinkR\boutlinks\x12\x16\n" +
 	"\x06ticket\x18\v \x01(\fR\x06ticket\x129\n" +
 	"\n" +
-	"fetch_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTimeB\t\n" +
-	"\acontent\"\xa5\x04\n" +
+	"fetch_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTime\x12#\n" +
+	"\rfetched_bytes\x18\x14 \x01(\x04R\ffetchedBytes\x12!\n" +
+	"\fnot_modified\x18\r \x01(\bR\vnotModifiedB\t\n" +
+	"\acontent\"\xe2\x04\n" +
 	"\n" +
 	"LinkScores\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x16\n" +
@@ -1133,7 +1289,8 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\bstatuses\x18\n" +
 	" \x03(\v2&.linkscore.v1.LinkScores.StatusesEntryR\bstatuses\x122\n" +
 	"\turl_types\x18\v \x03(\x0e2\x15.linkscore.v1.UrlTypeR\burlTypes\x12#\n" +
-	"\rbucket_values\x18\f \x03(\x01R\fbucketValues\x1aU\n" +
+	"\rbucket_values\x18\f \x03(\x01R\fbucketValues\x12;\n" +
+	"\fskip_reasons\x18\r \x03(\x0e2\x18.linkscore.v1.SkipReasonR\vskipReasons\x1aU\n" +
 	"\rStatusesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12.\n" +
 	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01\"m\n" +
@@ -1150,7 +1307,21 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eVERDICT_FOLLOW\x10\x01\x12\x10\n" +
-	"\fVERDICT_SKIP\x10\x02*x\n" +
+	"\fVERDICT_SKIP\x10\x02*\xaa\x01\n" +
+	"\n" +
+	"SkipReason\x12\x1b\n" +
+	"\x17SKIP_REASON_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18SKIP_REASON_CRAWL_BUDGET\x10\x01\x12\x1c\n" +
+	"\x18SKIP_REASON_SITE_STOPPED\x10\x02\x12\x14\n" +
+	"\x10SKIP_REASON_TRAP\x10\x03\x12\x17\n" +
+	"\x13SKIP_REASON_RESPECT\x10\x04\x12\x14\n" +
+	"\x10SKIP_REASON_COPY\x10\x05*\x89\x01\n" +
+	"\bDecision\x12\x18\n" +
+	"\x14DECISION_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11DECISION_CONTINUE\x10\x01\x12\x17\n" +
+	"\x13DECISION_STOP_YIELD\x10\x02\x12\x19\n" +
+	"\x15DECISION_STOP_COVERED\x10\x03\x12\x18\n" +
+	"\x14DECISION_STOP_BUDGET\x10\x04*x\n" +
 	"\aUrlType\x12\x18\n" +
 	"\x14URL_TYPE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eURL_TYPE_INDEX\x10\x01\x12\x13\n" +
@@ -1193,40 +1364,43 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_common_proto_rawDescData
 }
 
-var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
 var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
 	(Verdict)(0),                  // 1: linkscore.v1.Verdict
-	(UrlType)(0),                  // 2: linkscore.v1.UrlType
-	(PageType)(0),                 // 3: linkscore.v1.PageType
-	(ItemCode)(0),                 // 4: linkscore.v1.ItemCode
-	(PriorityEncoding)(0),         // 5: linkscore.v1.PriorityEncoding
-	(*FieldProblem)(nil),          // 6: linkscore.v1.FieldProblem
-	(*ItemStatus)(nil),            // 7: linkscore.v1.ItemStatus
-	(*Outlink)(nil),               // 8: linkscore.v1.Outlink
-	(*ExtractedPage)(nil),         // 9: linkscore.v1.ExtractedPage
-	(*Page)(nil),                  // 10: linkscore.v1.Page
-	(*LinkScores)(nil),            // 11: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 12: linkscore.v1.FetchSuggestion
-	nil,                           // 13: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
+	(SkipReason)(0),               // 2: linkscore.v1.SkipReason
+	(Decision)(0),                 // 3: linkscore.v1.Decision
+	(UrlType)(0),                  // 4: linkscore.v1.UrlType
+	(PageType)(0),                 // 5: linkscore.v1.PageType
+	(ItemCode)(0),                 // 6: linkscore.v1.ItemCode
+	(PriorityEncoding)(0),         // 7: linkscore.v1.PriorityEncoding
+	(*FieldProblem)(nil),          // 8: linkscore.v1.FieldProblem
+	(*ItemStatus)(nil),            // 9: linkscore.v1.ItemStatus
+	(*Outlink)(nil),               // 10: linkscore.v1.Outlink
+	(*ExtractedPage)(nil),         // 11: linkscore.v1.ExtractedPage
+	(*Page)(nil),                  // 12: linkscore.v1.Page
+	(*LinkScores)(nil),            // 13: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),       // 14: linkscore.v1.FetchSuggestion
+	nil,                           // 15: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
-	4,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
-	6,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
-	9,  // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
-	8,  // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	14, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
+	8,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
+	11, // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
+	10, // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
+	16, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
 	1,  // 5: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	13, // 6: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
-	2,  // 7: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
-	7,  // 8: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	15, // 6: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	4,  // 7: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
+	2,  // 8: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
+	9,  // 9: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_common_proto_init() }
@@ -1243,7 +1417,7 @@ func file_linkscore_v1_common_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
-			NumEnums:      6,
+			NumEnums:      8,
 			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -11,6 +11,7 @@ package linkscorev1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
@@ -203,6 +204,63 @@ func (Learn) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
 }
 
+// What fetching pages again is for.
+type RevisitObjective int32
+
+const (
+	// Default: BOTH.
+	RevisitObjective_REVISIT_OBJECTIVE_UNSPECIFIED RevisitObjective = 0
+	// Copies that are as their pages, and links to new pages, on one scale: days of one page.
+	RevisitObjective_REVISIT_OBJECTIVE_BOTH RevisitObjective = 1
+	// Copies that are as their pages.
+	RevisitObjective_REVISIT_OBJECTIVE_FRESHNESS RevisitObjective = 2
+	// Links to new pages.
+	RevisitObjective_REVISIT_OBJECTIVE_DISCOVERY RevisitObjective = 3
+)
+
+// Enum value maps for RevisitObjective.
+var (
+	RevisitObjective_name = map[int32]string{
+		0: "REVISIT_OBJECTIVE_UNSPECIFIED",
+		1: "REVISIT_OBJECTIVE_BOTH",
+		2: "REVISIT_OBJECTIVE_FRESHNESS",
+		3: "REVISIT_OBJECTIVE_DISCOVERY",
+	}
+	RevisitObjective_value = map[string]int32{
+		"REVISIT_OBJECTIVE_UNSPECIFIED": 0,
+		"REVISIT_OBJECTIVE_BOTH":        1,
+		"REVISIT_OBJECTIVE_FRESHNESS":   2,
+		"REVISIT_OBJECTIVE_DISCOVERY":   3,
+	}
+)
+
+func (x RevisitObjective) Enum() *RevisitObjective {
+	p := new(RevisitObjective)
+	*p = x
+	return p
+}
+
+func (x RevisitObjective) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RevisitObjective) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
+}
+
+func (RevisitObjective) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
+}
+
+func (x RevisitObjective) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RevisitObjective.Descriptor instead.
+func (RevisitObjective) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+}
+
 // Whether a shard answers.
 type ShardState int32
 
@@ -248,11 +306,11 @@ func (x ShardState) String() string {
 }
 
 func (ShardState) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[4].Descriptor()
 }
 
 func (ShardState) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[4]
 }
 
 func (x ShardState) Number() protoreflect.EnumNumber {
@@ -261,7 +319,7 @@ func (x ShardState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShardState.Descriptor instead.
 func (ShardState) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
 }
 
 // How site models are learned. Unset fields mean the defaults.
@@ -663,6 +721,227 @@ func (x *Wanted) GetEmbeddingWeight() float64 {
 	return 0
 }
 
+// How far a crawl may go. What is not set has no bound. A fetch is a page that was ingested, failed ones too; time is that
+// of the fetches, from the first to the latest. Beyond a bound pages are still taken in, links are to skip, and RankBuckets
+// and RankSites hand nothing out.
+type Budget struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Fetches of the crawl, at least 1.
+	MaxFetches *uint64 `protobuf:"varint,1,opt,name=max_fetches,json=maxFetches,proto3,oneof" json:"max_fetches,omitempty"`
+	// Bytes of the crawl, at least 1.
+	MaxBytes *uint64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
+	// Seconds of the crawl, > 0.
+	MaxSeconds *float64 `protobuf:"fixed64,3,opt,name=max_seconds,json=maxSeconds,proto3,oneof" json:"max_seconds,omitempty"`
+	// Money of the crawl, in any currency, > 0. Needs `fetch_cost`.
+	MaxCost *float64 `protobuf:"fixed64,4,opt,name=max_cost,json=maxCost,proto3,oneof" json:"max_cost,omitempty"`
+	// What a fetch costs in that currency, > 0.
+	FetchCost *float64 `protobuf:"fixed64,5,opt,name=fetch_cost,json=fetchCost,proto3,oneof" json:"fetch_cost,omitempty"`
+	// Fetches of each site, at least 1.
+	MaxSiteFetches *uint64 `protobuf:"varint,6,opt,name=max_site_fetches,json=maxSiteFetches,proto3,oneof" json:"max_site_fetches,omitempty"`
+	// Bytes of each site, at least 1.
+	MaxSiteBytes *uint64 `protobuf:"varint,7,opt,name=max_site_bytes,json=maxSiteBytes,proto3,oneof" json:"max_site_bytes,omitempty"`
+	// Seconds of each site, > 0.
+	MaxSiteSeconds *float64 `protobuf:"fixed64,8,opt,name=max_site_seconds,json=maxSiteSeconds,proto3,oneof" json:"max_site_seconds,omitempty"`
+	// Share in (0, 1] of the fetches of a site that a URL shape or a tag path may take once its fetches bring little, see
+	// TrapSuspicion; 12 fetches at least.
+	MaxTrapShare *float64 `protobuf:"fixed64,9,opt,name=max_trap_share,json=maxTrapShare,proto3,oneof" json:"max_trap_share,omitempty"`
+	// Share in (0, 1] of what is wanted of a site from which on it is covered, as estimated (`Coverage`).
+	EnoughCoverage *float64 `protobuf:"fixed64,10,opt,name=enough_coverage,json=enoughCoverage,proto3,oneof" json:"enough_coverage,omitempty"`
+	// Mean reward in (0, 1] that the next 100 fetches of a site must be expected to bring.
+	LeastYield    *float64 `protobuf:"fixed64,11,opt,name=least_yield,json=leastYield,proto3,oneof" json:"least_yield,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Budget) Reset() {
+	*x = Budget{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Budget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Budget) ProtoMessage() {}
+
+func (x *Budget) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Budget.ProtoReflect.Descriptor instead.
+func (*Budget) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Budget) GetMaxFetches() uint64 {
+	if x != nil && x.MaxFetches != nil {
+		return *x.MaxFetches
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxBytes() uint64 {
+	if x != nil && x.MaxBytes != nil {
+		return *x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxSeconds() float64 {
+	if x != nil && x.MaxSeconds != nil {
+		return *x.MaxSeconds
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxCost() float64 {
+	if x != nil && x.MaxCost != nil {
+		return *x.MaxCost
+	}
+	return 0
+}
+
+func (x *Budget) GetFetchCost() float64 {
+	if x != nil && x.FetchCost != nil {
+		return *x.FetchCost
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxSiteFetches() uint64 {
+	if x != nil && x.MaxSiteFetches != nil {
+		return *x.MaxSiteFetches
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxSiteBytes() uint64 {
+	if x != nil && x.MaxSiteBytes != nil {
+		return *x.MaxSiteBytes
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxSiteSeconds() float64 {
+	if x != nil && x.MaxSiteSeconds != nil {
+		return *x.MaxSiteSeconds
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxTrapShare() float64 {
+	if x != nil && x.MaxTrapShare != nil {
+		return *x.MaxTrapShare
+	}
+	return 0
+}
+
+func (x *Budget) GetEnoughCoverage() float64 {
+	if x != nil && x.EnoughCoverage != nil {
+		return *x.EnoughCoverage
+	}
+	return 0
+}
+
+func (x *Budget) GetLeastYield() float64 {
+	if x != nil && x.LeastYield != nil {
+		return *x.LeastYield
+	}
+	return 0
+}
+
+// How pages are fetched again.
+type Revisit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What for.
+	Objective RevisitObjective `protobuf:"varint,1,opt,name=objective,proto3,enum=linkscore.v1.RevisitObjective" json:"objective,omitempty"`
+	// Name of the schedule: `greedy`, `greedy_alone`, `adaptive`, `fixed`, `proportional` or a plug-in's; empty means greedy.
+	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Fetches of known pages a day, of each site, >= 0; by it PageResult has a `next_fetch_time`. 0: nobody says.
+	FetchesPerDay float64 `protobuf:"fixed64,3,opt,name=fetches_per_day,json=fetchesPerDay,proto3" json:"fetches_per_day,omitempty"`
+	// Least time between two fetches of a page, > 0; absent means an hour.
+	LeastInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=least_interval,json=leastInterval,proto3" json:"least_interval,omitempty"`
+	// Time after which a page is fetched again in any case, at least `least_interval`; absent means 365 days.
+	LongestInterval *durationpb.Duration `protobuf:"bytes,5,opt,name=longest_interval,json=longestInterval,proto3" json:"longest_interval,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Revisit) Reset() {
+	*x = Revisit{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revisit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revisit) ProtoMessage() {}
+
+func (x *Revisit) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revisit.ProtoReflect.Descriptor instead.
+func (*Revisit) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Revisit) GetObjective() RevisitObjective {
+	if x != nil {
+		return x.Objective
+	}
+	return RevisitObjective_REVISIT_OBJECTIVE_UNSPECIFIED
+}
+
+func (x *Revisit) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *Revisit) GetFetchesPerDay() float64 {
+	if x != nil {
+		return x.FetchesPerDay
+	}
+	return 0
+}
+
+func (x *Revisit) GetLeastInterval() *durationpb.Duration {
+	if x != nil {
+		return x.LeastInterval
+	}
+	return nil
+}
+
+func (x *Revisit) GetLongestInterval() *durationpb.Duration {
+	if x != nil {
+		return x.LongestInterval
+	}
+	return nil
+}
+
 // A crawl.
 type Crawl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -713,13 +992,22 @@ type Crawl struct {
 	Experience [][]byte `protobuf:"bytes,18,rep,name=experience,proto3" json:"experience,omitempty"`
 	// Number of documents of experience it was created with. Output only.
 	ExperienceCount uint32 `protobuf:"varint,19,opt,name=experience_count,json=experienceCount,proto3" json:"experience_count,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How far it may go; absent: as far as links lead. Bounds of the crawl, not those of a site, need `groups` 1.
+	Budget *Budget `protobuf:"bytes,21,opt,name=budget,proto3" json:"budget,omitempty"`
+	// Whether to go on: STOP_BUDGET once the budget is spent, or another STOP if each site it has met has stopped. Output
+	// only.
+	Decision Decision `protobuf:"varint,24,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
+	// Why, with figures, one sentence; empty if it goes on. Output only.
+	DecisionReason string `protobuf:"bytes,25,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
+	// Fetch pages again, and learn how often they change; absent: no. Needs `groups` 1.
+	Revisit       *Revisit `protobuf:"bytes,20,opt,name=revisit,proto3" json:"revisit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Crawl) Reset() {
 	*x = Crawl{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +1019,7 @@ func (x *Crawl) String() string {
 func (*Crawl) ProtoMessage() {}
 
 func (x *Crawl) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +1032,7 @@ func (x *Crawl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crawl.ProtoReflect.Descriptor instead.
 func (*Crawl) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Crawl) GetName() string {
@@ -880,6 +1168,34 @@ func (x *Crawl) GetExperienceCount() uint32 {
 	return 0
 }
 
+func (x *Crawl) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+func (x *Crawl) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *Crawl) GetDecisionReason() string {
+	if x != nil {
+		return x.DecisionReason
+	}
+	return ""
+}
+
+func (x *Crawl) GetRevisit() *Revisit {
+	if x != nil {
+		return x.Revisit
+	}
+	return nil
+}
+
 // Request of CreateCrawl.
 type CreateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -891,7 +1207,7 @@ type CreateCrawlRequest struct {
 
 func (x *CreateCrawlRequest) Reset() {
 	*x = CreateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1219,7 @@ func (x *CreateCrawlRequest) String() string {
 func (*CreateCrawlRequest) ProtoMessage() {}
 
 func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1232,7 @@ func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*CreateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateCrawlRequest) GetCrawl() *Crawl {
@@ -937,7 +1253,7 @@ type CreateCrawlResponse struct {
 
 func (x *CreateCrawlResponse) Reset() {
 	*x = CreateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -949,7 +1265,7 @@ func (x *CreateCrawlResponse) String() string {
 func (*CreateCrawlResponse) ProtoMessage() {}
 
 func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -962,7 +1278,7 @@ func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*CreateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateCrawlResponse) GetCrawl() *Crawl {
@@ -983,7 +1299,7 @@ type GetCrawlRequest struct {
 
 func (x *GetCrawlRequest) Reset() {
 	*x = GetCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1311,7 @@ func (x *GetCrawlRequest) String() string {
 func (*GetCrawlRequest) ProtoMessage() {}
 
 func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1324,7 @@ func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlRequest.ProtoReflect.Descriptor instead.
 func (*GetCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetCrawlRequest) GetName() string {
@@ -1031,7 +1347,7 @@ type GetCrawlResponse struct {
 
 func (x *GetCrawlResponse) Reset() {
 	*x = GetCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1359,7 @@ func (x *GetCrawlResponse) String() string {
 func (*GetCrawlResponse) ProtoMessage() {}
 
 func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1372,7 @@ func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlResponse.ProtoReflect.Descriptor instead.
 func (*GetCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetCrawlResponse) GetCrawl() *Crawl {
@@ -1086,7 +1402,7 @@ type ListCrawlsRequest struct {
 
 func (x *ListCrawlsRequest) Reset() {
 	*x = ListCrawlsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1098,7 +1414,7 @@ func (x *ListCrawlsRequest) String() string {
 func (*ListCrawlsRequest) ProtoMessage() {}
 
 func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1111,7 +1427,7 @@ func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrawlsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListCrawlsRequest) GetPageSize() uint32 {
@@ -1141,7 +1457,7 @@ type ListCrawlsResponse struct {
 
 func (x *ListCrawlsResponse) Reset() {
 	*x = ListCrawlsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1153,7 +1469,7 @@ func (x *ListCrawlsResponse) String() string {
 func (*ListCrawlsResponse) ProtoMessage() {}
 
 func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1166,7 +1482,7 @@ func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrawlsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCrawlsResponse) GetCrawls() []*Crawl {
@@ -1188,9 +1504,10 @@ type UpdateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl; `name` is required.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`. Empty means all of
-	// these that are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `revisit`.
+	// Empty means all of these that are set. A `budget` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
 	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
+	// `revisit` likewise; named here and not set, what was learned of changes is forgotten.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1198,7 +1515,7 @@ type UpdateCrawlRequest struct {
 
 func (x *UpdateCrawlRequest) Reset() {
 	*x = UpdateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1527,7 @@ func (x *UpdateCrawlRequest) String() string {
 func (*UpdateCrawlRequest) ProtoMessage() {}
 
 func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1540,7 @@ func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UpdateCrawlRequest) GetCrawl() *Crawl {
@@ -1251,7 +1568,7 @@ type UpdateCrawlResponse struct {
 
 func (x *UpdateCrawlResponse) Reset() {
 	*x = UpdateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1580,7 @@ func (x *UpdateCrawlResponse) String() string {
 func (*UpdateCrawlResponse) ProtoMessage() {}
 
 func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1593,7 @@ func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateCrawlResponse) GetCrawl() *Crawl {
@@ -1297,7 +1614,7 @@ type DeleteCrawlRequest struct {
 
 func (x *DeleteCrawlRequest) Reset() {
 	*x = DeleteCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1626,7 @@ func (x *DeleteCrawlRequest) String() string {
 func (*DeleteCrawlRequest) ProtoMessage() {}
 
 func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1639,7 @@ func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DeleteCrawlRequest) GetName() string {
@@ -1341,7 +1658,7 @@ type DeleteCrawlResponse struct {
 
 func (x *DeleteCrawlResponse) Reset() {
 	*x = DeleteCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1670,7 @@ func (x *DeleteCrawlResponse) String() string {
 func (*DeleteCrawlResponse) ProtoMessage() {}
 
 func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1683,7 @@ func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
 }
 
 // Request of ListShards.
@@ -1384,7 +1701,7 @@ type ListShardsRequest struct {
 
 func (x *ListShardsRequest) Reset() {
 	*x = ListShardsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1396,7 +1713,7 @@ func (x *ListShardsRequest) String() string {
 func (*ListShardsRequest) ProtoMessage() {}
 
 func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1409,7 +1726,7 @@ func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsRequest.ProtoReflect.Descriptor instead.
 func (*ListShardsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListShardsRequest) GetCrawl() string {
@@ -1468,7 +1785,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1797,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1810,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Shard) GetCrawl() string {
@@ -1600,7 +1917,7 @@ type ListShardsResponse struct {
 
 func (x *ListShardsResponse) Reset() {
 	*x = ListShardsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1929,7 @@ func (x *ListShardsResponse) String() string {
 func (*ListShardsResponse) ProtoMessage() {}
 
 func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1942,7 @@ func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsResponse.ProtoReflect.Descriptor instead.
 func (*ListShardsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListShardsResponse) GetShards() []*Shard {
@@ -1646,7 +1963,7 @@ var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
-	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/policy.proto\"\xe9\x01\n" +
+	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xe9\x01\n" +
 	"\x0eLearningConfig\x125\n" +
 	"\tclusterer\x18\x01 \x01(\x0e2\x17.linkscore.v1.ClustererR\tclusterer\x12&\n" +
 	"\fsample_pages\x18\x02 \x01(\rH\x00R\vsamplePages\x88\x01\x01\x12-\n" +
@@ -1681,7 +1998,43 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x0equality_weight\x18\x05 \x01(\x01R\rqualityWeight\x12\x1c\n" +
 	"\tembedding\x18\x06 \x01(\tR\tembedding\x12.\n" +
 	"\x10embedding_weight\x18\a \x01(\x01H\x00R\x0fembeddingWeight\x88\x01\x01B\x13\n" +
-	"\x11_embedding_weight\"\x82\x06\n" +
+	"\x11_embedding_weight\"\x80\x05\n" +
+	"\x06Budget\x12$\n" +
+	"\vmax_fetches\x18\x01 \x01(\x04H\x00R\n" +
+	"maxFetches\x88\x01\x01\x12 \n" +
+	"\tmax_bytes\x18\x02 \x01(\x04H\x01R\bmaxBytes\x88\x01\x01\x12$\n" +
+	"\vmax_seconds\x18\x03 \x01(\x01H\x02R\n" +
+	"maxSeconds\x88\x01\x01\x12\x1e\n" +
+	"\bmax_cost\x18\x04 \x01(\x01H\x03R\amaxCost\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"fetch_cost\x18\x05 \x01(\x01H\x04R\tfetchCost\x88\x01\x01\x12-\n" +
+	"\x10max_site_fetches\x18\x06 \x01(\x04H\x05R\x0emaxSiteFetches\x88\x01\x01\x12)\n" +
+	"\x0emax_site_bytes\x18\a \x01(\x04H\x06R\fmaxSiteBytes\x88\x01\x01\x12-\n" +
+	"\x10max_site_seconds\x18\b \x01(\x01H\aR\x0emaxSiteSeconds\x88\x01\x01\x12)\n" +
+	"\x0emax_trap_share\x18\t \x01(\x01H\bR\fmaxTrapShare\x88\x01\x01\x12,\n" +
+	"\x0fenough_coverage\x18\n" +
+	" \x01(\x01H\tR\x0eenoughCoverage\x88\x01\x01\x12$\n" +
+	"\vleast_yield\x18\v \x01(\x01H\n" +
+	"R\n" +
+	"leastYield\x88\x01\x01B\x0e\n" +
+	"\f_max_fetchesB\f\n" +
+	"\n" +
+	"_max_bytesB\x0e\n" +
+	"\f_max_secondsB\v\n" +
+	"\t_max_costB\r\n" +
+	"\v_fetch_costB\x13\n" +
+	"\x11_max_site_fetchesB\x11\n" +
+	"\x0f_max_site_bytesB\x13\n" +
+	"\x11_max_site_secondsB\x11\n" +
+	"\x0f_max_trap_shareB\x12\n" +
+	"\x10_enough_coverageB\x0e\n" +
+	"\f_least_yield\"\x8b\x02\n" +
+	"\aRevisit\x12<\n" +
+	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12\x12\n" +
+	"\x04rule\x18\x02 \x01(\tR\x04rule\x12&\n" +
+	"\x0ffetches_per_day\x18\x03 \x01(\x01R\rfetchesPerDay\x12@\n" +
+	"\x0eleast_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
+	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xbe\a\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -1708,7 +2061,11 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
 	"experience\x18\x12 \x03(\fR\n" +
 	"experience\x12)\n" +
-	"\x10experience_count\x18\x13 \x01(\rR\x0fexperienceCount\"?\n" +
+	"\x10experience_count\x18\x13 \x01(\rR\x0fexperienceCount\x12,\n" +
+	"\x06budget\x18\x15 \x01(\v2\x14.linkscore.v1.BudgetR\x06budget\x122\n" +
+	"\bdecision\x18\x18 \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
+	"\x0fdecision_reason\x18\x19 \x01(\tR\x0edecisionReason\x12/\n" +
+	"\arevisit\x18\x14 \x01(\v2\x15.linkscore.v1.RevisitR\arevisit\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +
@@ -1776,7 +2133,12 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x05Learn\x12\x15\n" +
 	"\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fLEARN_ALWAYS\x10\x01\x12\x13\n" +
-	"\x0fLEARN_ON_DEMAND\x10\x02*\x8a\x01\n" +
+	"\x0fLEARN_ON_DEMAND\x10\x02*\x93\x01\n" +
+	"\x10RevisitObjective\x12!\n" +
+	"\x1dREVISIT_OBJECTIVE_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16REVISIT_OBJECTIVE_BOTH\x10\x01\x12\x1f\n" +
+	"\x1bREVISIT_OBJECTIVE_FRESHNESS\x10\x02\x12\x1f\n" +
+	"\x1bREVISIT_OBJECTIVE_DISCOVERY\x10\x03*\x8a\x01\n" +
 	"\n" +
 	"ShardState\x12\x1b\n" +
 	"\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -1807,74 +2169,85 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_crawl_service_proto_rawDescData
 }
 
-var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
 	(Learn)(0),                    // 2: linkscore.v1.Learn
-	(ShardState)(0),               // 3: linkscore.v1.ShardState
-	(*LearningConfig)(nil),        // 4: linkscore.v1.LearningConfig
-	(*ExamplePage)(nil),           // 5: linkscore.v1.ExamplePage
-	(*WantedQuery)(nil),           // 6: linkscore.v1.WantedQuery
-	(*WantedSample)(nil),          // 7: linkscore.v1.WantedSample
-	(*Wanted)(nil),                // 8: linkscore.v1.Wanted
-	(*Crawl)(nil),                 // 9: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 10: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 11: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 12: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 13: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 14: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 15: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 16: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 17: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 18: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 19: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 20: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 21: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 22: linkscore.v1.ListShardsResponse
-	(*PolicySpec)(nil),            // 23: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
+	(RevisitObjective)(0),         // 3: linkscore.v1.RevisitObjective
+	(ShardState)(0),               // 4: linkscore.v1.ShardState
+	(*LearningConfig)(nil),        // 5: linkscore.v1.LearningConfig
+	(*ExamplePage)(nil),           // 6: linkscore.v1.ExamplePage
+	(*WantedQuery)(nil),           // 7: linkscore.v1.WantedQuery
+	(*WantedSample)(nil),          // 8: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 9: linkscore.v1.Wanted
+	(*Budget)(nil),                // 10: linkscore.v1.Budget
+	(*Revisit)(nil),               // 11: linkscore.v1.Revisit
+	(*Crawl)(nil),                 // 12: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 13: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 14: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 15: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 24: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 27: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(Decision)(0),                 // 29: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
-	6,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
-	7,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
-	23, // 3: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	23, // 4: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
-	0,  // 5: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	4,  // 6: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	24, // 7: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	5,  // 8: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	2,  // 9: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
-	8,  // 10: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	9,  // 11: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	9,  // 12: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	9,  // 13: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	9,  // 14: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	9,  // 15: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	25, // 16: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	9,  // 17: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	3,  // 18: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	21, // 19: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	10, // 20: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	12, // 21: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	14, // 22: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	16, // 23: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	18, // 24: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	20, // 25: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	11, // 26: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	13, // 27: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	15, // 28: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	17, // 29: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	19, // 30: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	22, // 31: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	7,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
+	8,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	3,  // 3: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
+	26, // 4: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	26, // 5: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	27, // 6: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 7: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	0,  // 8: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
+	5,  // 9: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	28, // 10: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	6,  // 11: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	2,  // 12: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
+	9,  // 13: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	10, // 14: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
+	29, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	12, // 19: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	12, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	12, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	30, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	12, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	4,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	13, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	15, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	14, // 32: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	16, // 33: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	18, // 34: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	20, // 35: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	22, // 36: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	25, // 37: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	32, // [32:38] is the sub-list for method output_type
+	26, // [26:32] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -1882,18 +2255,20 @@ func file_linkscore_v1_crawl_service_proto_init() {
 	if File_linkscore_v1_crawl_service_proto != nil {
 		return
 	}
+	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_crawl_service_proto_msgTypes[0].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[3].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[4].OneofWrappers = []any{}
+	file_linkscore_v1_crawl_service_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   19,
+			NumEnums:      5,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

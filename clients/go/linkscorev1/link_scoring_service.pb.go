@@ -24,6 +24,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Why a page is worth another fetch.
+type RevisitReason int32
+
+const (
+	// Not set.
+	RevisitReason_REVISIT_REASON_UNSPECIFIED RevisitReason = 0
+	// Its copy is probably not as the page any more.
+	RevisitReason_REVISIT_REASON_STALE RevisitReason = 1
+	// It probably shows links to pages that nobody knows yet.
+	RevisitReason_REVISIT_REASON_HUB RevisitReason = 2
+	// `longest_interval` has passed.
+	RevisitReason_REVISIT_REASON_CHECK RevisitReason = 3
+)
+
+// Enum value maps for RevisitReason.
+var (
+	RevisitReason_name = map[int32]string{
+		0: "REVISIT_REASON_UNSPECIFIED",
+		1: "REVISIT_REASON_STALE",
+		2: "REVISIT_REASON_HUB",
+		3: "REVISIT_REASON_CHECK",
+	}
+	RevisitReason_value = map[string]int32{
+		"REVISIT_REASON_UNSPECIFIED": 0,
+		"REVISIT_REASON_STALE":       1,
+		"REVISIT_REASON_HUB":         2,
+		"REVISIT_REASON_CHECK":       3,
+	}
+)
+
+func (x RevisitReason) Enum() *RevisitReason {
+	p := new(RevisitReason)
+	*p = x
+	return p
+}
+
+func (x RevisitReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RevisitReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_link_scoring_service_proto_enumTypes[0].Descriptor()
+}
+
+func (RevisitReason) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_link_scoring_service_proto_enumTypes[0]
+}
+
+func (x RevisitReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RevisitReason.Descriptor instead.
+func (RevisitReason) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{0}
+}
+
 // Request of IngestPages.
 type IngestPagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -301,8 +358,16 @@ type PageResult struct {
 	Relevance *float64 `protobuf:"fixed64,14,opt,name=relevance,proto3,oneof" json:"relevance,omitempty"`
 	// What `relevance` is made of; absent with it, and for a sample page that was given by URL, which is worth 1 or 0.
 	RelevanceParts *RelevanceParts `protobuf:"bytes,15,opt,name=relevance_parts,json=relevanceParts,proto3" json:"relevance_parts,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// When to fetch the page again; absent unless the crawl has `revisit` with `fetches_per_day`, or if the page is gone.
+	NextFetchTime *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=next_fetch_time,json=nextFetchTime,proto3" json:"next_fetch_time,omitempty"`
+	// Changes a day that the page is believed to have; absent unless the crawl has `revisit`, or if it is not known.
+	ChangeRate *float64 `protobuf:"fixed64,17,opt,name=change_rate,json=changeRate,proto3,oneof" json:"change_rate,omitempty"`
+	// Share in [0, 1] of the page's own text that differs from the fetch before; 1 if it is gone. Absent at its first fetch.
+	ChangedShare *float64 `protobuf:"fixed64,18,opt,name=changed_share,json=changedShare,proto3,oneof" json:"changed_share,omitempty"`
+	// Whether to go on; absent unless the crawl has a budget.
+	Standing      *Standing `protobuf:"bytes,20,opt,name=standing,proto3" json:"standing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PageResult) Reset() {
@@ -440,6 +505,125 @@ func (x *PageResult) GetRelevanceParts() *RelevanceParts {
 	return nil
 }
 
+func (x *PageResult) GetNextFetchTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NextFetchTime
+	}
+	return nil
+}
+
+func (x *PageResult) GetChangeRate() float64 {
+	if x != nil && x.ChangeRate != nil {
+		return *x.ChangeRate
+	}
+	return 0
+}
+
+func (x *PageResult) GetChangedShare() float64 {
+	if x != nil && x.ChangedShare != nil {
+		return *x.ChangedShare
+	}
+	return 0
+}
+
+func (x *PageResult) GetStanding() *Standing {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+// Whether to go on, as the budget of the crawl says after a page.
+type Standing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the crawl, as in `Crawl`.
+	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
+	// Why the crawl stops, one sentence; empty if it goes on.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Of the page's site.
+	SiteDecision Decision `protobuf:"varint,3,opt,name=site_decision,json=siteDecision,proto3,enum=linkscore.v1.Decision" json:"site_decision,omitempty"`
+	// Why the site stops, one sentence; empty if it goes on.
+	SiteReason string `protobuf:"bytes,4,opt,name=site_reason,json=siteReason,proto3" json:"site_reason,omitempty"`
+	// Fetches that are left to the crawl: begin no more, those in flight counted. Absent without such a bound.
+	FetchesLeft *uint64 `protobuf:"varint,5,opt,name=fetches_left,json=fetchesLeft,proto3,oneof" json:"fetches_left,omitempty"`
+	// The crawl has spent its own budget; else it stops, if it does, as all sites it has met so far have stopped.
+	Spent         bool `protobuf:"varint,6,opt,name=spent,proto3" json:"spent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Standing) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *Standing) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Standing) GetSiteDecision() Decision {
+	if x != nil {
+		return x.SiteDecision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *Standing) GetSiteReason() string {
+	if x != nil {
+		return x.SiteReason
+	}
+	return ""
+}
+
+func (x *Standing) GetFetchesLeft() uint64 {
+	if x != nil && x.FetchesLeft != nil {
+		return *x.FetchesLeft
+	}
+	return 0
+}
+
+func (x *Standing) GetSpent() bool {
+	if x != nil {
+		return x.Spent
+	}
+	return false
+}
+
 // Response of IngestPages.
 type IngestPagesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -453,7 +637,7 @@ type IngestPagesResponse struct {
 
 func (x *IngestPagesResponse) Reset() {
 	*x = IngestPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +649,7 @@ func (x *IngestPagesResponse) String() string {
 func (*IngestPagesResponse) ProtoMessage() {}
 
 func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +662,7 @@ func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IngestPagesResponse.ProtoReflect.Descriptor instead.
 func (*IngestPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *IngestPagesResponse) GetResults() []*PageResult {
@@ -514,7 +698,7 @@ type StreamPagesRequest struct {
 
 func (x *StreamPagesRequest) Reset() {
 	*x = StreamPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +710,7 @@ func (x *StreamPagesRequest) String() string {
 func (*StreamPagesRequest) ProtoMessage() {}
 
 func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +723,7 @@ func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesRequest.ProtoReflect.Descriptor instead.
 func (*StreamPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StreamPagesRequest) GetCrawl() string {
@@ -592,7 +776,7 @@ type StreamPagesResponse struct {
 
 func (x *StreamPagesResponse) Reset() {
 	*x = StreamPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -604,7 +788,7 @@ func (x *StreamPagesResponse) String() string {
 func (*StreamPagesResponse) ProtoMessage() {}
 
 func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -617,7 +801,7 @@ func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesResponse.ProtoReflect.Descriptor instead.
 func (*StreamPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StreamPagesResponse) GetRequestId() uint64 {
@@ -654,7 +838,7 @@ type ClassifyPagesRequest struct {
 
 func (x *ClassifyPagesRequest) Reset() {
 	*x = ClassifyPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +850,7 @@ func (x *ClassifyPagesRequest) String() string {
 func (*ClassifyPagesRequest) ProtoMessage() {}
 
 func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +863,7 @@ func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesRequest.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ClassifyPagesRequest) GetCrawl() string {
@@ -719,7 +903,7 @@ type PageClassification struct {
 
 func (x *PageClassification) Reset() {
 	*x = PageClassification{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -731,7 +915,7 @@ func (x *PageClassification) String() string {
 func (*PageClassification) ProtoMessage() {}
 
 func (x *PageClassification) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -744,7 +928,7 @@ func (x *PageClassification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageClassification.ProtoReflect.Descriptor instead.
 func (*PageClassification) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PageClassification) GetStatus() *ItemStatus {
@@ -807,7 +991,7 @@ type ClassifyPagesResponse struct {
 
 func (x *ClassifyPagesResponse) Reset() {
 	*x = ClassifyPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +1003,7 @@ func (x *ClassifyPagesResponse) String() string {
 func (*ClassifyPagesResponse) ProtoMessage() {}
 
 func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +1016,7 @@ func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesResponse.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ClassifyPagesResponse) GetClassifications() []*PageClassification {
@@ -857,7 +1041,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +1053,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +1066,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -926,7 +1110,7 @@ type ScoreLinksRequest struct {
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1122,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1135,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -1006,7 +1190,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1202,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1215,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -1076,7 +1260,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1272,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1285,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -1146,7 +1330,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1342,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1355,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1245,14 +1429,17 @@ type RankBucketsResponse struct {
 	// if fewer wait, or if a site has as many fetches under way as can be chosen well by now. Of a site nobody fetched from
 	// that is one, and more with every answer. If it is 0 for all, wait for the next answer; it never is while nothing is
 	// under way.
-	Urls          []uint32 `protobuf:"varint,5,rep,packed,name=urls,proto3" json:"urls,omitempty"`
+	Urls []uint32 `protobuf:"varint,5,rep,packed,name=urls,proto3" json:"urls,omitempty"`
+	// STOP_BUDGET if links of none of the buckets are to be fetched, for their sites or the crawl have stopped by its budget;
+	// else unspecified, as in a crawl of several groups.
+	Decision      Decision `protobuf:"varint,6,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1451,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1464,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1315,6 +1502,13 @@ func (x *RankBucketsResponse) GetUrls() []uint32 {
 	return nil
 }
 
+func (x *RankBucketsResponse) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
 // A site that has URLs waiting.
 type WaitingSite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1330,7 +1524,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1536,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1549,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1391,7 +1585,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1597,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1610,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1478,7 +1672,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1684,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1697,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1574,7 +1768,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1780,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1793,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1702,7 +1896,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1908,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1921,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -1755,7 +1949,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1961,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1974,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -1805,7 +1999,7 @@ type ExplainLinksRequest struct {
 
 func (x *ExplainLinksRequest) Reset() {
 	*x = ExplainLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +2011,7 @@ func (x *ExplainLinksRequest) String() string {
 func (*ExplainLinksRequest) ProtoMessage() {}
 
 func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +2024,7 @@ func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksRequest.ProtoReflect.Descriptor instead.
 func (*ExplainLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExplainLinksRequest) GetCrawl() string {
@@ -1869,7 +2063,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1881,7 +2075,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1894,7 +2088,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -1945,7 +2139,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2151,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2164,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -2049,7 +2243,7 @@ type ExplainLinksResponse struct {
 
 func (x *ExplainLinksResponse) Reset() {
 	*x = ExplainLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2255,7 @@ func (x *ExplainLinksResponse) String() string {
 func (*ExplainLinksResponse) ProtoMessage() {}
 
 func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2268,7 @@ func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainLinksResponse.ProtoReflect.Descriptor instead.
 func (*ExplainLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExplainLinksResponse) GetExplanations() []*LinkExplanation {
@@ -2109,7 +2303,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2315,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2328,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2192,7 +2386,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2204,7 +2398,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2217,7 +2411,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2284,7 +2478,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2490,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2503,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2327,6 +2521,262 @@ func (x *SuggestExamplesResponse) GetPolicy() string {
 }
 
 func (x *SuggestExamplesResponse) GetEventSeq() uint64 {
+	if x != nil {
+		return x.EventSeq
+	}
+	return 0
+}
+
+// Request of RankRevisits.
+type RankRevisitsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name `crawls/{crawl}`. Required.
+	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	// Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
+	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
+	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
+	// How many pages to return, at most 10,000; 0 means 100.
+	PageSize uint32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// `next_page_token` of the call before; empty starts. Ask all with the same `now`.
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The time to rank for; absent means now.
+	Now           *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankRevisitsRequest) Reset() {
+	*x = RankRevisitsRequest{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankRevisitsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankRevisitsRequest) ProtoMessage() {}
+
+func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
+func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RankRevisitsRequest) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *RankRevisitsRequest) GetSite() string {
+	if x != nil {
+		return x.Site
+	}
+	return ""
+}
+
+func (x *RankRevisitsRequest) GetPageSize() uint32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *RankRevisitsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *RankRevisitsRequest) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+// A known page to fetch again.
+type DuePage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absolute URL.
+	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	// Resource name `crawls/{crawl}/sites/{site}` of its site.
+	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
+	// What a fetch is worth by the rule of the crawl, >= 0: days of one page by `greedy`; infinite if it is a check.
+	Worth float64 `protobuf:"fixed64,3,opt,name=worth,proto3" json:"worth,omitempty"`
+	// Why.
+	Reason RevisitReason `protobuf:"varint,4,opt,name=reason,proto3,enum=linkscore.v1.RevisitReason" json:"reason,omitempty"`
+	// Its last fetch.
+	LastFetchTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_fetch_time,json=lastFetchTime,proto3" json:"last_fetch_time,omitempty"`
+	// Changes to expect since then.
+	ExpectedChanges float64 `protobuf:"fixed64,6,opt,name=expected_changes,json=expectedChanges,proto3" json:"expected_changes,omitempty"`
+	// Changes a day that it is believed to have.
+	ChangeRate    float64 `protobuf:"fixed64,7,opt,name=change_rate,json=changeRate,proto3" json:"change_rate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DuePage) Reset() {
+	*x = DuePage{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DuePage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DuePage) ProtoMessage() {}
+
+func (x *DuePage) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
+func (*DuePage) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *DuePage) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *DuePage) GetSite() string {
+	if x != nil {
+		return x.Site
+	}
+	return ""
+}
+
+func (x *DuePage) GetWorth() float64 {
+	if x != nil {
+		return x.Worth
+	}
+	return 0
+}
+
+func (x *DuePage) GetReason() RevisitReason {
+	if x != nil {
+		return x.Reason
+	}
+	return RevisitReason_REVISIT_REASON_UNSPECIFIED
+}
+
+func (x *DuePage) GetLastFetchTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastFetchTime
+	}
+	return nil
+}
+
+func (x *DuePage) GetExpectedChanges() float64 {
+	if x != nil {
+		return x.ExpectedChanges
+	}
+	return 0
+}
+
+func (x *DuePage) GetChangeRate() float64 {
+	if x != nil {
+		return x.ChangeRate
+	}
+	return 0
+}
+
+// Response of RankRevisits.
+type RankRevisitsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pages, best first. Before `least_interval` has passed no page is due.
+	Pages []*DuePage `protobuf:"bytes,1,rep,name=pages,proto3" json:"pages,omitempty"`
+	// Token of the next page; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Share in [0, 1] of the known pages of the sites asked about whose copies are believed to be as they are.
+	ExpectedFreshness float64 `protobuf:"fixed64,3,opt,name=expected_freshness,json=expectedFreshness,proto3" json:"expected_freshness,omitempty"`
+	// Sequence number of the last event the answer reflects.
+	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RankRevisitsResponse) Reset() {
+	*x = RankRevisitsResponse{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RankRevisitsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RankRevisitsResponse) ProtoMessage() {}
+
+func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
+func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *RankRevisitsResponse) GetPages() []*DuePage {
+	if x != nil {
+		return x.Pages
+	}
+	return nil
+}
+
+func (x *RankRevisitsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *RankRevisitsResponse) GetExpectedFreshness() float64 {
+	if x != nil {
+		return x.ExpectedFreshness
+	}
+	return 0
+}
+
+func (x *RankRevisitsResponse) GetEventSeq() uint64 {
 	if x != nil {
 		return x.EventSeq
 	}
@@ -2360,7 +2810,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x06_wordsB\n" +
 	"\n" +
 	"\b_meaningB\t\n" +
-	"\a_length\"\x8d\x05\n" +
+	"\a_length\"\xf7\x06\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2379,9 +2829,25 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tthread_id\x18\f \x01(\tR\bthreadId\x123\n" +
 	"\tpage_type\x18\r \x01(\x0e2\x16.linkscore.v1.PageTypeR\bpageType\x12!\n" +
 	"\trelevance\x18\x0e \x01(\x01H\x00R\trelevance\x88\x01\x01\x12E\n" +
-	"\x0frelevance_parts\x18\x0f \x01(\v2\x1c.linkscore.v1.RelevancePartsR\x0erelevancePartsB\f\n" +
+	"\x0frelevance_parts\x18\x0f \x01(\v2\x1c.linkscore.v1.RelevancePartsR\x0erelevanceParts\x12B\n" +
+	"\x0fnext_fetch_time\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\rnextFetchTime\x12$\n" +
+	"\vchange_rate\x18\x11 \x01(\x01H\x01R\n" +
+	"changeRate\x88\x01\x01\x12(\n" +
+	"\rchanged_share\x18\x12 \x01(\x01H\x02R\fchangedShare\x88\x01\x01\x122\n" +
+	"\bstanding\x18\x14 \x01(\v2\x16.linkscore.v1.StandingR\bstandingB\f\n" +
 	"\n" +
-	"_relevance\"a\n" +
+	"_relevanceB\x0e\n" +
+	"\f_change_rateB\x10\n" +
+	"\x0e_changed_share\"\x83\x02\n" +
+	"\bStanding\x122\n" +
+	"\bdecision\x18\x01 \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12;\n" +
+	"\rsite_decision\x18\x03 \x01(\x0e2\x16.linkscore.v1.DecisionR\fsiteDecision\x12\x1f\n" +
+	"\vsite_reason\x18\x04 \x01(\tR\n" +
+	"siteReason\x12&\n" +
+	"\ffetches_left\x18\x05 \x01(\x04H\x00R\vfetchesLeft\x88\x01\x01\x12\x14\n" +
+	"\x05spent\x18\x06 \x01(\bR\x05spentB\x0f\n" +
+	"\r_fetches_left\"a\n" +
 	"\x13IngestPagesResponse\x122\n" +
 	"\aresults\x18\x01 \x03(\v2\x18.linkscore.v1.PageResultR\aresults\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\"\xdf\x01\n" +
@@ -2439,13 +2905,14 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x01n\x18\x05 \x01(\rR\x01n\x12\x18\n" +
 	"\awaiting\x18\x06 \x03(\rR\awaiting\x129\n" +
 	"\tin_flight\x18\a \x03(\v2\x1c.linkscore.v1.BucketInFlightR\binFlight\x12\x12\n" +
-	"\x04fill\x18\b \x01(\bR\x04fill\"\x8c\x01\n" +
+	"\x04fill\x18\b \x01(\bR\x04fill\"\xc0\x01\n" +
 	"\x13RankBucketsResponse\x12\x14\n" +
 	"\x05order\x18\x01 \x03(\rR\x05order\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x16\n" +
 	"\x06policy\x18\x03 \x01(\tR\x06policy\x12\x1b\n" +
 	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\x12\x12\n" +
-	"\x04urls\x18\x05 \x03(\rR\x04urls\"L\n" +
+	"\x04urls\x18\x05 \x03(\rR\x04urls\x122\n" +
+	"\bdecision\x18\x06 \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\"L\n" +
 	"\vWaitingSite\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x1d\n" +
 	"\awaiting\x18\x02 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
@@ -2523,7 +2990,33 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x17SuggestExamplesResponse\x12:\n" +
 	"\bexamples\x18\x01 \x03(\v2\x1e.linkscore.v1.SuggestedExampleR\bexamples\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12\x1b\n" +
-	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq2\xa1\x06\n" +
+	"\tevent_seq\x18\x03 \x01(\x04R\beventSeq\"\xa9\x01\n" +
+	"\x13RankRevisitsRequest\x12\x14\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12,\n" +
+	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x8a\x02\n" +
+	"\aDuePage\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
+	"\x05worth\x18\x03 \x01(\x01R\x05worth\x123\n" +
+	"\x06reason\x18\x04 \x01(\x0e2\x1b.linkscore.v1.RevisitReasonR\x06reason\x12B\n" +
+	"\x0flast_fetch_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFetchTime\x12)\n" +
+	"\x10expected_changes\x18\x06 \x01(\x01R\x0fexpectedChanges\x12\x1f\n" +
+	"\vchange_rate\x18\a \x01(\x01R\n" +
+	"changeRate\"\xb7\x01\n" +
+	"\x14RankRevisitsResponse\x12+\n" +
+	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
+	"\x12expected_freshness\x18\x03 \x01(\x01R\x11expectedFreshness\x12\x1b\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq*{\n" +
+	"\rRevisitReason\x12\x1e\n" +
+	"\x1aREVISIT_REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14REVISIT_REASON_STALE\x10\x01\x12\x16\n" +
+	"\x12REVISIT_REASON_HUB\x10\x02\x12\x18\n" +
+	"\x14REVISIT_REASON_CHECK\x10\x032\xf8\x06\n" +
 	"\x12LinkScoringService\x12R\n" +
 	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n" +
 	"\vStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x010\x01\x12X\n" +
@@ -2534,7 +3027,8 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tRankSites\x12\x1e.linkscore.v1.RankSitesRequest\x1a\x1f.linkscore.v1.RankSitesResponse\x12[\n" +
 	"\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12U\n" +
 	"\fExplainLinks\x12!.linkscore.v1.ExplainLinksRequest\x1a\".linkscore.v1.ExplainLinksResponse\x12^\n" +
-	"\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponseB>\n" +
+	"\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponse\x12U\n" +
+	"\fRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2549,112 +3043,130 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_link_scoring_service_proto_rawDescData
 }
 
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
-	(*IngestPagesRequest)(nil),      // 0: linkscore.v1.IngestPagesRequest
-	(*TextQuality)(nil),             // 1: linkscore.v1.TextQuality
-	(*RelevanceParts)(nil),          // 2: linkscore.v1.RelevanceParts
-	(*PageResult)(nil),              // 3: linkscore.v1.PageResult
-	(*IngestPagesResponse)(nil),     // 4: linkscore.v1.IngestPagesResponse
-	(*StreamPagesRequest)(nil),      // 5: linkscore.v1.StreamPagesRequest
-	(*StreamPagesResponse)(nil),     // 6: linkscore.v1.StreamPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 7: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 8: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 9: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 10: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 11: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 12: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 13: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 14: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 15: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 16: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 17: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 18: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 19: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 20: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 21: linkscore.v1.ReportFeedbackResponse
-	(*ExplainLinksRequest)(nil),     // 22: linkscore.v1.ExplainLinksRequest
-	(*ScoreTerm)(nil),               // 23: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 24: linkscore.v1.LinkExplanation
-	(*ExplainLinksResponse)(nil),    // 25: linkscore.v1.ExplainLinksResponse
-	(*SuggestExamplesRequest)(nil),  // 26: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 27: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 28: linkscore.v1.SuggestExamplesResponse
-	(*Page)(nil),                    // 29: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 30: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 31: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 32: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 33: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 34: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 35: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 36: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
+	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
+	(*IngestPagesRequest)(nil),      // 1: linkscore.v1.IngestPagesRequest
+	(*TextQuality)(nil),             // 2: linkscore.v1.TextQuality
+	(*RelevanceParts)(nil),          // 3: linkscore.v1.RelevanceParts
+	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
+	(*Standing)(nil),                // 5: linkscore.v1.Standing
+	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
+	(*StreamPagesRequest)(nil),      // 7: linkscore.v1.StreamPagesRequest
+	(*StreamPagesResponse)(nil),     // 8: linkscore.v1.StreamPagesResponse
+	(*ClassifyPagesRequest)(nil),    // 9: linkscore.v1.ClassifyPagesRequest
+	(*PageClassification)(nil),      // 10: linkscore.v1.PageClassification
+	(*ClassifyPagesResponse)(nil),   // 11: linkscore.v1.ClassifyPagesResponse
+	(*CandidateLink)(nil),           // 12: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 13: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 14: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 15: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 16: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 17: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 18: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 19: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 20: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 21: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 22: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 23: linkscore.v1.ReportFeedbackResponse
+	(*ExplainLinksRequest)(nil),     // 24: linkscore.v1.ExplainLinksRequest
+	(*ScoreTerm)(nil),               // 25: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 26: linkscore.v1.LinkExplanation
+	(*ExplainLinksResponse)(nil),    // 27: linkscore.v1.ExplainLinksResponse
+	(*SuggestExamplesRequest)(nil),  // 28: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 29: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 30: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 31: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 32: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 33: linkscore.v1.RankRevisitsResponse
+	(*Page)(nil),                    // 34: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 35: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 36: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 37: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 38: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 39: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 40: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 41: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
+	(Decision)(0),                   // 43: linkscore.v1.Decision
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	29, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	30, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	1,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
-	32, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	33, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	34, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	35, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	34, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	36, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	2,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	3,  // 11: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	29, // 12: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	31, // 13: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	30, // 14: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 15: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	29, // 16: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	32, // 17: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	33, // 18: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	36, // 19: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	8,  // 20: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	10, // 21: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	30, // 22: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 23: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	34, // 24: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	33, // 25: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	30, // 26: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	13, // 27: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	16, // 28: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	30, // 29: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	37, // 30: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	19, // 31: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	32, // 32: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	10, // 33: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	30, // 34: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	32, // 35: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	23, // 36: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	33, // 37: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	24, // 38: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	30, // 39: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	27, // 40: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	0,  // 41: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	5,  // 42: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	7,  // 43: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	11, // 44: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	14, // 45: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	17, // 46: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	20, // 47: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	22, // 48: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	26, // 49: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	4,  // 50: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	6,  // 51: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	9,  // 52: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	12, // 53: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	15, // 54: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	18, // 55: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	21, // 56: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	25, // 57: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	28, // 58: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	50, // [50:59] is the sub-list for method output_type
-	41, // [41:50] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	34, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	35, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	36, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	2,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
+	37, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	38, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	39, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	40, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	39, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	41, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	3,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
+	42, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	5,  // 12: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	43, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	43, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	4,  // 15: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	34, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	36, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	35, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	4,  // 19: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
+	34, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	37, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	38, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	41, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	10, // 24: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
+	12, // 25: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	35, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	36, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	39, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	38, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	35, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	15, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	43, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	18, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	35, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	42, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	21, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	37, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	12, // 38: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	35, // 39: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	37, // 40: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	25, // 41: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	38, // 42: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	26, // 43: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	35, // 44: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	29, // 45: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	42, // 46: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 47: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	42, // 48: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	32, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	1,  // 50: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 51: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	9,  // 52: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	13, // 53: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	16, // 54: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	19, // 55: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	22, // 56: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	24, // 57: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	28, // 58: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	31, // 59: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	6,  // 60: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 61: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	11, // 62: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	14, // 63: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	17, // 64: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	20, // 65: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	23, // 66: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	27, // 67: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	30, // 68: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	33, // 69: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	60, // [60:70] is the sub-list for method output_type
+	50, // [50:60] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -2666,27 +3178,29 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[16].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[4].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[19].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[18].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[20].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[27].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   29,
+			NumEnums:      1,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_linkscore_v1_link_scoring_service_proto_goTypes,
 		DependencyIndexes: file_linkscore_v1_link_scoring_service_proto_depIdxs,
+		EnumInfos:         file_linkscore_v1_link_scoring_service_proto_enumTypes,
 		MessageInfos:      file_linkscore_v1_link_scoring_service_proto_msgTypes,
 	}.Build()
 	File_linkscore_v1_link_scoring_service_proto = out.File

@@ -30,6 +30,7 @@ const (
 	LinkScoringService_ReportFeedback_FullMethodName  = "/linkscore.v1.LinkScoringService/ReportFeedback"
 	LinkScoringService_ExplainLinks_FullMethodName    = "/linkscore.v1.LinkScoringService/ExplainLinks"
 	LinkScoringService_SuggestExamples_FullMethodName = "/linkscore.v1.LinkScoringService/SuggestExamples"
+	LinkScoringService_RankRevisits_FullMethodName    = "/linkscore.v1.LinkScoringService/RankRevisits"
 )
 
 // LinkScoringServiceClient is the client API for LinkScoringService service.
@@ -62,6 +63,8 @@ type LinkScoringServiceClient interface {
 	// Says which fetched pages a user should be asked about: those whose answer, as an example of the crawl or as feedback,
 	// would teach most. Read-only.
 	SuggestExamples(ctx context.Context, in *SuggestExamplesRequest, opts ...grpc.CallOption) (*SuggestExamplesResponse, error)
+	// Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
+	RankRevisits(ctx context.Context, in *RankRevisitsRequest, opts ...grpc.CallOption) (*RankRevisitsResponse, error)
 }
 
 type linkScoringServiceClient struct {
@@ -165,6 +168,16 @@ func (c *linkScoringServiceClient) SuggestExamples(ctx context.Context, in *Sugg
 	return out, nil
 }
 
+func (c *linkScoringServiceClient) RankRevisits(ctx context.Context, in *RankRevisitsRequest, opts ...grpc.CallOption) (*RankRevisitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RankRevisitsResponse)
+	err := c.cc.Invoke(ctx, LinkScoringService_RankRevisits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // LinkScoringServiceServer is the server API for LinkScoringService service.
 // All implementations must embed UnimplementedLinkScoringServiceServer
 // for forward compatibility.
@@ -195,6 +208,8 @@ type LinkScoringServiceServer interface {
 	// Says which fetched pages a user should be asked about: those whose answer, as an example of the crawl or as feedback,
 	// would teach most. Read-only.
 	SuggestExamples(context.Context, *SuggestExamplesRequest) (*SuggestExamplesResponse, error)
+	// Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
+	RankRevisits(context.Context, *RankRevisitsRequest) (*RankRevisitsResponse, error)
 	mustEmbedUnimplementedLinkScoringServiceServer()
 }
 
@@ -231,6 +246,9 @@ func (UnimplementedLinkScoringServiceServer) ExplainLinks(context.Context, *Expl
 }
 func (UnimplementedLinkScoringServiceServer) SuggestExamples(context.Context, *SuggestExamplesRequest) (*SuggestExamplesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method SuggestExamples not implemented")
+}
+func (UnimplementedLinkScoringServiceServer) RankRevisits(context.Context, *RankRevisitsRequest) (*RankRevisitsResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method RankRevisits not implemented")
 }
 func (UnimplementedLinkScoringServiceServer) mustEmbedUnimplementedLinkScoringServiceServer() {}
 func (UnimplementedLinkScoringServiceServer) testEmbeddedByValue()                            {}
@@ -404,6 +422,24 @@ func _LinkScoringService_SuggestExamples_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LinkScoringService_RankRevisits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RankRevisitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LinkScoringServiceServer).RankRevisits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LinkScoringService_RankRevisits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LinkScoringServiceServer).RankRevisits(ctx, req.(*RankRevisitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // LinkScoringService_ServiceDesc is the grpc.ServiceDesc for LinkScoringService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -442,6 +478,10 @@ var LinkScoringService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SuggestExamples",
 			Handler:    _LinkScoringService_SuggestExamples_Handler,
+		},
+		{
+			MethodName: "RankRevisits",
+			Handler:    _LinkScoringService_RankRevisits_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1388,7 +1388,7 @@ type FocusParams struct {
 	// measure with. Default empty: trained on all.
 	PageTypes *string `protobuf:"bytes,2,opt,name=page_types,json=pageTypes,proto3,oneof" json:"page_types,omitempty"`
 	// Index pages of one URL pattern in a row that show no thread nobody knew, after which links of the pattern are
-	// skipped, [0, 1e6]; those that turn pages never are. Default 0: never, as in the paper.
+	// skipped, [0, 1e6]; those that turn pages never are. Default 20; 0: never, as in the paper.
 	DryPages      *uint32 `protobuf:"varint,3,opt,name=dry_pages,json=dryPages,proto3,oneof" json:"dry_pages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1067,6 +1067,13 @@ type SiteAdvice struct {
 	// Nobody said what is wanted here, and after 30 fetches the policy expects less than 0.5 of each of the next 100: on
 	// sites like that it is often wrong, and three example pages help most (SuggestExamples names pages to ask about).
 	NeedsExamples bool `protobuf:"varint,11,opt,name=needs_examples,json=needsExamples,proto3" json:"needs_examples,omitempty"`
+	// Whether to go on with the site; unspecified unless the crawl has a budget.
+	Decision Decision `protobuf:"varint,12,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
+	// Why it stops, with figures, one sentence; empty if it goes on.
+	DecisionReason string `protobuf:"bytes,13,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
+	// How much of what is wanted was found; absent unless the budget of the crawl bounds coverage or yield, or before 16
+	// fetches.
+	Coverage      *Coverage `protobuf:"bytes,14,opt,name=coverage,proto3" json:"coverage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1178,6 +1185,127 @@ func (x *SiteAdvice) GetNeedsExamples() bool {
 	return false
 }
 
+func (x *SiteAdvice) GetDecision() Decision {
+	if x != nil {
+		return x.Decision
+	}
+	return Decision_DECISION_UNSPECIFIED
+}
+
+func (x *SiteAdvice) GetDecisionReason() string {
+	if x != nil {
+		return x.DecisionReason
+	}
+	return ""
+}
+
+func (x *SiteAdvice) GetCoverage() *Coverage {
+	if x != nil {
+		return x.Coverage
+	}
+	return nil
+}
+
+// How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
+type Coverage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The share found, [0, 1].
+	Share float64 `protobuf:"fixed64,1,opt,name=share,proto3" json:"share,omitempty"`
+	// Lower end of an interval that has it in four cases of five, [0, 1].
+	Low float64 `protobuf:"fixed64,2,opt,name=low,proto3" json:"low,omitempty"`
+	// Upper end of that interval, [0, 1].
+	High float64 `protobuf:"fixed64,3,opt,name=high,proto3" json:"high,omitempty"`
+	// Sum of the rewards of the fetches so far.
+	Found float64 `protobuf:"fixed64,4,opt,name=found,proto3" json:"found,omitempty"`
+	// Sum of the rewards of the links that wait.
+	Waiting float64 `protobuf:"fixed64,5,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Sum of the rewards of links that are still to be discovered.
+	Unseen float64 `protobuf:"fixed64,6,opt,name=unseen,proto3" json:"unseen,omitempty"`
+	// Fetches of the site it was estimated at.
+	Fetches       uint64 `protobuf:"varint,7,opt,name=fetches,proto3" json:"fetches,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Coverage) Reset() {
+	*x = Coverage{}
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Coverage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Coverage) ProtoMessage() {}
+
+func (x *Coverage) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
+func (*Coverage) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Coverage) GetShare() float64 {
+	if x != nil {
+		return x.Share
+	}
+	return 0
+}
+
+func (x *Coverage) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *Coverage) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *Coverage) GetFound() float64 {
+	if x != nil {
+		return x.Found
+	}
+	return 0
+}
+
+func (x *Coverage) GetWaiting() float64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Coverage) GetUnseen() float64 {
+	if x != nil {
+		return x.Unseen
+	}
+	return 0
+}
+
+func (x *Coverage) GetFetches() uint64 {
+	if x != nil {
+		return x.Fetches
+	}
+	return 0
+}
+
 // What links of one URL shape and tag path brought.
 type GroupYield struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1201,7 +1329,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1341,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1354,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1309,7 +1437,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1449,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1462,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1425,7 +1553,7 @@ type GetSitemapRequest struct {
 
 func (x *GetSitemapRequest) Reset() {
 	*x = GetSitemapRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1565,7 @@ func (x *GetSitemapRequest) String() string {
 func (*GetSitemapRequest) ProtoMessage() {}
 
 func (x *GetSitemapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1578,7 @@ func (x *GetSitemapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSitemapRequest.ProtoReflect.Descriptor instead.
 func (*GetSitemapRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetSitemapRequest) GetName() string {
@@ -1477,7 +1605,7 @@ type GetSitemapResponse struct {
 
 func (x *GetSitemapResponse) Reset() {
 	*x = GetSitemapResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1617,7 @@ func (x *GetSitemapResponse) String() string {
 func (*GetSitemapResponse) ProtoMessage() {}
 
 func (x *GetSitemapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1630,7 @@ func (x *GetSitemapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSitemapResponse.ProtoReflect.Descriptor instead.
 func (*GetSitemapResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetSitemapResponse) GetClusters() []*Cluster {
@@ -1548,7 +1676,7 @@ type ListNavigationEntriesRequest struct {
 
 func (x *ListNavigationEntriesRequest) Reset() {
 	*x = ListNavigationEntriesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1688,7 @@ func (x *ListNavigationEntriesRequest) String() string {
 func (*ListNavigationEntriesRequest) ProtoMessage() {}
 
 func (x *ListNavigationEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1701,7 @@ func (x *ListNavigationEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNavigationEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListNavigationEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListNavigationEntriesRequest) GetName() string {
@@ -1610,7 +1738,7 @@ type ListNavigationEntriesResponse struct {
 
 func (x *ListNavigationEntriesResponse) Reset() {
 	*x = ListNavigationEntriesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1750,7 @@ func (x *ListNavigationEntriesResponse) String() string {
 func (*ListNavigationEntriesResponse) ProtoMessage() {}
 
 func (x *ListNavigationEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1763,7 @@ func (x *ListNavigationEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNavigationEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListNavigationEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNavigationEntriesResponse) GetEntries() []*NavigationEntry {
@@ -1663,7 +1791,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1803,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1816,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1709,7 +1837,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1849,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1862,7 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
@@ -1757,7 +1885,7 @@ type GetSamplePlanRequest struct {
 
 func (x *GetSamplePlanRequest) Reset() {
 	*x = GetSamplePlanRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1897,7 @@ func (x *GetSamplePlanRequest) String() string {
 func (*GetSamplePlanRequest) ProtoMessage() {}
 
 func (x *GetSamplePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1910,7 @@ func (x *GetSamplePlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSamplePlanRequest.ProtoReflect.Descriptor instead.
 func (*GetSamplePlanRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetSamplePlanRequest) GetName() string {
@@ -1810,7 +1938,7 @@ type GetSamplePlanResponse struct {
 
 func (x *GetSamplePlanResponse) Reset() {
 	*x = GetSamplePlanResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +1950,7 @@ func (x *GetSamplePlanResponse) String() string {
 func (*GetSamplePlanResponse) ProtoMessage() {}
 
 func (x *GetSamplePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +1963,7 @@ func (x *GetSamplePlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSamplePlanResponse.ProtoReflect.Descriptor instead.
 func (*GetSamplePlanResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetSamplePlanResponse) GetSuggestions() []*FetchSuggestion {
@@ -1863,7 +1991,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1875,7 +2003,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1888,7 +2016,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -1934,7 +2062,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2074,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2087,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Seed) GetUrl() string {
@@ -2002,7 +2130,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2142,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2155,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -2082,7 +2210,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2222,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2235,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -2151,7 +2279,7 @@ type ExportExperienceRequest struct {
 
 func (x *ExportExperienceRequest) Reset() {
 	*x = ExportExperienceRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2163,7 +2291,7 @@ func (x *ExportExperienceRequest) String() string {
 func (*ExportExperienceRequest) ProtoMessage() {}
 
 func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2176,7 +2304,7 @@ func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceRequest.ProtoReflect.Descriptor instead.
 func (*ExportExperienceRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExportExperienceRequest) GetName() string {
@@ -2211,7 +2339,7 @@ type ExportExperienceResponse struct {
 
 func (x *ExportExperienceResponse) Reset() {
 	*x = ExportExperienceResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2223,7 +2351,7 @@ func (x *ExportExperienceResponse) String() string {
 func (*ExportExperienceResponse) ProtoMessage() {}
 
 func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2236,7 +2364,7 @@ func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceResponse.ProtoReflect.Descriptor instead.
 func (*ExportExperienceResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExportExperienceResponse) GetExperience() []byte {
@@ -2288,7 +2416,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +2428,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2313,7 +2441,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -2379,7 +2507,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2519,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2532,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2468,7 +2596,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2480,7 +2608,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2493,7 +2621,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2554,7 +2682,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2694,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2707,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2706,7 +2834,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\ahorizon\x18\x02 \x01(\rR\ahorizon\"k\n" +
 	"\x0fGetSiteResponse\x12&\n" +
 	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\x120\n" +
-	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\"\xe1\x03\n" +
+	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\"\xf2\x04\n" +
 	"\n" +
 	"SiteAdvice\x12?\n" +
 	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12\x18\n" +
@@ -2720,7 +2848,18 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x06yields\x18\t \x03(\v2\x18.linkscore.v1.GroupYieldR\x06yields\x121\n" +
 	"\x05traps\x18\n" +
 	" \x03(\v2\x1b.linkscore.v1.TrapSuspicionR\x05traps\x12%\n" +
-	"\x0eneeds_examples\x18\v \x01(\bR\rneedsExamples\"\xfd\x01\n" +
+	"\x0eneeds_examples\x18\v \x01(\bR\rneedsExamples\x122\n" +
+	"\bdecision\x18\f \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
+	"\x0fdecision_reason\x18\r \x01(\tR\x0edecisionReason\x122\n" +
+	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\"\xa8\x01\n" +
+	"\bCoverage\x12\x14\n" +
+	"\x05share\x18\x01 \x01(\x01R\x05share\x12\x10\n" +
+	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x03 \x01(\x01R\x04high\x12\x14\n" +
+	"\x05found\x18\x04 \x01(\x01R\x05found\x12\x18\n" +
+	"\awaiting\x18\x05 \x01(\x01R\awaiting\x12\x16\n" +
+	"\x06unseen\x18\x06 \x01(\x01R\x06unseen\x12\x18\n" +
+	"\afetches\x18\a \x01(\x04R\afetches\"\xfd\x01\n" +
 	"\n" +
 	"GroupYield\x12\x1f\n" +
 	"\vurl_pattern\x18\x01 \x01(\tR\n" +
@@ -2892,7 +3031,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(PolicyRole)(0),                       // 0: linkscore.v1.PolicyRole
 	(RewardSource)(0),                     // 1: linkscore.v1.RewardSource
@@ -2908,83 +3047,87 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*GetSiteRequest)(nil),                // 11: linkscore.v1.GetSiteRequest
 	(*GetSiteResponse)(nil),               // 12: linkscore.v1.GetSiteResponse
 	(*SiteAdvice)(nil),                    // 13: linkscore.v1.SiteAdvice
-	(*GroupYield)(nil),                    // 14: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),                 // 15: linkscore.v1.TrapSuspicion
-	(*GetSitemapRequest)(nil),             // 16: linkscore.v1.GetSitemapRequest
-	(*GetSitemapResponse)(nil),            // 17: linkscore.v1.GetSitemapResponse
-	(*ListNavigationEntriesRequest)(nil),  // 18: linkscore.v1.ListNavigationEntriesRequest
-	(*ListNavigationEntriesResponse)(nil), // 19: linkscore.v1.ListNavigationEntriesResponse
-	(*LearnSiteRequest)(nil),              // 20: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),             // 21: linkscore.v1.LearnSiteResponse
-	(*GetSamplePlanRequest)(nil),          // 22: linkscore.v1.GetSamplePlanRequest
-	(*GetSamplePlanResponse)(nil),         // 23: linkscore.v1.GetSamplePlanResponse
-	(*SuggestSeedsRequest)(nil),           // 24: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                          // 25: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil),          // 26: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),            // 27: linkscore.v1.ExportRulesRequest
-	(*ExportExperienceRequest)(nil),       // 28: linkscore.v1.ExportExperienceRequest
-	(*ExportExperienceResponse)(nil),      // 29: linkscore.v1.ExportExperienceResponse
-	(*UrlRule)(nil),                       // 30: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),                   // 31: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),                      // 32: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),           // 33: linkscore.v1.ExportRulesResponse
-	nil,                                   // 34: linkscore.v1.Site.ClusterPagesEntry
-	nil,                                   // 35: linkscore.v1.NavigationEntry.DestinationProbsEntry
-	(SiteStage)(0),                        // 36: linkscore.v1.SiteStage
-	(*FetchSuggestion)(nil),               // 37: linkscore.v1.FetchSuggestion
-	(*PolicySpec)(nil),                    // 38: linkscore.v1.PolicySpec
+	(*Coverage)(nil),                      // 14: linkscore.v1.Coverage
+	(*GroupYield)(nil),                    // 15: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),                 // 16: linkscore.v1.TrapSuspicion
+	(*GetSitemapRequest)(nil),             // 17: linkscore.v1.GetSitemapRequest
+	(*GetSitemapResponse)(nil),            // 18: linkscore.v1.GetSitemapResponse
+	(*ListNavigationEntriesRequest)(nil),  // 19: linkscore.v1.ListNavigationEntriesRequest
+	(*ListNavigationEntriesResponse)(nil), // 20: linkscore.v1.ListNavigationEntriesResponse
+	(*LearnSiteRequest)(nil),              // 21: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),             // 22: linkscore.v1.LearnSiteResponse
+	(*GetSamplePlanRequest)(nil),          // 23: linkscore.v1.GetSamplePlanRequest
+	(*GetSamplePlanResponse)(nil),         // 24: linkscore.v1.GetSamplePlanResponse
+	(*SuggestSeedsRequest)(nil),           // 25: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                          // 26: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil),          // 27: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),            // 28: linkscore.v1.ExportRulesRequest
+	(*ExportExperienceRequest)(nil),       // 29: linkscore.v1.ExportExperienceRequest
+	(*ExportExperienceResponse)(nil),      // 30: linkscore.v1.ExportExperienceResponse
+	(*UrlRule)(nil),                       // 31: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),                   // 32: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),                      // 33: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),           // 34: linkscore.v1.ExportRulesResponse
+	nil,                                   // 35: linkscore.v1.Site.ClusterPagesEntry
+	nil,                                   // 36: linkscore.v1.NavigationEntry.DestinationProbsEntry
+	(SiteStage)(0),                        // 37: linkscore.v1.SiteStage
+	(Decision)(0),                         // 38: linkscore.v1.Decision
+	(*FetchSuggestion)(nil),               // 39: linkscore.v1.FetchSuggestion
+	(*PolicySpec)(nil),                    // 40: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	36, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	34, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	37, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	35, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_trust:type_name -> linkscore.v1.PolicyTrust
 	0,  // 3: linkscore.v1.PolicyTrust.role:type_name -> linkscore.v1.PolicyRole
-	35, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
+	36, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
 	4,  // 5: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 6: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
 	13, // 7: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
 	1,  // 8: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	14, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	15, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	2,  // 11: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	6,  // 12: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
-	7,  // 13: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
-	36, // 14: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
-	8,  // 15: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
-	4,  // 16: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	37, // 17: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	38, // 18: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	25, // 19: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 20: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	38, // 21: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	38, // 22: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 23: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	32, // 24: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	30, // 25: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	31, // 26: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	9,  // 27: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	11, // 28: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	16, // 29: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
-	18, // 30: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
-	20, // 31: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	22, // 32: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
-	24, // 33: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	27, // 34: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	28, // 35: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
-	10, // 36: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	12, // 37: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	17, // 38: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
-	19, // 39: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
-	21, // 40: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	23, // 41: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
-	26, // 42: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	33, // 43: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	29, // 44: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
-	36, // [36:45] is the sub-list for method output_type
-	27, // [27:36] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	15, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	16, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	38, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	14, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	2,  // 13: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	6,  // 14: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
+	7,  // 15: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
+	37, // 16: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
+	8,  // 17: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
+	4,  // 18: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	39, // 19: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	40, // 20: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	26, // 21: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	3,  // 22: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	40, // 23: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	40, // 24: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 25: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	33, // 26: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	31, // 27: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	32, // 28: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	9,  // 29: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	11, // 30: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	17, // 31: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
+	19, // 32: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
+	21, // 33: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	23, // 34: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
+	25, // 35: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	28, // 36: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	29, // 37: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
+	10, // 38: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	12, // 39: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	18, // 40: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
+	20, // 41: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
+	22, // 42: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	24, // 43: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
+	27, // 44: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	34, // 45: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	30, // 46: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -3000,7 +3143,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

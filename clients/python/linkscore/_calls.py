@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar, Unpack
 
 from google.protobuf import field_mask_pb2
@@ -16,12 +17,15 @@ from linkscore.messages import (
     CrawlOptions,
     Link,
     Policy,
+    Revisit,
     Sites,
     Wanted,
     budget_spec,
     candidate,
     crawl_name,
+    in_utc,
     policy_spec,
+    revisit_spec,
     rule_format,
     site_name,
     wanted_spec,
@@ -75,6 +79,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         keep_titles=config.get("keep_titles", False),
         experience=config.get("experience", ()),
         budget=budget_spec(config.get("budget")),
+        revisit=revisit_spec(config.get("revisit")),
     )
 
 
@@ -144,6 +149,7 @@ def change_of(
         examples=None,
         wanted=wanted,
         budget=budget,
+        revisit=None,
     )
 
 
@@ -156,6 +162,7 @@ def update_crawl(
     examples: Sequence[crawl_pb2.ExamplePage] | None,
     wanted: Wanted | None,
     budget: Budget | None,
+    revisit: Revisit | None,
 ) -> Call[crawl_pb2.Crawl]:
     given = {
         "policy": policy,
@@ -164,6 +171,7 @@ def update_crawl(
         "examples": examples,
         "wanted": wanted,
         "budget": budget,
+        "revisit": revisit,
     }
     changed = crawl_pb2.Crawl(
         name=crawl_name(crawl),
@@ -173,6 +181,7 @@ def update_crawl(
         examples=examples or (),
         wanted=wanted_spec(wanted or None),
         budget=budget_spec(budget or None),
+        revisit=revisit_spec(revisit),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in given.items() if value is not None])
     return Call(
@@ -304,6 +313,17 @@ def suggest_examples(
             crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
         ),
     )
+
+
+def rank_revisits(
+    *, crawl: str, site: str, page_size: int, page_token: str, now: datetime | None
+) -> Call[scoring_pb2.RankRevisitsResponse]:
+    request = scoring_pb2.RankRevisitsRequest(
+        crawl=crawl_name(crawl), site=site, page_size=page_size, page_token=page_token
+    )
+    if now is not None:
+        request.now.FromDatetime(in_utc(now))
+    return Call("links.RankRevisits", request)
 
 
 def list_sites(*, crawl: str, page_size: int) -> Call[Iterable[site_pb2.Site]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -20,6 +21,7 @@ from linkscore.messages import (
     CrawlOptions,
     Link,
     Policy,
+    Revisit,
     Sites,
     Wanted,
     failed_page,
@@ -214,6 +216,7 @@ class Client:
         examples: Sequence[crawl_pb2.ExamplePage] | None = None,
         wanted: Wanted | None = None,
         budget: Budget | None = None,
+        revisit: Revisit | None = None,
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on.
@@ -230,6 +233,7 @@ class Client:
                 examples=examples,
                 wanted=wanted,
                 budget=budget,
+                revisit=revisit,
             ),
             timeout_s,
         )
@@ -536,6 +540,25 @@ class Client:
         """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
         return self._run(
             _calls.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
+        )
+
+    def rank_revisits(
+        self,
+        *,
+        crawl: str,
+        site: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        now: datetime | None = None,
+        timeout_s: float | None = None,
+    ) -> scoring_pb2.RankRevisitsResponse:
+        """Say which 100 (or so many) known pages of a site, empty for all, to fetch again, best first.
+
+        `page_token` is the `next_page_token` of an answer before, at the same `now`.
+        """
+        return self._run(
+            _calls.rank_revisits(crawl=crawl, site=site, page_size=page_size, page_token=page_token, now=now),
+            timeout_s,
         )
 
     # Site models

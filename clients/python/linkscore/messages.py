@@ -28,6 +28,8 @@ Wanted = str | Mapping[str, Any] | crawl_pb2.Wanted
 
 Budget = Mapping[str, float] | crawl_pb2.Budget
 """How far a crawl may go: fields of the message `Budget` by name, or the message."""
+Revisit = Mapping[str, Any] | crawl_pb2.Revisit
+"""How a crawl fetches pages again: fields of the message `Revisit` by name, or the message."""
 
 Buckets = Iterable[str] | Mapping[str, int]
 """Names of buckets, or how many links of each wait."""
@@ -71,6 +73,8 @@ class CrawlOptions(TypedDict, total=False):
         Groups that its sites are divided into, 1 to 256, so that several processes share the crawl.
     keep_titles
         Keep titles of pages, for people to look at.
+    revisit
+        Fetch pages again, and learn how often they change. Absent: no.
     experience
         What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
     budget
@@ -88,6 +92,7 @@ class CrawlOptions(TypedDict, total=False):
     wanted: Wanted | None
     groups: int
     keep_titles: bool
+    revisit: Revisit | None
     experience: Sequence[bytes]
     budget: Budget | None
 
@@ -252,6 +257,27 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
         raise ValueError(f"wanted: {exc}") from exc
 
 
+def revisit_spec(revisit: Revisit | None) -> crawl_pb2.Revisit | None:
+    """Give the message of how a crawl fetches pages again.
+
+    Raises
+    ------
+    ValueError
+        A name is unknown, or a value is of the wrong kind.
+
+    Examples
+    --------
+    >>> revisit_spec({"fetches_per_day": 500}).fetches_per_day
+    500.0
+    """
+    if revisit is None or isinstance(revisit, crawl_pb2.Revisit):
+        return revisit
+    try:
+        return crawl_pb2.Revisit(**revisit)
+    except (TypeError, ValueError) as exc:
+        raise ValueError(f"revisit: {exc}") from exc
+
+
 def _named(given: Any, name: str) -> Any:
     return {name: given} if isinstance(given, str) else given
 
@@ -270,11 +296,13 @@ def page(
     fetch_time: datetime | None = None,
     outlinks: list[common_pb2.Outlink] | None = None,
     extracted: common_pb2.ExtractedPage | None = None,
+    not_modified: bool = False,
 ) -> common_pb2.Page:
     """Build the message of one fetch, failed ones included.
 
     `status_code` is 200 when there is content and nothing else is said. `event_id` is a fresh UUID unless
-    given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC.
+    given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC. `not_modified`
+    says that the page is as it was at the fetch before, as a status of 304 does; send no body then.
 
     Examples
     --------
@@ -297,11 +325,12 @@ def page(
         ticket=ticket,
         body=body,
         extracted=extracted,
+        not_modified=not_modified,
     )
     if not status_code and made.WhichOneof("content"):
         made.status_code = 200
     if fetch_time is not None:
-        made.fetch_time.FromDatetime(_in_utc(fetch_time))
+        made.fetch_time.FromDatetime(in_utc(fetch_time))
     return made
 
 
@@ -463,5 +492,5 @@ def site_name(crawl: str, site: str) -> str:
     return f"{crawl_name(crawl)}/sites/{quote(site, safe='')}"
 
 
-def _in_utc(time: datetime) -> datetime:
+def in_utc(time: datetime) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from linkscore_scoring.engine.companions import problems_of
 from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.engine.limits import limit_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
@@ -80,6 +81,7 @@ class CrawlConfig:
 
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
     `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
+    `companions` are settings that annexes bring, by the name of their field, see `engine.companions`.
     """
 
     name: str
@@ -98,6 +100,7 @@ class CrawlConfig:
     keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
+    companions: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -106,7 +109,7 @@ class CrawlConfig:
         ------
         InvalidInput
             With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`, `experience`, `groups`, and those of `limits`.
+            `wanted.*`, `experience`, `groups`, and those of `limits` and `companions`.
         NotFound
             If a policy is not registered.
         PolicyFailed
@@ -127,6 +130,7 @@ class CrawlConfig:
         problems += self._experience_problems()
         for name, value in self.limits.items():
             problems += limit_of(name, value).problems(groups=self.groups)
+        problems += problems_of(self.companions, self.groups)
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)
@@ -210,6 +214,8 @@ class CrawlConfig:
             del state["experience"]
         if not self.limits:
             del state["limits"]
+        if not self.companions:
+            del state["companions"]
         return state
 
     @classmethod

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -284,6 +286,8 @@ class CrawlModel:
         if not self._register(event.event_id):
             return self._answered_again(seq, sent, shard)
         self.pages += 1
+        if fetch.not_modified and shard.companions:
+            return self._unchanged(seq, event, shard, fetch)
         relearned = capabilities.relearned(shard.served)
         with self.watch("observe"):
             observation = shard.observe(fetch)
@@ -299,6 +303,12 @@ class CrawlModel:
         outcome = self._outcome(seq, event, shard, links, observation)
         outcome.relearned = capabilities.relearned(shard.served) - relearned
         self._add_rescored(outcome, shard)
+        return outcome
+
+    def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
+        """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
+        outcome = self._outcome(seq, event, shard, ScoredLinks(np.zeros(0)), None)
+        outcome.duplicate, outcome.revisit = False, shard.unchanged(fetch)
         return outcome
 
     def _answered_again(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
@@ -350,6 +360,7 @@ class CrawlModel:
             if observation
             else None,
             standing=self.standing(shard) if self.limits else None,
+            revisit=observation.revisit if observation else None,
         )
 
     def _take_limited(self, event: PageFetched, page: PageObservation, shard: SiteShard) -> None:

@@ -80,6 +80,8 @@ def fetch_of(
         link_path=ticket.link_path if is_own_ticket else UNKNOWN_LINK_PATH,
         depth=None if ticket is NO_TICKET else ticket.depth,
         seed=seed,
+        now_s=event.now_s,
+        status_code=event.status_code,
     )
 
 

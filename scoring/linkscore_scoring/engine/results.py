@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.engine.limits import Standing
 from linkscore_scoring.policies.base import Explanation
-from linkscore_scoring.types import PageObservation, Suggestion
+from linkscore_scoring.types import PageObservation, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
 
 
@@ -62,7 +62,8 @@ class PageOutcome:
     `thread_id` is the URL of the first page of the page's thread, empty if none is known; `page_type` is the
     type of the page, see `site.url_rules`, 0 if not known. `learning` says that a learning of the site is
     running. `relevance` is how far the page is what the crawl wants in words, None if the policy does not
-    tell. `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
+    tell. `revisit` is what it says of changes of the page, None unless the crawl fetches pages again.
+    `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
     changed, best first, and their scores and buckets. Empty unless the policy is `per_url`. `standing` says
     whether to go on, None without a budget.
     """
@@ -84,6 +85,7 @@ class PageOutcome:
     page_type: int = 0
     relevance: PageRelevance | None = None
     standing: Standing | None = None
+    revisit: Revisit | None = None
 
 
 Outcome = PageOutcome | bool | int | None

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from linkscore_scoring.encodings import PriorityScale
+from linkscore_scoring.engine.companions import Companion, configured
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
 from linkscore_scoring.engine.link_batches import link_of
@@ -24,7 +25,7 @@ from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Opaque
-from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Suggestion
+from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Revisit, Suggestion
 
 _SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _NODE_BYTES = 18_000, 270, 930, 4_000, 72
 """Memory of a site, of each link it remembers and of each it may plan to fetch for learning (until it is
@@ -114,6 +115,7 @@ class SiteShard:
         self._scales: dict[str, PriorityScale] = {}
         self.limits: dict[str, SiteLimit] = {}
         self.validation = PolicyValidation()
+        self.companions: dict[str, Companion] = {}
         self._sampled = (0, 0)  # pages of the sample, and what they take
         self.configure(config, examples)
 
@@ -131,6 +133,7 @@ class SiteShard:
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
         self.limits = configured_sites(self.limits, config.limits)
+        self.companions = configured(self.companions, config.companions, self.model.bounds)
 
     @property
     def is_unsupervised(self) -> bool:
@@ -169,7 +172,15 @@ class SiteShard:
             policy.observe(observation, self.model)
         if observation.reported is not None:
             self._label(_as_feedback(observation, observation.reported))
+        for companion in self.companions.values():
+            companion.observe(fetch, observation, self.model)
         return observation
+
+    def unchanged(self, fetch: Fetch) -> Revisit | None:
+        """Let companions learn that a page is as it was; policies and model learn nothing."""
+        page = self.model.aliases.get(fetch.requested, fetch.requested)
+        said = [companion.unchanged(fetch, page) for companion in self.companions.values()]
+        return next((revisit for revisit in said if revisit is not None), None)
 
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model active and tell every policy."""
@@ -190,6 +201,8 @@ class SiteShard:
 
     def _label(self, event: FeedbackObservation) -> None:
         self.validation.label(event)
+        for companion in self.companions.values():
+            companion.feedback(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
 
@@ -222,18 +235,22 @@ class SiteShard:
         for page in islice(reversed(site.sample), max(0, len(site.sample) - count)):
             sampled += _PAGE_BYTES + _NODE_BYTES * len(page.kept_paths)
         self._sampled = (len(site.sample), sampled)
+        sampled += sum(companion.memory_bytes() for companion in self.companions.values())
         return _SITE_BYTES + _LINK_BYTES * len(site.memory) + _PLANNED_BYTES * len(site.plan_urls) + sampled
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
         limits = {name: limit.to_state() for name, limit in self.limits.items()}
-        return {
+        state = {
             **({"limits": limits} if limits else {}),  # left out else, as versions before them wrote it
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
         }
+        if self.companions:  # left out else, so that versions before them read what they can
+            state["companions"] = {name: each.to_state() for name, each in self.companions.items()}
+        return state
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the site of `to_state`."""
@@ -246,6 +263,9 @@ class SiteShard:
                 limit.load_state(state["limits"][name])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
+        for name, kept in state.get("companions", {}).items():
+            if name in self.companions:
+                self.companions[name].load_state(kept)
 
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))

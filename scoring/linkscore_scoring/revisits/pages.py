@@ -87,9 +87,9 @@ class PageTable:
         start = int(self._table[row]["url"])
         return self._urls[start : self._urls.index(b"\n", start)].decode()
 
-    def number_bytes(self) -> int:
-        """Return what the numbers of a page take, in bytes; its URL not among them."""
-        return ROW.itemsize
+    def memory_bytes(self) -> int:
+        """Return what the pages take in memory, their URLs too."""
+        return self._table.nbytes + len(self._urls)
 
     def _sort(self) -> None:
         rows = self.rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -152,11 +152,15 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Revisited:
-    """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told."""
+    """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told.
+
+    `is_again` says whether the page was fetched before.
+    """
 
     change: PageChange
     rate: Belief
     next_s: float | None
+    is_again: bool = True
 
 
 class SiteRevisits(Stateful):
@@ -202,17 +206,12 @@ class SiteRevisits(Stateful):
         self.rule: Rule = rule_named(settings.rule)
         self._fresh_worth, self._found_worth = OBJECTIVES[settings.objective]
 
-    def is_known(self, key: int) -> bool:
-        """Say whether a page is known, and not gone as far as is known."""
-        row = self.pages.find(key)
-        return row >= 0 and not int(self.pages.rows[row]["flags"]) & IS_GONE
-
     def fetched(self, fetch: Fetched) -> Revisited:
         """Take in a page that came; O(log pages)."""
         row = self.pages.find(fetch.key)
         if row < 0:
             row = self._enter(fetch)
-            return self._answer(row, UNCHANGED)
+            return replace(self._answer(row, UNCHANGED), is_again=False)
         known = self.pages.rows[row]
         change = self._change(int(known["own"]), fetch)
         known["own"] = fetch.own % 0x10000
@@ -259,7 +258,7 @@ class SiteRevisits(Stateful):
         self._importance[key] = worth
         drop_oldest(self._importance, _REPORTED)
 
-    def rank(self, now_s: float, n: int, *, after: tuple[float, int] | None = None) -> list[Due]:
+    def rank(self, now_s: float, n: int) -> list[Due]:
         """Return the pages to fetch again, best first; cost O(pages), deterministic.
 
         Parameters
@@ -268,18 +267,13 @@ class SiteRevisits(Stateful):
             The time, in seconds since the epoch.
         n
             How many at most.
-        after
-            Worth and key of the last page of an answer before this one at the same time, to go on there.
         """
         rows = self._known_rows()
         waited = _days(now_s, self.pages.rows["last"][rows])
         worth = self.rule.worth(self._waiting(rows, waited))
         worth[waited * DAY_S >= self.settings.longest_s] = np.inf
-        may = waited * DAY_S >= self.settings.least_s
         keys = self.pages.rows["key"][rows]
-        if after is not None:
-            may &= (worth < after[0]) | ((worth == after[0]) & (keys > np.uint64(after[1])))
-        left = np.flatnonzero(may)
+        left = np.flatnonzero(waited * DAY_S >= self.settings.least_s)
         if len(left) > n > 0:
             bar = np.partition(worth[left], len(left) - n)[len(left) - n]
             left = left[worth[left] >= bar]  # with all that are worth the same, to be told apart by key

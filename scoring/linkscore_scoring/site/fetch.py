@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.types import UNKNOWN_LINK_PATH
 
+NOT_MODIFIED = 304
+"""HTTP status of a page that is as it was (RFC 9110, section 15.4.5)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
@@ -35,6 +38,8 @@ class Fetch:
         unknown).
     seed
         Seed of the crawl, for the draws of the sampling plan.
+    now_s, status_code
+        Time of the fetch in seconds since the epoch, and its HTTP status, 0 if there was no answer.
     """
 
     seq: int
@@ -51,3 +56,10 @@ class Fetch:
     link_path: int = UNKNOWN_LINK_PATH
     depth: int | None = None
     seed: int = 0
+    now_s: float = 0.0
+    status_code: int = 0
+
+    @property
+    def not_modified(self) -> bool:
+        """Whether the server said that the page is as it was."""
+        return self.status_code == NOT_MODIFIED and self.features is None

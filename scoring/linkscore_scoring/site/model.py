@@ -361,6 +361,7 @@ class SiteModel(Stateful):
         change = self.texts.see(fetch.key, fetch.canonical, features.block_hashes, features.block_chars)
         page.long_chars = sum(features.block_chars)
         page.novel_chars, page.own_chars, page.lost = change.new_chars, change.own_chars, change.lost
+        page.unseen_chars = change.unseen_chars
         self.duplicates += bool(page.long_chars and not page.novel_chars)
 
     def _record_outcome(self, fetch: Fetch, page: PageObservation) -> float | None:

@@ -38,12 +38,15 @@ class TextChange:
         Characters in blocks the site had never shown, and those by which known blocks are longer here.
     own_chars
         Characters that belong to the page now: the new ones, and those it took over.
+    unseen_chars
+        Of the new ones, those in blocks the site had never shown.
     lost
         Characters that earlier pages lost, by identity hash.
     """
 
     new_chars: int = 0
     own_chars: int = 0
+    unseen_chars: int = 0
     lost: dict[int, int] = field(default_factory=dict)
 
 
@@ -104,6 +107,7 @@ class TextOwners(Stateful):
             if record is None:
                 self._blocks[block] = [1, page, identity, size, shown]
                 change.new_chars += size
+                change.unseen_chars += size
                 continue
             if record[_OWNER] != NOBODY and size > _LONGER * record[_CHARS]:
                 change.new_chars += size - record[_CHARS]  # the longer version's extra text
@@ -119,6 +123,12 @@ class TextOwners(Stateful):
             _hand_over(record, size, owner, identity, change)
         drop_oldest(self._blocks, self.max_blocks)
         return change
+
+    def owned_chars(self, page: int, hashes: Sequence[int], chars: Sequence[int]) -> int:
+        """Return how many characters of its long blocks, distinct by hash, belong to a page; O(n_blocks)."""
+        sizes = dict(zip(hashes, chars, strict=True))
+        records = ((size, self._blocks.get(block)) for block, size in sizes.items())
+        return sum(size for size, record in records if record is not None and record[_OWNER] == page)
 
     def _owner(
         self,

@@ -49,6 +49,7 @@ RPCS: dict[str, Rpc] = {
     "LinkScoringService/ReportFeedback": Rpc(Role.WRITE, "crawl"),
     "LinkScoringService/ExplainLinks": Rpc(Role.READ, "crawl"),
     "LinkScoringService/SuggestExamples": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/RankRevisits": Rpc(Role.READ, "crawl"),
     "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
     "CrawlService/GetCrawl": Rpc(Role.READ, "name"),
     "CrawlService/ListCrawls": Rpc(Role.READ, ""),

@@ -437,7 +437,7 @@ class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
         seen = outcome.observation
         if seen is not None:
             self._sites.fetched(actor, outcome.site)
-        kind = "duplicate" if seen is None else "failed" if seen.failed else "ok"
+        kind = "duplicate" if outcome.duplicate else "failed" if seen and seen.failed else "ok"
         self._metrics.count_page(
             kind,
             outcome.policy,

@@ -28,7 +28,7 @@ def test_the_help_has_every_command_below_its_heading() -> None:
     headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Options", *SECTIONS, "Others"]
     others = {path[0] for path in TREE} - {name for names in SECTIONS.values() for name in names}
-    assert others == {"console", "export-rules", "export-tables", "frontier", "logs", "mcp"}, (
+    assert others == {"console", "export-rules", "export-tables", "frontier", "logs", "mcp", "revisits"}, (
         "commands of annexes, which the core does not name"
     )
 

@@ -22,13 +22,14 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from linkscore.v1 import common_pb2 as linkscore_dot_v1_dot_common__pb2
 from linkscore.v1 import policy_pb2 as linkscore_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n linkscore/v1/crawl_service.proto\x12\x0clinkscore.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xba\x01\n\x0eLearningConfig\x12*\n\tclusterer\x18\x01 \x01(\x0e\x32\x17.linkscore.v1.Clusterer\x12\x19\n\x0csample_pages\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x1d\n\x10max_sample_pages\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05paper\x18\x04 \x01(\x08H\x02\x88\x01\x01\x42\x0f\n\r_sample_pagesB\x13\n\x11_max_sample_pagesB\x08\n\x06_paper\"Q\n\x0b\x45xamplePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x03 \x01(\t\x12\x11\n\tpage_type\x18\x04 \x01(\t\";\n\x0bWantedQuery\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x13\n\x06weight\x18\x02 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\x7f\n\x0cWantedSample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x10\n\x08unwanted\x18\x05 \x01(\x08\x12\x13\n\x06weight\x18\x06 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\xe8\x01\n\x06Wanted\x12*\n\x07queries\x18\x01 \x03(\x0b\x32\x19.linkscore.v1.WantedQuery\x12+\n\x07samples\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.WantedSample\x12\x11\n\tlanguages\x18\x03 \x03(\t\x12\x13\n\x0bleast_words\x18\x04 \x01(\r\x12\x16\n\x0equality_weight\x18\x05 \x01(\x01\x12\x11\n\tembedding\x18\x06 \x01(\t\x12\x1d\n\x10\x65mbedding_weight\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_embedding_weight\"\xf2\x03\n\x06\x42udget\x12\x18\n\x0bmax_fetches\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x16\n\tmax_bytes\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x18\n\x0bmax_seconds\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x15\n\x08max_cost\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x17\n\nfetch_cost\x18\x05 \x01(\x01H\x04\x88\x01\x01\x12\x1d\n\x10max_site_fetches\x18\x06 \x01(\x04H\x05\x88\x01\x01\x12\x1b\n\x0emax_site_bytes\x18\x07 \x01(\x04H\x06\x88\x01\x01\x12\x1d\n\x10max_site_seconds\x18\x08 \x01(\x01H\x07\x88\x01\x01\x12\x1b\n\x0emax_trap_share\x18\t \x01(\x01H\x08\x88\x01\x01\x12\x1c\n\x0f\x65nough_coverage\x18\n \x01(\x01H\t\x88\x01\x01\x12\x18\n\x0bleast_yield\x18\x0b \x01(\x01H\n\x88\x01\x01\x42\x0e\n\x0c_max_fetchesB\x0c\n\n_max_bytesB\x0e\n\x0c_max_secondsB\x0b\n\t_max_costB\r\n\x0b_fetch_costB\x13\n\x11_max_site_fetchesB\x11\n\x0f_max_site_bytesB\x13\n\x11_max_site_secondsB\x11\n\x0f_max_trap_shareB\x12\n\x10_enough_coverageB\x0e\n\x0c_least_yield\"\xa5\x05\n\x05\x43rawl\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x06policy\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x0e\x65xtra_policies\x18\x03 \x03(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\'\n\x05scope\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.CrawlScope\x12.\n\x08learning\x18\x05 \x01(\x0b\x32\x1c.linkscore.v1.LearningConfig\x12\x14\n\x0cobserve_only\x18\x06 \x01(\x08\x12\x0c\n\x04seed\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npage_count\x18\t \x01(\x04\x12\x16\n\x0e\x66\x65\x65\x64\x62\x61\x63k_count\x18\n \x01(\x04\x12\x12\n\nsite_count\x18\x0b \x01(\r\x12\x11\n\tevent_seq\x18\x0c \x01(\x04\x12+\n\x08\x65xamples\x18\r \x03(\x0b\x32\x19.linkscore.v1.ExamplePage\x12\"\n\x05learn\x18\x0e \x01(\x0e\x32\x13.linkscore.v1.Learn\x12$\n\x06wanted\x18\x0f \x01(\x0b\x32\x14.linkscore.v1.Wanted\x12\x0e\n\x06groups\x18\x10 \x01(\r\x12\x13\n\x0bkeep_titles\x18\x11 \x01(\x08\x12\x12\n\nexperience\x18\x12 \x03(\x0c\x12\x18\n\x10\x65xperience_count\x18\x13 \x01(\r\x12$\n\x06\x62udget\x18\x15 \x01(\x0b\x32\x14.linkscore.v1.Budget\x12(\n\x08\x64\x65\x63ision\x18\x18 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x17\n\x0f\x64\x65\x63ision_reason\x18\x19 \x01(\t\"8\n\x12\x43reateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"9\n\x13\x43reateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\x1f\n\x0fGetCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"N\n\x10GetCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12\x16\n\x0eserver_version\x18\x02 \x01(\t\":\n\x11ListCrawlsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListCrawlsResponse\x12#\n\x06\x63rawls\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Crawl\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"i\n\x12UpdateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"9\n\x13UpdateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\"\n\x12\x44\x65leteCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteCrawlResponse\"I\n\x11ListShardsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x9a\x02\n\x05Shard\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\r\x12\x13\n\x0bgroup_count\x18\x03 \x01(\r\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.ShardState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\x12\x14\n\x0creplay_count\x18\x07 \x01(\x04\x12\x12\n\ndisk_bytes\x18\x08 \x01(\x04\x12\x12\n\nsite_count\x18\t \x01(\x04\x12\x17\n\x0flive_site_count\x18\n \x01(\x04\x12\x14\n\x0cmemory_bytes\x18\x0b \x01(\x04\x12\x15\n\rwaiting_count\x18\x0c \x01(\x04\x12\x0f\n\x07trouble\x18\r \x01(\t\"R\n\x12ListShardsResponse\x12#\n\x06shards\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Shard\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*l\n\nCrawlScope\x12\x1b\n\x17\x43RAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43RAWL_SCOPE_HOST\x10\x01\x12\x16\n\x12\x43RAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n\x0f\x43RAWL_SCOPE_ANY\x10\x03*\xac\x01\n\tClusterer\x12\x19\n\x15\x43LUSTERER_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43LUSTERER_COSINE_LINKAGE\x10\x01\x12\x14\n\x10\x43LUSTERER_DBSCAN\x10\x02\x12\x1b\n\x17\x43LUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n\x11\x43LUSTERER_UXCLUST\x10\x04\x12\x1c\n\x18\x43LUSTERER_IROBOT_REGIONS\x10\x05*E\n\x05Learn\x12\x15\n\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n\x0cLEARN_ALWAYS\x10\x01\x12\x13\n\x0fLEARN_ON_DEMAND\x10\x02*\x8a\x01\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n\x12SHARD_STATE_SILENT\x10\x04\x32\xf7\x03\n\x0c\x43rawlService\x12R\n\x0b\x43reateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n\x08GetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n\nListCrawls\x12\x1f.linkscore.v1.ListCrawlsRequest\x1a .linkscore.v1.ListCrawlsResponse\x12R\n\x0bUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n\x0b\x44\x65leteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n\nListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n linkscore/v1/crawl_service.proto\x12\x0clinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xba\x01\n\x0eLearningConfig\x12*\n\tclusterer\x18\x01 \x01(\x0e\x32\x17.linkscore.v1.Clusterer\x12\x19\n\x0csample_pages\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x1d\n\x10max_sample_pages\x18\x03 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05paper\x18\x04 \x01(\x08H\x02\x88\x01\x01\x42\x0f\n\r_sample_pagesB\x13\n\x11_max_sample_pagesB\x08\n\x06_paper\"Q\n\x0b\x45xamplePage\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04\x62ody\x18\x02 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x03 \x01(\t\x12\x11\n\tpage_type\x18\x04 \x01(\t\";\n\x0bWantedQuery\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x13\n\x06weight\x18\x02 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\x7f\n\x0cWantedSample\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\x12\x0c\n\x04\x62ody\x18\x03 \x01(\x0c\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x10\n\x08unwanted\x18\x05 \x01(\x08\x12\x13\n\x06weight\x18\x06 \x01(\x01H\x00\x88\x01\x01\x42\t\n\x07_weight\"\xe8\x01\n\x06Wanted\x12*\n\x07queries\x18\x01 \x03(\x0b\x32\x19.linkscore.v1.WantedQuery\x12+\n\x07samples\x18\x02 \x03(\x0b\x32\x1a.linkscore.v1.WantedSample\x12\x11\n\tlanguages\x18\x03 \x03(\t\x12\x13\n\x0bleast_words\x18\x04 \x01(\r\x12\x16\n\x0equality_weight\x18\x05 \x01(\x01\x12\x11\n\tembedding\x18\x06 \x01(\t\x12\x1d\n\x10\x65mbedding_weight\x18\x07 \x01(\x01H\x00\x88\x01\x01\x42\x13\n\x11_embedding_weight\"\xf2\x03\n\x06\x42udget\x12\x18\n\x0bmax_fetches\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x16\n\tmax_bytes\x18\x02 \x01(\x04H\x01\x88\x01\x01\x12\x18\n\x0bmax_seconds\x18\x03 \x01(\x01H\x02\x88\x01\x01\x12\x15\n\x08max_cost\x18\x04 \x01(\x01H\x03\x88\x01\x01\x12\x17\n\nfetch_cost\x18\x05 \x01(\x01H\x04\x88\x01\x01\x12\x1d\n\x10max_site_fetches\x18\x06 \x01(\x04H\x05\x88\x01\x01\x12\x1b\n\x0emax_site_bytes\x18\x07 \x01(\x04H\x06\x88\x01\x01\x12\x1d\n\x10max_site_seconds\x18\x08 \x01(\x01H\x07\x88\x01\x01\x12\x1b\n\x0emax_trap_share\x18\t \x01(\x01H\x08\x88\x01\x01\x12\x1c\n\x0f\x65nough_coverage\x18\n \x01(\x01H\t\x88\x01\x01\x12\x18\n\x0bleast_yield\x18\x0b \x01(\x01H\n\x88\x01\x01\x42\x0e\n\x0c_max_fetchesB\x0c\n\n_max_bytesB\x0e\n\x0c_max_secondsB\x0b\n\t_max_costB\r\n\x0b_fetch_costB\x13\n\x11_max_site_fetchesB\x11\n\x0f_max_site_bytesB\x13\n\x11_max_site_secondsB\x11\n\x0f_max_trap_shareB\x12\n\x10_enough_coverageB\x0e\n\x0c_least_yield\"\xcb\x01\n\x07Revisit\x12\x31\n\tobjective\x18\x01 \x01(\x0e\x32\x1e.linkscore.v1.RevisitObjective\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x17\n\x0f\x66\x65tches_per_day\x18\x03 \x01(\x01\x12\x31\n\x0eleast_interval\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x33\n\x10longest_interval\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\"\xcd\x05\n\x05\x43rawl\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x06policy\x18\x02 \x01(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\x30\n\x0e\x65xtra_policies\x18\x03 \x03(\x0b\x32\x18.linkscore.v1.PolicySpec\x12\'\n\x05scope\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.CrawlScope\x12.\n\x08learning\x18\x05 \x01(\x0b\x32\x1c.linkscore.v1.LearningConfig\x12\x14\n\x0cobserve_only\x18\x06 \x01(\x08\x12\x0c\n\x04seed\x18\x07 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\npage_count\x18\t \x01(\x04\x12\x16\n\x0e\x66\x65\x65\x64\x62\x61\x63k_count\x18\n \x01(\x04\x12\x12\n\nsite_count\x18\x0b \x01(\r\x12\x11\n\tevent_seq\x18\x0c \x01(\x04\x12+\n\x08\x65xamples\x18\r \x03(\x0b\x32\x19.linkscore.v1.ExamplePage\x12\"\n\x05learn\x18\x0e \x01(\x0e\x32\x13.linkscore.v1.Learn\x12$\n\x06wanted\x18\x0f \x01(\x0b\x32\x14.linkscore.v1.Wanted\x12\x0e\n\x06groups\x18\x10 \x01(\r\x12\x13\n\x0bkeep_titles\x18\x11 \x01(\x08\x12\x12\n\nexperience\x18\x12 \x03(\x0c\x12\x18\n\x10\x65xperience_count\x18\x13 \x01(\r\x12$\n\x06\x62udget\x18\x15 \x01(\x0b\x32\x14.linkscore.v1.Budget\x12(\n\x08\x64\x65\x63ision\x18\x18 \x01(\x0e\x32\x16.linkscore.v1.Decision\x12\x17\n\x0f\x64\x65\x63ision_reason\x18\x19 \x01(\t\x12&\n\x07revisit\x18\x14 \x01(\x0b\x32\x15.linkscore.v1.Revisit\"8\n\x12\x43reateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"9\n\x13\x43reateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\x1f\n\x0fGetCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"N\n\x10GetCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12\x16\n\x0eserver_version\x18\x02 \x01(\t\":\n\x11ListCrawlsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListCrawlsResponse\x12#\n\x06\x63rawls\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Crawl\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"i\n\x12UpdateCrawlRequest\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"9\n\x13UpdateCrawlResponse\x12\"\n\x05\x63rawl\x18\x01 \x01(\x0b\x32\x13.linkscore.v1.Crawl\"\"\n\x12\x44\x65leteCrawlRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13\x44\x65leteCrawlResponse\"I\n\x11ListShardsRequest\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x9a\x02\n\x05Shard\x12\r\n\x05\x63rawl\x18\x01 \x01(\t\x12\r\n\x05group\x18\x02 \x01(\r\x12\x13\n\x0bgroup_count\x18\x03 \x01(\r\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.linkscore.v1.ShardState\x12\r\n\x05owner\x18\x05 \x01(\t\x12\x11\n\tevent_seq\x18\x06 \x01(\x04\x12\x14\n\x0creplay_count\x18\x07 \x01(\x04\x12\x12\n\ndisk_bytes\x18\x08 \x01(\x04\x12\x12\n\nsite_count\x18\t \x01(\x04\x12\x17\n\x0flive_site_count\x18\n \x01(\x04\x12\x14\n\x0cmemory_bytes\x18\x0b \x01(\x04\x12\x15\n\rwaiting_count\x18\x0c \x01(\x04\x12\x0f\n\x07trouble\x18\r \x01(\t\"R\n\x12ListShardsResponse\x12#\n\x06shards\x18\x01 \x03(\x0b\x32\x13.linkscore.v1.Shard\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t*l\n\nCrawlScope\x12\x1b\n\x17\x43RAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x43RAWL_SCOPE_HOST\x10\x01\x12\x16\n\x12\x43RAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n\x0f\x43RAWL_SCOPE_ANY\x10\x03*\xac\x01\n\tClusterer\x12\x19\n\x15\x43LUSTERER_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43LUSTERER_COSINE_LINKAGE\x10\x01\x12\x14\n\x10\x43LUSTERER_DBSCAN\x10\x02\x12\x1b\n\x17\x43LUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n\x11\x43LUSTERER_UXCLUST\x10\x04\x12\x1c\n\x18\x43LUSTERER_IROBOT_REGIONS\x10\x05*E\n\x05Learn\x12\x15\n\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n\x0cLEARN_ALWAYS\x10\x01\x12\x13\n\x0fLEARN_ON_DEMAND\x10\x02*\x93\x01\n\x10RevisitObjective\x12!\n\x1dREVISIT_OBJECTIVE_UNSPECIFIED\x10\x00\x12\x1a\n\x16REVISIT_OBJECTIVE_BOTH\x10\x01\x12\x1f\n\x1bREVISIT_OBJECTIVE_FRESHNESS\x10\x02\x12\x1f\n\x1bREVISIT_OBJECTIVE_DISCOVERY\x10\x03*\x8a\x01\n\nShardState\x12\x1b\n\x17SHARD_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10SHARD_STATE_OPEN\x10\x01\x12\x18\n\x14SHARD_STATE_PUT_AWAY\x10\x02\x12\x17\n\x13SHARD_STATE_DAMAGED\x10\x03\x12\x16\n\x12SHARD_STATE_SILENT\x10\x04\x32\xf7\x03\n\x0c\x43rawlService\x12R\n\x0b\x43reateCrawl\x12 .linkscore.v1.CreateCrawlRequest\x1a!.linkscore.v1.CreateCrawlResponse\x12I\n\x08GetCrawl\x12\x1d.linkscore.v1.GetCrawlRequest\x1a\x1e.linkscore.v1.GetCrawlResponse\x12O\n\nListCrawls\x12\x1f.linkscore.v1.ListCrawlsRequest\x1a .linkscore.v1.ListCrawlsResponse\x12R\n\x0bUpdateCrawl\x12 .linkscore.v1.UpdateCrawlRequest\x1a!.linkscore.v1.UpdateCrawlResponse\x12R\n\x0b\x44\x65leteCrawl\x12 .linkscore.v1.DeleteCrawlRequest\x1a!.linkscore.v1.DeleteCrawlResponse\x12O\n\nListShards\x12\x1f.linkscore.v1.ListShardsRequest\x1a .linkscore.v1.ListShardsResponseB>\n\x0clinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,54 +37,58 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'linkscore.v1.crawl_service_
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\014linkscore.v1P\001Z,linkscore.example/go/linkscorev1;linkscorev1'
-  _globals['_CRAWLSCOPE']._serialized_start=3092
-  _globals['_CRAWLSCOPE']._serialized_end=3200
-  _globals['_CLUSTERER']._serialized_start=3203
-  _globals['_CLUSTERER']._serialized_end=3375
-  _globals['_LEARN']._serialized_start=3377
-  _globals['_LEARN']._serialized_end=3446
-  _globals['_SHARDSTATE']._serialized_start=3449
-  _globals['_SHARDSTATE']._serialized_end=3587
-  _globals['_LEARNINGCONFIG']._serialized_start=172
-  _globals['_LEARNINGCONFIG']._serialized_end=358
-  _globals['_EXAMPLEPAGE']._serialized_start=360
-  _globals['_EXAMPLEPAGE']._serialized_end=441
-  _globals['_WANTEDQUERY']._serialized_start=443
-  _globals['_WANTEDQUERY']._serialized_end=502
-  _globals['_WANTEDSAMPLE']._serialized_start=504
-  _globals['_WANTEDSAMPLE']._serialized_end=631
-  _globals['_WANTED']._serialized_start=634
-  _globals['_WANTED']._serialized_end=866
-  _globals['_BUDGET']._serialized_start=869
-  _globals['_BUDGET']._serialized_end=1367
-  _globals['_CRAWL']._serialized_start=1370
-  _globals['_CRAWL']._serialized_end=2047
-  _globals['_CREATECRAWLREQUEST']._serialized_start=2049
-  _globals['_CREATECRAWLREQUEST']._serialized_end=2105
-  _globals['_CREATECRAWLRESPONSE']._serialized_start=2107
-  _globals['_CREATECRAWLRESPONSE']._serialized_end=2164
-  _globals['_GETCRAWLREQUEST']._serialized_start=2166
-  _globals['_GETCRAWLREQUEST']._serialized_end=2197
-  _globals['_GETCRAWLRESPONSE']._serialized_start=2199
-  _globals['_GETCRAWLRESPONSE']._serialized_end=2277
-  _globals['_LISTCRAWLSREQUEST']._serialized_start=2279
-  _globals['_LISTCRAWLSREQUEST']._serialized_end=2337
-  _globals['_LISTCRAWLSRESPONSE']._serialized_start=2339
-  _globals['_LISTCRAWLSRESPONSE']._serialized_end=2421
-  _globals['_UPDATECRAWLREQUEST']._serialized_start=2423
-  _globals['_UPDATECRAWLREQUEST']._serialized_end=2528
-  _globals['_UPDATECRAWLRESPONSE']._serialized_start=2530
-  _globals['_UPDATECRAWLRESPONSE']._serialized_end=2587
-  _globals['_DELETECRAWLREQUEST']._serialized_start=2589
-  _globals['_DELETECRAWLREQUEST']._serialized_end=2623
-  _globals['_DELETECRAWLRESPONSE']._serialized_start=2625
-  _globals['_DELETECRAWLRESPONSE']._serialized_end=2646
-  _globals['_LISTSHARDSREQUEST']._serialized_start=2648
-  _globals['_LISTSHARDSREQUEST']._serialized_end=2721
-  _globals['_SHARD']._serialized_start=2724
-  _globals['_SHARD']._serialized_end=3006
-  _globals['_LISTSHARDSRESPONSE']._serialized_start=3008
-  _globals['_LISTSHARDSRESPONSE']._serialized_end=3090
-  _globals['_CRAWLSERVICE']._serialized_start=3590
-  _globals['_CRAWLSERVICE']._serialized_end=4093
+  _globals['_CRAWLSCOPE']._serialized_start=3370
+  _globals['_CRAWLSCOPE']._serialized_end=3478
+  _globals['_CLUSTERER']._serialized_start=3481
+  _globals['_CLUSTERER']._serialized_end=3653
+  _globals['_LEARN']._serialized_start=3655
+  _globals['_LEARN']._serialized_end=3724
+  _globals['_REVISITOBJECTIVE']._serialized_start=3727
+  _globals['_REVISITOBJECTIVE']._serialized_end=3874
+  _globals['_SHARDSTATE']._serialized_start=3877
+  _globals['_SHARDSTATE']._serialized_end=4015
+  _globals['_LEARNINGCONFIG']._serialized_start=204
+  _globals['_LEARNINGCONFIG']._serialized_end=390
+  _globals['_EXAMPLEPAGE']._serialized_start=392
+  _globals['_EXAMPLEPAGE']._serialized_end=473
+  _globals['_WANTEDQUERY']._serialized_start=475
+  _globals['_WANTEDQUERY']._serialized_end=534
+  _globals['_WANTEDSAMPLE']._serialized_start=536
+  _globals['_WANTEDSAMPLE']._serialized_end=663
+  _globals['_WANTED']._serialized_start=666
+  _globals['_WANTED']._serialized_end=898
+  _globals['_BUDGET']._serialized_start=901
+  _globals['_BUDGET']._serialized_end=1399
+  _globals['_REVISIT']._serialized_start=1402
+  _globals['_REVISIT']._serialized_end=1605
+  _globals['_CRAWL']._serialized_start=1608
+  _globals['_CRAWL']._serialized_end=2325
+  _globals['_CREATECRAWLREQUEST']._serialized_start=2327
+  _globals['_CREATECRAWLREQUEST']._serialized_end=2383
+  _globals['_CREATECRAWLRESPONSE']._serialized_start=2385
+  _globals['_CREATECRAWLRESPONSE']._serialized_end=2442
+  _globals['_GETCRAWLREQUEST']._serialized_start=2444
+  _globals['_GETCRAWLREQUEST']._serialized_end=2475
+  _globals['_GETCRAWLRESPONSE']._serialized_start=2477
+  _globals['_GETCRAWLRESPONSE']._serialized_end=2555
+  _globals['_LISTCRAWLSREQUEST']._serialized_start=2557
+  _globals['_LISTCRAWLSREQUEST']._serialized_end=2615
+  _globals['_LISTCRAWLSRESPONSE']._serialized_start=2617
+  _globals['_LISTCRAWLSRESPONSE']._serialized_end=2699
+  _globals['_UPDATECRAWLREQUEST']._serialized_start=2701
+  _globals['_UPDATECRAWLREQUEST']._serialized_end=2806
+  _globals['_UPDATECRAWLRESPONSE']._serialized_start=2808
+  _globals['_UPDATECRAWLRESPONSE']._serialized_end=2865
+  _globals['_DELETECRAWLREQUEST']._serialized_start=2867
+  _globals['_DELETECRAWLREQUEST']._serialized_end=2901
+  _globals['_DELETECRAWLRESPONSE']._serialized_start=2903
+  _globals['_DELETECRAWLRESPONSE']._serialized_end=2924
+  _globals['_LISTSHARDSREQUEST']._serialized_start=2926
+  _globals['_LISTSHARDSREQUEST']._serialized_end=2999
+  _globals['_SHARD']._serialized_start=3002
+  _globals['_SHARD']._serialized_end=3284
+  _globals['_LISTSHARDSRESPONSE']._serialized_start=3286
+  _globals['_LISTSHARDSRESPONSE']._serialized_end=3368
+  _globals['_CRAWLSERVICE']._serialized_start=4018
+  _globals['_CRAWLSERVICE']._serialized_end=4521
 # @@protoc_insertion_point(module_scope)

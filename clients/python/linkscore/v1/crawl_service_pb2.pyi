@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from linkscore.v1 import common_pb2 as _common_pb2
@@ -35,6 +36,13 @@ class Learn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEARN_ALWAYS: _ClassVar[Learn]
     LEARN_ON_DEMAND: _ClassVar[Learn]
 
+class RevisitObjective(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REVISIT_OBJECTIVE_UNSPECIFIED: _ClassVar[RevisitObjective]
+    REVISIT_OBJECTIVE_BOTH: _ClassVar[RevisitObjective]
+    REVISIT_OBJECTIVE_FRESHNESS: _ClassVar[RevisitObjective]
+    REVISIT_OBJECTIVE_DISCOVERY: _ClassVar[RevisitObjective]
+
 class ShardState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     SHARD_STATE_UNSPECIFIED: _ClassVar[ShardState]
@@ -55,6 +63,10 @@ CLUSTERER_IROBOT_REGIONS: Clusterer
 LEARN_UNSPECIFIED: Learn
 LEARN_ALWAYS: Learn
 LEARN_ON_DEMAND: Learn
+REVISIT_OBJECTIVE_UNSPECIFIED: RevisitObjective
+REVISIT_OBJECTIVE_BOTH: RevisitObjective
+REVISIT_OBJECTIVE_FRESHNESS: RevisitObjective
+REVISIT_OBJECTIVE_DISCOVERY: RevisitObjective
 SHARD_STATE_UNSPECIFIED: ShardState
 SHARD_STATE_OPEN: ShardState
 SHARD_STATE_PUT_AWAY: ShardState
@@ -153,8 +165,22 @@ class Budget(_message.Message):
     least_yield: float
     def __init__(self, max_fetches: _Optional[int] = ..., max_bytes: _Optional[int] = ..., max_seconds: _Optional[float] = ..., max_cost: _Optional[float] = ..., fetch_cost: _Optional[float] = ..., max_site_fetches: _Optional[int] = ..., max_site_bytes: _Optional[int] = ..., max_site_seconds: _Optional[float] = ..., max_trap_share: _Optional[float] = ..., enough_coverage: _Optional[float] = ..., least_yield: _Optional[float] = ...) -> None: ...
 
+class Revisit(_message.Message):
+    __slots__ = ("objective", "rule", "fetches_per_day", "least_interval", "longest_interval")
+    OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    FETCHES_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    LEAST_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    LONGEST_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    objective: RevisitObjective
+    rule: str
+    fetches_per_day: float
+    least_interval: _duration_pb2.Duration
+    longest_interval: _duration_pb2.Duration
+    def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., rule: _Optional[str] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "decision", "decision_reason")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "decision", "decision_reason", "revisit")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +203,7 @@ class Crawl(_message.Message):
     BUDGET_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
+    REVISIT_FIELD_NUMBER: _ClassVar[int]
     name: str
     policy: _policy_pb2.PolicySpec
     extra_policies: _containers.RepeatedCompositeFieldContainer[_policy_pb2.PolicySpec]
@@ -199,7 +226,8 @@ class Crawl(_message.Message):
     budget: Budget
     decision: _common_pb2.Decision
     decision_reason: str
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ...) -> None: ...
+    revisit: Revisit
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

@@ -4,12 +4,24 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from linkscore.v1 import common_pb2 as _common_pb2
 from linkscore.v1 import policy_pb2 as _policy_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class RevisitReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    REVISIT_REASON_UNSPECIFIED: _ClassVar[RevisitReason]
+    REVISIT_REASON_STALE: _ClassVar[RevisitReason]
+    REVISIT_REASON_HUB: _ClassVar[RevisitReason]
+    REVISIT_REASON_CHECK: _ClassVar[RevisitReason]
+REVISIT_REASON_UNSPECIFIED: RevisitReason
+REVISIT_REASON_STALE: RevisitReason
+REVISIT_REASON_HUB: RevisitReason
+REVISIT_REASON_CHECK: RevisitReason
 
 class IngestPagesRequest(_message.Message):
     __slots__ = ("crawl", "pages", "policy", "encoding")
@@ -52,7 +64,7 @@ class RelevanceParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ..., quality: _Optional[_Union[TextQuality, _Mapping]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "standing")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "next_fetch_time", "change_rate", "changed_share", "standing")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +80,9 @@ class PageResult(_message.Message):
     PAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_PARTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_SHARE_FIELD_NUMBER: _ClassVar[int]
     STANDING_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
@@ -84,8 +99,11 @@ class PageResult(_message.Message):
     page_type: _common_pb2.PageType
     relevance: float
     relevance_parts: RelevanceParts
+    next_fetch_time: _timestamp_pb2.Timestamp
+    change_rate: float
+    changed_share: float
     standing: Standing
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ...) -> None: ...
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ...) -> None: ...
 
 class Standing(_message.Message):
     __slots__ = ("decision", "reason", "site_decision", "site_reason", "fetches_left", "spent")
@@ -406,3 +424,47 @@ class SuggestExamplesResponse(_message.Message):
     policy: str
     event_seq: int
     def __init__(self, examples: _Optional[_Iterable[_Union[SuggestedExample, _Mapping]]] = ..., policy: _Optional[str] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class RankRevisitsRequest(_message.Message):
+    __slots__ = ("crawl", "site", "page_size", "page_token", "now")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NOW_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    site: str
+    page_size: int
+    page_token: str
+    now: _timestamp_pb2.Timestamp
+    def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class DuePage(_message.Message):
+    __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    WORTH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    LAST_FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    site: str
+    worth: float
+    reason: RevisitReason
+    last_fetch_time: _timestamp_pb2.Timestamp
+    expected_changes: float
+    change_rate: float
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ...) -> None: ...
+
+class RankRevisitsResponse(_message.Message):
+    __slots__ = ("pages", "next_page_token", "expected_freshness", "event_seq")
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FRESHNESS_FIELD_NUMBER: _ClassVar[int]
+    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    pages: _containers.RepeatedCompositeFieldContainer[DuePage]
+    next_page_token: str
+    expected_freshness: float
+    event_seq: int
+    def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., expected_freshness: _Optional[float] = ..., event_seq: _Optional[int] = ...) -> None: ...

@@ -80,6 +80,11 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.FromString,
                 _registered_method=True)
+        self.RankRevisits = channel.unary_unary(
+                '/linkscore.v1.LinkScoringService/RankRevisits',
+                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.FromString,
+                _registered_method=True)
 
 
 class LinkScoringServiceServicer(object):
@@ -155,6 +160,13 @@ class LinkScoringServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RankRevisits(self, request, context):
+        """Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LinkScoringServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -202,6 +214,11 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     servicer.SuggestExamples,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.SerializeToString,
+            ),
+            'RankRevisits': grpc.unary_unary_rpc_method_handler(
+                    servicer.RankRevisits,
+                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -448,6 +465,33 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/SuggestExamples',
             linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RankRevisits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.LinkScoringService/RankRevisits',
+            linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.SerializeToString,
+            linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.FromString,
             options,
             channel_credentials,
             insecure,

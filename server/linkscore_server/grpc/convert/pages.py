@@ -16,6 +16,7 @@ from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert.long_pages import LargePages, MediumPages, PageBody, Size, size_of
 
@@ -146,7 +147,7 @@ class PageParser:
             site=site_of(final if features is not None else page.url),
             url=final,
             requested_key=requested,
-            status_code=page.status_code,
+            status_code=NOT_MODIFIED if page.not_modified and features is None else page.status_code,
             fetch_error=page.fetch_error[:_ERROR_CHARS],
             ticket=page.ticket,
             now_s=seconds_of(page.fetch_time, self._clock) if page.HasField("fetch_time") else self._clock(),

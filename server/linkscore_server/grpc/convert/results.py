@@ -12,7 +12,7 @@ from linkscore_scoring.engine.results import LinkExplained, PageClassified, Page
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyTrust, SitesRanked
-from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Suggestion
+from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.grpc.convert import packed
 from linkscore_server.grpc.convert.limits import standing_message
@@ -186,9 +186,19 @@ def add_page_result(
             result.relevance_parts.CopyFrom(parts)
     if outcome.standing is not None:
         result.standing.CopyFrom(standing_message(outcome.standing))
+    if outcome.revisit is not None:
+        _add_revisit(result, outcome.revisit)
     if outcome.rescored_urls:
         add_link_scores(result.rescored, outcome.rescored)
         result.rescored.urls.extend(outcome.rescored_urls)
+
+
+def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
+    result.change_rate = revisit.rate
+    if revisit.share is not None:
+        result.changed_share = revisit.share
+    if revisit.next_s is not None:
+        result.next_fetch_time.FromNanoseconds(int(revisit.next_s) * 1_000_000_000)
 
 
 def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:

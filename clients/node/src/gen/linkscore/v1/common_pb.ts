@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/common.proto.
  */
 export const file_linkscore_v1_common: GenFile = /*@__PURE__*/
-  fileDesc("ChlsaW5rc2NvcmUvdjEvY29tbW9uLnByb3RvEgxsaW5rc2NvcmUudjEiQgoMRmllbGRQcm9ibGVtEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCgpJdGVtU3RhdHVzEiQKBGNvZGUYASABKA4yFi5saW5rc2NvcmUudjEuSXRlbUNvZGUSLAoIcHJvYmxlbXMYAiADKAsyGi5saW5rc2NvcmUudjEuRmllbGRQcm9ibGVtEg0KBW5vdGVzGAMgAygJIkoKB091dGxpbmsSCwoDdXJsGAEgASgJEhMKC2FuY2hvcl90ZXh0GAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEgsKA3JlbBgEIAEoCSJnCg1FeHRyYWN0ZWRQYWdlEhEKCXRhZ19wYXRocxgBIAMoCRIXCg90YWdfcGF0aF9jb3VudHMYAiADKA0SEwoLdGV4dF9ibG9ja3MYAyADKAkSFQoNY2Fub25pY2FsX3VybBgEIAEoCSLIAgoEUGFnZRIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEQoJZmluYWxfdXJsGAMgASgJEhMKC3N0YXR1c19jb2RlGAQgASgFEhMKC2ZldGNoX2Vycm9yGAUgASgJEhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAcgASgJEg4KBGJvZHkYCCABKAxIABIwCglleHRyYWN0ZWQYCSABKAsyGy5saW5rc2NvcmUudjEuRXh0cmFjdGVkUGFnZUgAEicKCG91dGxpbmtzGAogAygLMhUubGlua3Njb3JlLnYxLk91dGxpbmsSDgoGdGlja2V0GAsgASgMEi4KCmZldGNoX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB2NvbnRlbnQilgMKCkxpbmtTY29yZXMSDAoEdXJscxgBIAMoCRIOCgZzY29yZXMYAiADKAESGgoSZW5jb2RlZF9wcmlvcml0aWVzGAMgAygBEg8KB2J1Y2tldHMYBCADKA0SFAoMYnVja2V0X25hbWVzGAUgAygJEg8KB3RpY2tldHMYBiADKA0SFQoNdGlja2V0X3ZhbHVlcxgHIAMoDBInCgh2ZXJkaWN0cxgIIAMoDjIVLmxpbmtzY29yZS52MS5WZXJkaWN0EhAKCGluX3Njb3BlGAkgAygIEjgKCHN0YXR1c2VzGAogAygLMiYubGlua3Njb3JlLnYxLkxpbmtTY29yZXMuU3RhdHVzZXNFbnRyeRIoCgl1cmxfdHlwZXMYCyADKA4yFS5saW5rc2NvcmUudjEuVXJsVHlwZRIVCg1idWNrZXRfdmFsdWVzGAwgAygBGkkKDVN0YXR1c2VzRW50cnkSCwoDa2V5GAEgASgNEicKBXZhbHVlGAIgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXM6AjgBIk8KD0ZldGNoU3VnZ2VzdGlvbhILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB3VyZ2VuY3kYAyABKAESDgoGYnVja2V0GAQgASgJKm8KCVNpdGVTdGFnZRIaChZTSVRFX1NUQUdFX1VOU1BFQ0lGSUVEEAASFwoTU0lURV9TVEFHRV9TQU1QTElORxABEhcKE1NJVEVfU1RBR0VfTEVBUk5JTkcQAhIUChBTSVRFX1NUQUdFX1JFQURZEAMqSAoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEgoOVkVSRElDVF9GT0xMT1cQARIQCgxWRVJESUNUX1NLSVAQAip4CgdVcmxUeXBlEhgKFFVSTF9UWVBFX1VOU1BFQ0lGSUVEEAASEgoOVVJMX1RZUEVfSU5ERVgQARITCg9VUkxfVFlQRV9USFJFQUQQAhIWChJVUkxfVFlQRV9QQUdFX0ZMSVAQAxISCg5VUkxfVFlQRV9PVEhFUhAEKnoKCFBhZ2VUeXBlEhkKFVBBR0VfVFlQRV9VTlNQRUNJRklFRBAAEhMKD1BBR0VfVFlQRV9JTkRFWBABEhQKEFBBR0VfVFlQRV9USFJFQUQQAhITCg9QQUdFX1RZUEVfT1RIRVIQAxITCg9QQUdFX1RZUEVfRU5UUlkQBCp+CghJdGVtQ29kZRIZChVJVEVNX0NPREVfVU5TUEVDSUZJRUQQABIQCgxJVEVNX0NPREVfT0sQARIXChNJVEVNX0NPREVfRFVQTElDQVRFEAISFQoRSVRFTV9DT0RFX0lOVkFMSUQQAxIVChFJVEVNX0NPREVfUEFSVElBTBAEKq8CChBQcmlvcml0eUVuY29kaW5nEiEKHVBSSU9SSVRZX0VOQ09ESU5HX1VOU1BFQ0lGSUVEEAASHAoYUFJJT1JJVFlfRU5DT0RJTkdfU0NSQVBZEAESGwoXUFJJT1JJVFlfRU5DT0RJTkdfTlVUQ0gQAhIeChpQUklPUklUWV9FTkNPRElOR19GUk9OVEVSQRADEhoKFlBSSU9SSVRZX0VOQ09ESU5HX0FDSEUQBBIeChpQUklPUklUWV9FTkNPRElOR19IRVJJVFJJWBAFEiEKHVBSSU9SSVRZX0VOQ09ESU5HX1VSTEZST05USUVSEAYSHQoZUFJJT1JJVFlfRU5DT0RJTkdfQ1JBV0xFRRAHEh8KG1BSSU9SSVRZX0VOQ09ESU5HX0NSQVdMRVI0ShAIQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChlsaW5rc2NvcmUvdjEvY29tbW9uLnByb3RvEgxsaW5rc2NvcmUudjEiQgoMRmllbGRQcm9ibGVtEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJvCgpJdGVtU3RhdHVzEiQKBGNvZGUYASABKA4yFi5saW5rc2NvcmUudjEuSXRlbUNvZGUSLAoIcHJvYmxlbXMYAiADKAsyGi5saW5rc2NvcmUudjEuRmllbGRQcm9ibGVtEg0KBW5vdGVzGAMgAygJIkoKB091dGxpbmsSCwoDdXJsGAEgASgJEhMKC2FuY2hvcl90ZXh0GAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEgsKA3JlbBgEIAEoCSJnCg1FeHRyYWN0ZWRQYWdlEhEKCXRhZ19wYXRocxgBIAMoCRIXCg90YWdfcGF0aF9jb3VudHMYAiADKA0SEwoLdGV4dF9ibG9ja3MYAyADKAkSFQoNY2Fub25pY2FsX3VybBgEIAEoCSL1AgoEUGFnZRIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSEQoJZmluYWxfdXJsGAMgASgJEhMKC3N0YXR1c19jb2RlGAQgASgFEhMKC2ZldGNoX2Vycm9yGAUgASgJEhQKDGNvbnRlbnRfdHlwZRgGIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAcgASgJEg4KBGJvZHkYCCABKAxIABIwCglleHRyYWN0ZWQYCSABKAsyGy5saW5rc2NvcmUudjEuRXh0cmFjdGVkUGFnZUgAEicKCG91dGxpbmtzGAogAygLMhUubGlua3Njb3JlLnYxLk91dGxpbmsSDgoGdGlja2V0GAsgASgMEi4KCmZldGNoX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWZldGNoZWRfYnl0ZXMYFCABKAQSFAoMbm90X21vZGlmaWVkGA0gASgIQgkKB2NvbnRlbnQixgMKCkxpbmtTY29yZXMSDAoEdXJscxgBIAMoCRIOCgZzY29yZXMYAiADKAESGgoSZW5jb2RlZF9wcmlvcml0aWVzGAMgAygBEg8KB2J1Y2tldHMYBCADKA0SFAoMYnVja2V0X25hbWVzGAUgAygJEg8KB3RpY2tldHMYBiADKA0SFQoNdGlja2V0X3ZhbHVlcxgHIAMoDBInCgh2ZXJkaWN0cxgIIAMoDjIVLmxpbmtzY29yZS52MS5WZXJkaWN0EhAKCGluX3Njb3BlGAkgAygIEjgKCHN0YXR1c2VzGAogAygLMiYubGlua3Njb3JlLnYxLkxpbmtTY29yZXMuU3RhdHVzZXNFbnRyeRIoCgl1cmxfdHlwZXMYCyADKA4yFS5saW5rc2NvcmUudjEuVXJsVHlwZRIVCg1idWNrZXRfdmFsdWVzGAwgAygBEi4KDHNraXBfcmVhc29ucxgNIAMoDjIYLmxpbmtzY29yZS52MS5Ta2lwUmVhc29uGkkKDVN0YXR1c2VzRW50cnkSCwoDa2V5GAEgASgNEicKBXZhbHVlGAIgASgLMhgubGlua3Njb3JlLnYxLkl0ZW1TdGF0dXM6AjgBIk8KD0ZldGNoU3VnZ2VzdGlvbhILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg8KB3VyZ2VuY3kYAyABKAESDgoGYnVja2V0GAQgASgJKm8KCVNpdGVTdGFnZRIaChZTSVRFX1NUQUdFX1VOU1BFQ0lGSUVEEAASFwoTU0lURV9TVEFHRV9TQU1QTElORxABEhcKE1NJVEVfU1RBR0VfTEVBUk5JTkcQAhIUChBTSVRFX1NUQUdFX1JFQURZEAMqSAoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASEgoOVkVSRElDVF9GT0xMT1cQARIQCgxWRVJESUNUX1NLSVAQAiqqAQoKU2tpcFJlYXNvbhIbChdTS0lQX1JFQVNPTl9VTlNQRUNJRklFRBAAEhwKGFNLSVBfUkVBU09OX0NSQVdMX0JVREdFVBABEhwKGFNLSVBfUkVBU09OX1NJVEVfU1RPUFBFRBACEhQKEFNLSVBfUkVBU09OX1RSQVAQAxIXChNTS0lQX1JFQVNPTl9SRVNQRUNUEAQSFAoQU0tJUF9SRUFTT05fQ09QWRAFKokBCghEZWNpc2lvbhIYChRERUNJU0lPTl9VTlNQRUNJRklFRBAAEhUKEURFQ0lTSU9OX0NPTlRJTlVFEAESFwoTREVDSVNJT05fU1RPUF9ZSUVMRBACEhkKFURFQ0lTSU9OX1NUT1BfQ09WRVJFRBADEhgKFERFQ0lTSU9OX1NUT1BfQlVER0VUEAQqeAoHVXJsVHlwZRIYChRVUkxfVFlQRV9VTlNQRUNJRklFRBAAEhIKDlVSTF9UWVBFX0lOREVYEAESEwoPVVJMX1RZUEVfVEhSRUFEEAISFgoSVVJMX1RZUEVfUEFHRV9GTElQEAMSEgoOVVJMX1RZUEVfT1RIRVIQBCp6CghQYWdlVHlwZRIZChVQQUdFX1RZUEVfVU5TUEVDSUZJRUQQABITCg9QQUdFX1RZUEVfSU5ERVgQARIUChBQQUdFX1RZUEVfVEhSRUFEEAISEwoPUEFHRV9UWVBFX09USEVSEAMSEwoPUEFHRV9UWVBFX0VOVFJZEAQqfgoISXRlbUNvZGUSGQoVSVRFTV9DT0RFX1VOU1BFQ0lGSUVEEAASEAoMSVRFTV9DT0RFX09LEAESFwoTSVRFTV9DT0RFX0RVUExJQ0FURRACEhUKEUlURU1fQ09ERV9JTlZBTElEEAMSFQoRSVRFTV9DT0RFX1BBUlRJQUwQBCqvAgoQUHJpb3JpdHlFbmNvZGluZxIhCh1QUklPUklUWV9FTkNPRElOR19VTlNQRUNJRklFRBAAEhwKGFBSSU9SSVRZX0VOQ09ESU5HX1NDUkFQWRABEhsKF1BSSU9SSVRZX0VOQ09ESU5HX05VVENIEAISHgoaUFJJT1JJVFlfRU5DT0RJTkdfRlJPTlRFUkEQAxIaChZQUklPUklUWV9FTkNPRElOR19BQ0hFEAQSHgoaUFJJT1JJVFlfRU5DT0RJTkdfSEVSSVRSSVgQBRIhCh1QUklPUklUWV9FTkNPRElOR19VUkxGUk9OVElFUhAGEh0KGVBSSU9SSVRZX0VOQ09ESU5HX0NSQVdMRUUQBxIfChtQUklPUklUWV9FTkNPRElOR19DUkFXTEVSNEoQCEI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * One field that breaks a rule.
@@ -275,6 +275,21 @@ export type Page = Message<"linkscore.v1.Page"> & {
    * @generated from field: google.protobuf.Timestamp fetch_time = 12;
    */
   fetchTime?: Timestamp | undefined;
+
+  /**
+   * Bytes that came over the network for it; 0 means the length of `body` as sent. Read if the crawl has a budget.
+   *
+   * @generated from field: uint64 fetched_bytes = 20;
+   */
+  fetchedBytes: bigint;
+
+  /**
+   * The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a
+   * crawl with `revisit` it counts as unchanged, in others, as a status of 304 does, as a failed fetch.
+   *
+   * @generated from field: bool not_modified = 13;
+   */
+  notModified: boolean;
 };
 
 /**
@@ -377,6 +392,13 @@ export type LinkScores = Message<"linkscore.v1.LinkScores"> & {
    * @generated from field: repeated double bucket_values = 12;
    */
   bucketValues: number[];
+
+  /**
+   * Why links are to skip by a setting of the crawl; their `verdicts` are SKIP. Empty if none is.
+   *
+   * @generated from field: repeated linkscore.v1.SkipReason skip_reasons = 13;
+   */
+  skipReasons: SkipReason[];
 };
 
 /**
@@ -504,6 +526,109 @@ export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
   enumDesc(file_linkscore_v1_common, 1);
 
 /**
+ * Why a link is to skip whatever the policy says: by a setting of the crawl.
+ *
+ * @generated from enum linkscore.v1.SkipReason
+ */
+export enum SkipReason {
+  /**
+   * No setting of the crawl says so.
+   *
+   * @generated from enum value: SKIP_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * `Crawl.budget` is spent.
+   *
+   * @generated from enum value: SKIP_REASON_CRAWL_BUDGET = 1;
+   */
+  CRAWL_BUDGET = 1,
+
+  /**
+   * Its site has taken what `Crawl.budget` gives a site, pays too little by now, or is covered.
+   *
+   * @generated from enum value: SKIP_REASON_SITE_STOPPED = 2;
+   */
+  SITE_STOPPED = 2,
+
+  /**
+   * Its URL shape brings little and has taken its share, `Budget.max_trap_share`.
+   *
+   * @generated from enum value: SKIP_REASON_TRAP = 3;
+   */
+  TRAP = 3,
+
+  /**
+   * Not used yet: the site or the page reserves a use that the crawl respects.
+   *
+   * @generated from enum value: SKIP_REASON_RESPECT = 4;
+   */
+  RESPECT = 4,
+
+  /**
+   * Not used yet: a page of the same content was fetched or is to be.
+   *
+   * @generated from enum value: SKIP_REASON_COPY = 5;
+   */
+  COPY = 5,
+}
+
+/**
+ * Describes the enum linkscore.v1.SkipReason.
+ */
+export const SkipReasonSchema: GenEnum<SkipReason> = /*@__PURE__*/
+  enumDesc(file_linkscore_v1_common, 2);
+
+/**
+ * Whether to go on, as the budget of a crawl decides.
+ *
+ * @generated from enum linkscore.v1.Decision
+ */
+export enum Decision {
+  /**
+   * The crawl has no budget.
+   *
+   * @generated from enum value: DECISION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Go on.
+   *
+   * @generated from enum value: DECISION_CONTINUE = 1;
+   */
+  CONTINUE = 1,
+
+  /**
+   * Stop: the next fetches are expected to bring less than `Budget.least_yield`.
+   *
+   * @generated from enum value: DECISION_STOP_YIELD = 2;
+   */
+  STOP_YIELD = 2,
+
+  /**
+   * Stop: `Budget.enough_coverage` of what is wanted was found.
+   *
+   * @generated from enum value: DECISION_STOP_COVERED = 3;
+   */
+  STOP_COVERED = 3,
+
+  /**
+   * Stop: fetches, bytes, seconds or money are spent.
+   *
+   * @generated from enum value: DECISION_STOP_BUDGET = 4;
+   */
+  STOP_BUDGET = 4,
+}
+
+/**
+ * Describes the enum linkscore.v1.Decision.
+ */
+export const DecisionSchema: GenEnum<Decision> = /*@__PURE__*/
+  enumDesc(file_linkscore_v1_common, 3);
+
+/**
  * What kind of page a URL leads to, as far as its policy tells kinds apart (Jiang 2013, section 3).
  *
  * @generated from enum linkscore.v1.UrlType
@@ -549,7 +674,7 @@ export enum UrlType {
  * Describes the enum linkscore.v1.UrlType.
  */
 export const UrlTypeSchema: GenEnum<UrlType> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_common, 2);
+  enumDesc(file_linkscore_v1_common, 4);
 
 /**
  * What a fetched page is, as far as the policy tells (Jiang 2013, section 3).
@@ -597,7 +722,7 @@ export enum PageType {
  * Describes the enum linkscore.v1.PageType.
  */
 export const PageTypeSchema: GenEnum<PageType> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_common, 3);
+  enumDesc(file_linkscore_v1_common, 5);
 
 /**
  * Why one item of a batch was not used. Items without an entry are fine.
@@ -645,7 +770,7 @@ export enum ItemCode {
  * Describes the enum linkscore.v1.ItemCode.
  */
 export const ItemCodeSchema: GenEnum<ItemCode> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_common, 4);
+  enumDesc(file_linkscore_v1_common, 6);
 
 /**
  * Number format a crawler's queue wants. Order is kept as far as the format's range allows: the coarse ones send the
@@ -722,5 +847,5 @@ export enum PriorityEncoding {
  * Describes the enum linkscore.v1.PriorityEncoding.
  */
 export const PriorityEncodingSchema: GenEnum<PriorityEncoding> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_common, 5);
+  enumDesc(file_linkscore_v1_common, 7);
 

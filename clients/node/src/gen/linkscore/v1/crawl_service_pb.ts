@@ -6,8 +6,10 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Decision } from "./common_pb.js";
+import { file_linkscore_v1_common } from "./common_pb.js";
 import type { PolicySpec } from "./policy_pb.js";
 import { file_linkscore_v1_policy } from "./policy_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCK8BAoFQ3Jhd2wSDAoEbmFtZRgBIAEoCRIoCgZwb2xpY3kYAiABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIwCg5leHRyYV9wb2xpY2llcxgDIAMoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEicKBXNjb3BlGAQgASgOMhgubGlua3Njb3JlLnYxLkNyYXdsU2NvcGUSLgoIbGVhcm5pbmcYBSABKAsyHC5saW5rc2NvcmUudjEuTGVhcm5pbmdDb25maWcSFAoMb2JzZXJ2ZV9vbmx5GAYgASgIEgwKBHNlZWQYByABKAQSLwoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnBhZ2VfY291bnQYCSABKAQSFgoOZmVlZGJhY2tfY291bnQYCiABKAQSEgoKc2l0ZV9jb3VudBgLIAEoDRIRCglldmVudF9zZXEYDCABKAQSKwoIZXhhbXBsZXMYDSADKAsyGS5saW5rc2NvcmUudjEuRXhhbXBsZVBhZ2USIgoFbGVhcm4YDiABKA4yEy5saW5rc2NvcmUudjEuTGVhcm4SJAoGd2FudGVkGA8gASgLMhQubGlua3Njb3JlLnYxLldhbnRlZBIOCgZncm91cHMYECABKA0SEwoLa2VlcF90aXRsZXMYESABKAgSEgoKZXhwZXJpZW5jZRgSIAMoDBIYChBleHBlcmllbmNlX2NvdW50GBMgASgNIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIk4KEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiSQoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkimgIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkiUgoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAiqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDL3AwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCLyAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIVCghtYXhfY29zdBgEIAEoAUgDiAEBEhcKCmZldGNoX2Nvc3QYBSABKAFIBIgBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAWIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBogBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAeIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFICIgBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFICYgBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgKiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ILCglfbWF4X2Nvc3RCDQoLX2ZldGNoX2Nvc3RCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCLLAQoHUmV2aXNpdBIxCglvYmplY3RpdmUYASABKA4yHi5saW5rc2NvcmUudjEuUmV2aXNpdE9iamVjdGl2ZRIMCgRydWxlGAIgASgJEhcKD2ZldGNoZXNfcGVyX2RheRgDIAEoARIxCg5sZWFzdF9pbnRlcnZhbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzChBsb25nZXN0X2ludGVydmFsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIs0FCgVDcmF3bBIMCgRuYW1lGAEgASgJEigKBnBvbGljeRgCIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEjAKDmV4dHJhX3BvbGljaWVzGAMgAygLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSJwoFc2NvcGUYBCABKA4yGC5saW5rc2NvcmUudjEuQ3Jhd2xTY29wZRIuCghsZWFybmluZxgFIAEoCzIcLmxpbmtzY29yZS52MS5MZWFybmluZ0NvbmZpZxIUCgxvYnNlcnZlX29ubHkYBiABKAgSDAoEc2VlZBgHIAEoBBIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcGFnZV9jb3VudBgJIAEoBBIWCg5mZWVkYmFja19jb3VudBgKIAEoBBISCgpzaXRlX2NvdW50GAsgASgNEhEKCWV2ZW50X3NlcRgMIAEoBBIrCghleGFtcGxlcxgNIAMoCzIZLmxpbmtzY29yZS52MS5FeGFtcGxlUGFnZRIiCgVsZWFybhgOIAEoDjITLmxpbmtzY29yZS52MS5MZWFybhIkCgZ3YW50ZWQYDyABKAsyFC5saW5rc2NvcmUudjEuV2FudGVkEg4KBmdyb3VwcxgQIAEoDRITCgtrZWVwX3RpdGxlcxgRIAEoCBISCgpleHBlcmllbmNlGBIgAygMEhgKEGV4cGVyaWVuY2VfY291bnQYEyABKA0SJAoGYnVkZ2V0GBUgASgLMhQubGlua3Njb3JlLnYxLkJ1ZGdldBIoCghkZWNpc2lvbhgYIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YGSABKAkSJgoHcmV2aXNpdBgUIAEoCzIVLmxpbmtzY29yZS52MS5SZXZpc2l0IjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIk4KEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiSQoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkimgIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkiUgoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAiqTAQoQUmV2aXNpdE9iamVjdGl2ZRIhCh1SRVZJU0lUX09CSkVDVElWRV9VTlNQRUNJRklFRBAAEhoKFlJFVklTSVRfT0JKRUNUSVZFX0JPVEgQARIfChtSRVZJU0lUX09CSkVDVElWRV9GUkVTSE5FU1MQAhIfChtSRVZJU0lUX09CSkVDVElWRV9ESVNDT1ZFUlkQAyqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDL3AwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -257,6 +259,149 @@ export const WantedSchema: GenMessage<Wanted> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_crawl_service, 4);
 
 /**
+ * How far a crawl may go. What is not set has no bound. A fetch is a page that was ingested, failed ones too; time is that
+ * of the fetches, from the first to the latest. Beyond a bound pages are still taken in, links are to skip, and RankBuckets
+ * and RankSites hand nothing out.
+ *
+ * @generated from message linkscore.v1.Budget
+ */
+export type Budget = Message<"linkscore.v1.Budget"> & {
+  /**
+   * Fetches of the crawl, at least 1.
+   *
+   * @generated from field: optional uint64 max_fetches = 1;
+   */
+  maxFetches?: bigint | undefined;
+
+  /**
+   * Bytes of the crawl, at least 1.
+   *
+   * @generated from field: optional uint64 max_bytes = 2;
+   */
+  maxBytes?: bigint | undefined;
+
+  /**
+   * Seconds of the crawl, > 0.
+   *
+   * @generated from field: optional double max_seconds = 3;
+   */
+  maxSeconds?: number | undefined;
+
+  /**
+   * Money of the crawl, in any currency, > 0. Needs `fetch_cost`.
+   *
+   * @generated from field: optional double max_cost = 4;
+   */
+  maxCost?: number | undefined;
+
+  /**
+   * What a fetch costs in that currency, > 0.
+   *
+   * @generated from field: optional double fetch_cost = 5;
+   */
+  fetchCost?: number | undefined;
+
+  /**
+   * Fetches of each site, at least 1.
+   *
+   * @generated from field: optional uint64 max_site_fetches = 6;
+   */
+  maxSiteFetches?: bigint | undefined;
+
+  /**
+   * Bytes of each site, at least 1.
+   *
+   * @generated from field: optional uint64 max_site_bytes = 7;
+   */
+  maxSiteBytes?: bigint | undefined;
+
+  /**
+   * Seconds of each site, > 0.
+   *
+   * @generated from field: optional double max_site_seconds = 8;
+   */
+  maxSiteSeconds?: number | undefined;
+
+  /**
+   * Share in (0, 1] of the fetches of a site that a URL shape or a tag path may take once its fetches bring little, see
+   * TrapSuspicion; 12 fetches at least.
+   *
+   * @generated from field: optional double max_trap_share = 9;
+   */
+  maxTrapShare?: number | undefined;
+
+  /**
+   * Share in (0, 1] of what is wanted of a site from which on it is covered, as estimated (`Coverage`).
+   *
+   * @generated from field: optional double enough_coverage = 10;
+   */
+  enoughCoverage?: number | undefined;
+
+  /**
+   * Mean reward in (0, 1] that the next 100 fetches of a site must be expected to bring.
+   *
+   * @generated from field: optional double least_yield = 11;
+   */
+  leastYield?: number | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.Budget.
+ * Use `create(BudgetSchema)` to create a new message.
+ */
+export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 5);
+
+/**
+ * How pages are fetched again.
+ *
+ * @generated from message linkscore.v1.Revisit
+ */
+export type Revisit = Message<"linkscore.v1.Revisit"> & {
+  /**
+   * What for.
+   *
+   * @generated from field: linkscore.v1.RevisitObjective objective = 1;
+   */
+  objective: RevisitObjective;
+
+  /**
+   * Name of the schedule: `greedy`, `greedy_alone`, `adaptive`, `fixed`, `proportional` or a plug-in's; empty means greedy.
+   *
+   * @generated from field: string rule = 2;
+   */
+  rule: string;
+
+  /**
+   * Fetches of known pages a day, of each site, >= 0; by it PageResult has a `next_fetch_time`. 0: nobody says.
+   *
+   * @generated from field: double fetches_per_day = 3;
+   */
+  fetchesPerDay: number;
+
+  /**
+   * Least time between two fetches of a page, > 0; absent means an hour.
+   *
+   * @generated from field: google.protobuf.Duration least_interval = 4;
+   */
+  leastInterval?: Duration | undefined;
+
+  /**
+   * Time after which a page is fetched again in any case, at least `least_interval`; absent means 365 days.
+   *
+   * @generated from field: google.protobuf.Duration longest_interval = 5;
+   */
+  longestInterval?: Duration | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.Revisit.
+ * Use `create(RevisitSchema)` to create a new message.
+ */
+export const RevisitSchema: GenMessage<Revisit> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 6);
+
+/**
  * A crawl.
  *
  * @generated from message linkscore.v1.Crawl
@@ -403,6 +548,35 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
    * @generated from field: uint32 experience_count = 19;
    */
   experienceCount: number;
+
+  /**
+   * How far it may go; absent: as far as links lead. Bounds of the crawl, not those of a site, need `groups` 1.
+   *
+   * @generated from field: linkscore.v1.Budget budget = 21;
+   */
+  budget?: Budget | undefined;
+
+  /**
+   * Whether to go on: STOP_BUDGET once the budget is spent, or another STOP if each site it has met has stopped. Output
+   * only.
+   *
+   * @generated from field: linkscore.v1.Decision decision = 24;
+   */
+  decision: Decision;
+
+  /**
+   * Why, with figures, one sentence; empty if it goes on. Output only.
+   *
+   * @generated from field: string decision_reason = 25;
+   */
+  decisionReason: string;
+
+  /**
+   * Fetch pages again, and learn how often they change; absent: no. Needs `groups` 1.
+   *
+   * @generated from field: linkscore.v1.Revisit revisit = 20;
+   */
+  revisit?: Revisit | undefined;
 };
 
 /**
@@ -410,7 +584,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
  * Use `create(CrawlSchema)` to create a new message.
  */
 export const CrawlSchema: GenMessage<Crawl> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 5);
+  messageDesc(file_linkscore_v1_crawl_service, 7);
 
 /**
  * Request of CreateCrawl.
@@ -431,7 +605,7 @@ export type CreateCrawlRequest = Message<"linkscore.v1.CreateCrawlRequest"> & {
  * Use `create(CreateCrawlRequestSchema)` to create a new message.
  */
 export const CreateCrawlRequestSchema: GenMessage<CreateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 6);
+  messageDesc(file_linkscore_v1_crawl_service, 8);
 
 /**
  * Response of CreateCrawl.
@@ -452,7 +626,7 @@ export type CreateCrawlResponse = Message<"linkscore.v1.CreateCrawlResponse"> & 
  * Use `create(CreateCrawlResponseSchema)` to create a new message.
  */
 export const CreateCrawlResponseSchema: GenMessage<CreateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 7);
+  messageDesc(file_linkscore_v1_crawl_service, 9);
 
 /**
  * Request of GetCrawl.
@@ -473,7 +647,7 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
  * Use `create(GetCrawlRequestSchema)` to create a new message.
  */
 export const GetCrawlRequestSchema: GenMessage<GetCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 8);
+  messageDesc(file_linkscore_v1_crawl_service, 10);
 
 /**
  * Response of GetCrawl.
@@ -501,7 +675,7 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
  * Use `create(GetCrawlResponseSchema)` to create a new message.
  */
 export const GetCrawlResponseSchema: GenMessage<GetCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 9);
+  messageDesc(file_linkscore_v1_crawl_service, 11);
 
 /**
  * Request of ListCrawls.
@@ -529,7 +703,7 @@ export type ListCrawlsRequest = Message<"linkscore.v1.ListCrawlsRequest"> & {
  * Use `create(ListCrawlsRequestSchema)` to create a new message.
  */
 export const ListCrawlsRequestSchema: GenMessage<ListCrawlsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 10);
+  messageDesc(file_linkscore_v1_crawl_service, 12);
 
 /**
  * Response of ListCrawls.
@@ -557,7 +731,7 @@ export type ListCrawlsResponse = Message<"linkscore.v1.ListCrawlsResponse"> & {
  * Use `create(ListCrawlsResponseSchema)` to create a new message.
  */
 export const ListCrawlsResponseSchema: GenMessage<ListCrawlsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 11);
+  messageDesc(file_linkscore_v1_crawl_service, 13);
 
 /**
  * Request of UpdateCrawl.
@@ -573,9 +747,10 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
   crawl?: Crawl | undefined;
 
   /**
-   * Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`. Empty means all of
-   * these that are set. Examples are added to those of the crawl; one whose URL is there already takes its place.
+   * Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `revisit`.
+   * Empty means all of these that are set. A `budget` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
    * `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
+   * `revisit` likewise; named here and not set, what was learned of changes is forgotten.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -587,7 +762,7 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
  * Use `create(UpdateCrawlRequestSchema)` to create a new message.
  */
 export const UpdateCrawlRequestSchema: GenMessage<UpdateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 12);
+  messageDesc(file_linkscore_v1_crawl_service, 14);
 
 /**
  * Response of UpdateCrawl.
@@ -608,7 +783,7 @@ export type UpdateCrawlResponse = Message<"linkscore.v1.UpdateCrawlResponse"> & 
  * Use `create(UpdateCrawlResponseSchema)` to create a new message.
  */
 export const UpdateCrawlResponseSchema: GenMessage<UpdateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 13);
+  messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
  * Request of DeleteCrawl.
@@ -629,7 +804,7 @@ export type DeleteCrawlRequest = Message<"linkscore.v1.DeleteCrawlRequest"> & {
  * Use `create(DeleteCrawlRequestSchema)` to create a new message.
  */
 export const DeleteCrawlRequestSchema: GenMessage<DeleteCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 14);
+  messageDesc(file_linkscore_v1_crawl_service, 16);
 
 /**
  * Response of DeleteCrawl.
@@ -644,7 +819,7 @@ export type DeleteCrawlResponse = Message<"linkscore.v1.DeleteCrawlResponse"> & 
  * Use `create(DeleteCrawlResponseSchema)` to create a new message.
  */
 export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 15);
+  messageDesc(file_linkscore_v1_crawl_service, 17);
 
 /**
  * Request of ListShards.
@@ -679,7 +854,7 @@ export type ListShardsRequest = Message<"linkscore.v1.ListShardsRequest"> & {
  * Use `create(ListShardsRequestSchema)` to create a new message.
  */
 export const ListShardsRequestSchema: GenMessage<ListShardsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 16);
+  messageDesc(file_linkscore_v1_crawl_service, 18);
 
 /**
  * One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
@@ -784,7 +959,7 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
  * Use `create(ShardSchema)` to create a new message.
  */
 export const ShardSchema: GenMessage<Shard> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 17);
+  messageDesc(file_linkscore_v1_crawl_service, 19);
 
 /**
  * Response of ListShards.
@@ -812,7 +987,7 @@ export type ListShardsResponse = Message<"linkscore.v1.ListShardsResponse"> & {
  * Use `create(ListShardsResponseSchema)` to create a new message.
  */
 export const ListShardsResponseSchema: GenMessage<ListShardsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 18);
+  messageDesc(file_linkscore_v1_crawl_service, 20);
 
 /**
  * Which links belong to the crawl.
@@ -948,6 +1123,47 @@ export const LearnSchema: GenEnum<Learn> = /*@__PURE__*/
   enumDesc(file_linkscore_v1_crawl_service, 2);
 
 /**
+ * What fetching pages again is for.
+ *
+ * @generated from enum linkscore.v1.RevisitObjective
+ */
+export enum RevisitObjective {
+  /**
+   * Default: BOTH.
+   *
+   * @generated from enum value: REVISIT_OBJECTIVE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Copies that are as their pages, and links to new pages, on one scale: days of one page.
+   *
+   * @generated from enum value: REVISIT_OBJECTIVE_BOTH = 1;
+   */
+  BOTH = 1,
+
+  /**
+   * Copies that are as their pages.
+   *
+   * @generated from enum value: REVISIT_OBJECTIVE_FRESHNESS = 2;
+   */
+  FRESHNESS = 2,
+
+  /**
+   * Links to new pages.
+   *
+   * @generated from enum value: REVISIT_OBJECTIVE_DISCOVERY = 3;
+   */
+  DISCOVERY = 3,
+}
+
+/**
+ * Describes the enum linkscore.v1.RevisitObjective.
+ */
+export const RevisitObjectiveSchema: GenEnum<RevisitObjective> = /*@__PURE__*/
+  enumDesc(file_linkscore_v1_crawl_service, 3);
+
+/**
  * Whether a shard answers.
  *
  * @generated from enum linkscore.v1.ShardState
@@ -993,7 +1209,7 @@ export enum ShardState {
  * Describes the enum linkscore.v1.ShardState.
  */
 export const ShardStateSchema: GenEnum<ShardState> = /*@__PURE__*/
-  enumDesc(file_linkscore_v1_crawl_service, 3);
+  enumDesc(file_linkscore_v1_crawl_service, 4);
 
 /**
  * Creates, reads, changes and deletes crawls.

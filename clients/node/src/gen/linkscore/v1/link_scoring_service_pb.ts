@@ -4,11 +4,11 @@
 // @generated from file linkscore/v1/link_scoring_service.proto (package linkscore.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { FetchSuggestion, ItemStatus, LinkScores, Page, PageType, PriorityEncoding, SiteStage } from "./common_pb.js";
+import type { Decision, FetchSuggestion, ItemStatus, LinkScores, Page, PageType, PriorityEncoding, SiteStage } from "./common_pb.js";
 import { file_linkscore_v1_common } from "./common_pb.js";
 import type { PolicySpec } from "./policy_pb.js";
 import { file_linkscore_v1_policy } from "./policy_pb.js";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/link_scoring_service.proto.
  */
 export const file_linkscore_v1_link_scoring_service: GenFile = /*@__PURE__*/
-  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyJkCgtUZXh0UXVhbGl0eRINCgV2YWx1ZRgBIAEoARIOCgZsZW5ndGgYAiABKAESDQoFbGlua3MYAyABKAESEgoKcmVwZXRpdGlvbhgEIAEoARITCgtyZWFkYWJpbGl0eRgFIAEoASKuAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQESKgoHcXVhbGl0eRgFIAEoCzIZLmxpbmtzY29yZS52MS5UZXh0UXVhbGl0eUIICgZfd29yZHNCCgoIX21lYW5pbmdCCQoHX2xlbmd0aCLzAwoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUSFgoJcmVsZXZhbmNlGA4gASgBSACIAQESNQoPcmVsZXZhbmNlX3BhcnRzGA8gASgLMhwubGlua3Njb3JlLnYxLlJlbGV2YW5jZVBhcnRzQgwKCl9yZWxldmFuY2UiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiwwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgiiAEKElNjb3JlTGlua3NSZXNwb25zZRInCgVsaW5rcxgBIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEg4KBnBvbGljeRgCIAEoCRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEQoJZXZlbnRfc2VxGAQgASgEIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIImUKE1JhbmtCdWNrZXRzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEg4KBnBvbGljeRgDIAEoCRIRCglldmVudF9zZXEYBCABKAQSDAoEdXJscxgFIAMoDSI9CgtXYWl0aW5nU2l0ZRIMCgRzaXRlGAEgASgJEhQKB3dhaXRpbmcYAiABKA1IAIgBAUIKCghfd2FpdGluZyKgAQoQUmFua1NpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIoCgVzaXRlcxgCIAMoCzIZLmxpbmtzY29yZS52MS5XYWl0aW5nU2l0ZRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIOCgFuGAQgASgNSACIAQESEwoLbWF4X3Jlc3VsdHMYBSABKA1CBAoCX24idwoRUmFua1NpdGVzUmVzcG9uc2USDQoFb3JkZXIYASADKA0SDgoGdmFsdWVzGAIgAygBEgwKBHVybHMYAyADKA0SEgoKZHJhd19wcm9icxgEIAMoARIOCgZwb2xpY3kYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEIrUBCghGZWVkYmFjaxIQCghldmVudF9pZBgBIAEoCRILCgN1cmwYAiABKAkSDgoGdGlja2V0GAMgASgMEhAKBnJld2FyZBgEIAEoAUgAEhQKCml0ZW1fY291bnQYBSABKA1IABISCghyZWxldmFudBgGIAEoCEgAEjMKD2V4dHJhY3Rpb25fdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCCQoHb3V0Y29tZSJQChVSZXBvcnRGZWVkYmFja1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoIZmVlZGJhY2sYAiADKAsyFi5saW5rc2NvcmUudjEuRmVlZGJhY2siRAoWUmVwb3J0RmVlZGJhY2tSZXNwb25zZRIqCghzdGF0dXNlcxgBIAMoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzInoKE0V4cGxhaW5MaW5rc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKgoFbGlua3MYAiADKAsyGy5saW5rc2NvcmUudjEuQ2FuZGlkYXRlTGluaxIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyI9CglTY29yZVRlcm0SDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoARITCgtkZXNjcmlwdGlvbhgDIAEoCSLyAQoPTGlua0V4cGxhbmF0aW9uEigKBnN0YXR1cxgBIAEoCzIYLmxpbmtzY29yZS52MS5JdGVtU3RhdHVzEgsKA3VybBgCIAEoCRINCgVzY29yZRgDIAEoARIOCgZidWNrZXQYBCABKAkSDwoHc3VtbWFyeRgFIAEoCRImCgV0ZXJtcxgGIAMoCzIXLmxpbmtzY29yZS52MS5TY29yZVRlcm0SFgoOc291cmNlX2NsdXN0ZXIYByABKAkSEAoIdGFnX3BhdGgYCCABKAkSJgoFc3RhZ2UYCSABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlIlsKFEV4cGxhaW5MaW5rc1Jlc3BvbnNlEjMKDGV4cGxhbmF0aW9ucxgBIAMoCzIdLmxpbmtzY29yZS52MS5MaW5rRXhwbGFuYXRpb24SDgoGcG9saWN5GAIgASgJInQKFlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSKaAQoQU3VnZ2VzdGVkRXhhbXBsZRILCgN1cmwYASABKAkSDAoEc2l0ZRgCIAEoCRIOCgZyZWFzb24YAyABKAkSFQoIbGlrZW5lc3MYBCABKAFIAIgBARITCgtwYWdlc19hbGlrZRgFIAEoDRITCgthbmNob3JfdGV4dBgGIAEoCRINCgV0aXRsZRgHIAEoCUILCglfbGlrZW5lc3MibgoXU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USMAoIZXhhbXBsZXMYASADKAsyHi5saW5rc2NvcmUudjEuU3VnZ2VzdGVkRXhhbXBsZRIOCgZwb2xpY3kYAiABKAkSEQoJZXZlbnRfc2VxGAMgASgEMqEGChJMaW5rU2NvcmluZ1NlcnZpY2USUgoLSW5nZXN0UGFnZXMSIC5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkluZ2VzdFBhZ2VzUmVzcG9uc2USVgoLU3RyZWFtUGFnZXMSIC5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlN0cmVhbVBhZ2VzUmVzcG9uc2UoATABElgKDUNsYXNzaWZ5UGFnZXMSIi5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1JlcXVlc3QaIy5saW5rc2NvcmUudjEuQ2xhc3NpZnlQYWdlc1Jlc3BvbnNlEk8KClNjb3JlTGlua3MSHy5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuU2NvcmVMaW5rc1Jlc3BvbnNlElIKC1JhbmtCdWNrZXRzEiAubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVxdWVzdBohLmxpbmtzY29yZS52MS5SYW5rQnVja2V0c1Jlc3BvbnNlEkwKCVJhbmtTaXRlcxIeLmxpbmtzY29yZS52MS5SYW5rU2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1Jlc3BvbnNlElsKDlJlcG9ydEZlZWRiYWNrEiMubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVxdWVzdBokLmxpbmtzY29yZS52MS5SZXBvcnRGZWVkYmFja1Jlc3BvbnNlElUKDEV4cGxhaW5MaW5rcxIhLmxpbmtzY29yZS52MS5FeHBsYWluTGlua3NSZXF1ZXN0GiIubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1Jlc3BvbnNlEl4KD1N1Z2dlc3RFeGFtcGxlcxIkLmxpbmtzY29yZS52MS5TdWdnZXN0RXhhbXBsZXNSZXF1ZXN0GiUubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CidsaW5rc2NvcmUvdjEvbGlua19zY29yaW5nX3NlcnZpY2UucHJvdG8SDGxpbmtzY29yZS52MSKiAQoSSW5nZXN0UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2USKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZyJkCgtUZXh0UXVhbGl0eRINCgV2YWx1ZRgBIAEoARIOCgZsZW5ndGgYAiABKAESDQoFbGlua3MYAyABKAESEgoKcmVwZXRpdGlvbhgEIAEoARITCgtyZWFkYWJpbGl0eRgFIAEoASKuAQoOUmVsZXZhbmNlUGFydHMSEgoFd29yZHMYASABKAFIAIgBARIUCgdtZWFuaW5nGAIgASgBSAGIAQESEAoIbGFuZ3VhZ2UYAyABKAkSEwoGbGVuZ3RoGAQgASgBSAKIAQESKgoHcXVhbGl0eRgFIAEoCzIZLmxpbmtzY29yZS52MS5UZXh0UXVhbGl0eUIICgZfd29yZHNCCgoIX21lYW5pbmdCCQoHX2xlbmd0aCKqBQoKUGFnZVJlc3VsdBIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEicKBWxpbmtzGAUgASgLMhgubGlua3Njb3JlLnYxLkxpbmtTY29yZXMSEwoLbm92ZWxfY2hhcnMYBiABKA0SMgoLc3VnZ2VzdGlvbnMYByADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uEhEKCWV2ZW50X3NlcRgIIAEoBBIWCg5tb2RlbF9yZXZpc2lvbhgJIAEoBBIqCghyZXNjb3JlZBgKIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEhAKCGxlYXJuaW5nGAsgASgIEhEKCXRocmVhZF9pZBgMIAEoCRIpCglwYWdlX3R5cGUYDSABKA4yFi5saW5rc2NvcmUudjEuUGFnZVR5cGUSFgoJcmVsZXZhbmNlGA4gASgBSACIAQESNQoPcmVsZXZhbmNlX3BhcnRzGA8gASgLMhwubGlua3Njb3JlLnYxLlJlbGV2YW5jZVBhcnRzEjMKD25leHRfZmV0Y2hfdGltZRgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLY2hhbmdlX3JhdGUYESABKAFIAYgBARIaCg1jaGFuZ2VkX3NoYXJlGBIgASgBSAKIAQESKAoIc3RhbmRpbmcYFCABKAsyFi5saW5rc2NvcmUudjEuU3RhbmRpbmdCDAoKX3JlbGV2YW5jZUIOCgxfY2hhbmdlX3JhdGVCEAoOX2NoYW5nZWRfc2hhcmUiwwEKCFN0YW5kaW5nEigKCGRlY2lzaW9uGAEgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEg4KBnJlYXNvbhgCIAEoCRItCg1zaXRlX2RlY2lzaW9uGAMgASgOMhYubGlua3Njb3JlLnYxLkRlY2lzaW9uEhMKC3NpdGVfcmVhc29uGAQgASgJEhkKDGZldGNoZXNfbGVmdBgFIAEoBEgAiAEBEg0KBXNwZW50GAYgASgIQg8KDV9mZXRjaGVzX2xlZnQiUAoTSW5nZXN0UGFnZXNSZXNwb25zZRIpCgdyZXN1bHRzGAEgAygLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAIgASgJIrUBChJTdHJlYW1QYWdlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoBBIgCgRwYWdlGAMgASgLMhIubGlua3Njb3JlLnYxLlBhZ2USMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIoCgZwb2xpY3kYBSABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJjChNTdHJlYW1QYWdlc1Jlc3BvbnNlEhIKCnJlcXVlc3RfaWQYASABKAQSKAoGcmVzdWx0GAIgASgLMhgubGlua3Njb3JlLnYxLlBhZ2VSZXN1bHQSDgoGcG9saWN5GAMgASgJIkgKFENsYXNzaWZ5UGFnZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEiEKBXBhZ2VzGAIgAygLMhIubGlua3Njb3JlLnYxLlBhZ2Ui2gEKElBhZ2VDbGFzc2lmaWNhdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxIMCgRzaXRlGAIgASgJEg8KB2NsdXN0ZXIYAyABKAkSJgoFc3RhZ2UYBCABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhAKCGRpc3RhbmNlGAUgASgBEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEikKCXBhZ2VfdHlwZRgHIAEoDjIWLmxpbmtzY29yZS52MS5QYWdlVHlwZSJSChVDbGFzc2lmeVBhZ2VzUmVzcG9uc2USOQoPY2xhc3NpZmljYXRpb25zGAEgAygLMiAubGlua3Njb3JlLnYxLlBhZ2VDbGFzc2lmaWNhdGlvbiJBCg1DYW5kaWRhdGVMaW5rEgsKA3VybBgBIAEoCRIOCgZ0aWNrZXQYAiABKAwSEwoLYW5jaG9yX3RleHQYAyABKAkiwwEKEVNjb3JlTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoIZW5jb2RpbmcYBCABKA4yHi5saW5rc2NvcmUudjEuUHJpb3JpdHlFbmNvZGluZxIXCg9yZXF1aXJlX2xlYXJuZWQYBSABKAgiiAEKElNjb3JlTGlua3NSZXNwb25zZRInCgVsaW5rcxgBIAEoCzIYLmxpbmtzY29yZS52MS5MaW5rU2NvcmVzEg4KBnBvbGljeRgCIAEoCRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEQoJZXZlbnRfc2VxGAQgASgEIj4KDkJ1Y2tldEluRmxpZ2h0Eg4KBmJ1Y2tldBgBIAEoCRISCgVjb3VudBgCIAEoDUgAiAEBQggKBl9jb3VudCLOAQoSUmFua0J1Y2tldHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEg8KB2J1Y2tldHMYAiADKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0SCQoBbhgFIAEoDRIPCgd3YWl0aW5nGAYgAygNEi8KCWluX2ZsaWdodBgHIAMoCzIcLmxpbmtzY29yZS52MS5CdWNrZXRJbkZsaWdodBIMCgRmaWxsGAggASgIIo8BChNSYW5rQnVja2V0c1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIOCgZwb2xpY3kYAyABKAkSEQoJZXZlbnRfc2VxGAQgASgEEgwKBHVybHMYBSADKA0SKAoIZGVjaXNpb24YBiABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24iPQoLV2FpdGluZ1NpdGUSDAoEc2l0ZRgBIAEoCRIUCgd3YWl0aW5nGAIgASgNSACIAQFCCgoIX3dhaXRpbmcioAEKEFJhbmtTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSKAoFc2l0ZXMYAiADKAsyGS5saW5rc2NvcmUudjEuV2FpdGluZ1NpdGUSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSDgoBbhgEIAEoDUgAiAEBEhMKC21heF9yZXN1bHRzGAUgASgNQgQKAl9uIncKEVJhbmtTaXRlc1Jlc3BvbnNlEg0KBW9yZGVyGAEgAygNEg4KBnZhbHVlcxgCIAMoARIMCgR1cmxzGAMgAygNEhIKCmRyYXdfcHJvYnMYBCADKAESDgoGcG9saWN5GAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBCK1AQoIRmVlZGJhY2sSEAoIZXZlbnRfaWQYASABKAkSCwoDdXJsGAIgASgJEg4KBnRpY2tldBgDIAEoDBIQCgZyZXdhcmQYBCABKAFIABIUCgppdGVtX2NvdW50GAUgASgNSAASEgoIcmVsZXZhbnQYBiABKAhIABIzCg9leHRyYWN0aW9uX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgkKB291dGNvbWUiUAoVUmVwb3J0RmVlZGJhY2tSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEigKCGZlZWRiYWNrGAIgAygLMhYubGlua3Njb3JlLnYxLkZlZWRiYWNrIkQKFlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USKgoIc3RhdHVzZXMYASADKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cyJ6ChNFeHBsYWluTGlua3NSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEioKBWxpbmtzGAIgAygLMhsubGlua3Njb3JlLnYxLkNhbmRpZGF0ZUxpbmsSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMiPQoJU2NvcmVUZXJtEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLZGVzY3JpcHRpb24YAyABKAki8gEKD0xpbmtFeHBsYW5hdGlvbhIoCgZzdGF0dXMYASABKAsyGC5saW5rc2NvcmUudjEuSXRlbVN0YXR1cxILCgN1cmwYAiABKAkSDQoFc2NvcmUYAyABKAESDgoGYnVja2V0GAQgASgJEg8KB3N1bW1hcnkYBSABKAkSJgoFdGVybXMYBiADKAsyFy5saW5rc2NvcmUudjEuU2NvcmVUZXJtEhYKDnNvdXJjZV9jbHVzdGVyGAcgASgJEhAKCHRhZ19wYXRoGAggASgJEiYKBXN0YWdlGAkgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZSJbChRFeHBsYWluTGlua3NSZXNwb25zZRIzCgxleHBsYW5hdGlvbnMYASADKAsyHS5saW5rc2NvcmUudjEuTGlua0V4cGxhbmF0aW9uEg4KBnBvbGljeRgCIAEoCSJ0ChZTdWdnZXN0RXhhbXBsZXNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0imgEKEFN1Z2dlc3RlZEV4YW1wbGUSCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDgoGcmVhc29uGAMgASgJEhUKCGxpa2VuZXNzGAQgASgBSACIAQESEwoLcGFnZXNfYWxpa2UYBSABKA0SEwoLYW5jaG9yX3RleHQYBiABKAkSDQoFdGl0bGUYByABKAlCCwoJX2xpa2VuZXNzIm4KF1N1Z2dlc3RFeGFtcGxlc1Jlc3BvbnNlEjAKCGV4YW1wbGVzGAEgAygLMh4ubGlua3Njb3JlLnYxLlN1Z2dlc3RlZEV4YW1wbGUSDgoGcG9saWN5GAIgASgJEhEKCWV2ZW50X3NlcRgDIAEoBCKCAQoTUmFua1JldmlzaXRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoDRISCgpwYWdlX3Rva2VuGAQgASgJEicKA25vdxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAixAEKB0R1ZVBhZ2USCwoDdXJsGAEgASgJEgwKBHNpdGUYAiABKAkSDQoFd29ydGgYAyABKAESKwoGcmVhc29uGAQgASgOMhsubGlua3Njb3JlLnYxLlJldmlzaXRSZWFzb24SMwoPbGFzdF9mZXRjaF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBleHBlY3RlZF9jaGFuZ2VzGAYgASgBEhMKC2NoYW5nZV9yYXRlGAcgASgBIoQBChRSYW5rUmV2aXNpdHNSZXNwb25zZRIkCgVwYWdlcxgBIAMoCzIVLmxpbmtzY29yZS52MS5EdWVQYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIaChJleHBlY3RlZF9mcmVzaG5lc3MYAyABKAESEQoJZXZlbnRfc2VxGAQgASgEKnsKDVJldmlzaXRSZWFzb24SHgoaUkVWSVNJVF9SRUFTT05fVU5TUEVDSUZJRUQQABIYChRSRVZJU0lUX1JFQVNPTl9TVEFMRRABEhYKElJFVklTSVRfUkVBU09OX0hVQhACEhgKFFJFVklTSVRfUkVBU09OX0NIRUNLEAMy+AYKEkxpbmtTY29yaW5nU2VydmljZRJSCgtJbmdlc3RQYWdlcxIgLmxpbmtzY29yZS52MS5Jbmdlc3RQYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuSW5nZXN0UGFnZXNSZXNwb25zZRJWCgtTdHJlYW1QYWdlcxIgLmxpbmtzY29yZS52MS5TdHJlYW1QYWdlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuU3RyZWFtUGFnZXNSZXNwb25zZSgBMAESWAoNQ2xhc3NpZnlQYWdlcxIiLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVxdWVzdBojLmxpbmtzY29yZS52MS5DbGFzc2lmeVBhZ2VzUmVzcG9uc2USTwoKU2NvcmVMaW5rcxIfLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVxdWVzdBogLmxpbmtzY29yZS52MS5TY29yZUxpbmtzUmVzcG9uc2USUgoLUmFua0J1Y2tldHMSIC5saW5rc2NvcmUudjEuUmFua0J1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlJhbmtCdWNrZXRzUmVzcG9uc2USTAoJUmFua1NpdGVzEh4ubGlua3Njb3JlLnYxLlJhbmtTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuUmFua1NpdGVzUmVzcG9uc2USWwoOUmVwb3J0RmVlZGJhY2sSIy5saW5rc2NvcmUudjEuUmVwb3J0RmVlZGJhY2tSZXF1ZXN0GiQubGlua3Njb3JlLnYxLlJlcG9ydEZlZWRiYWNrUmVzcG9uc2USVQoMRXhwbGFpbkxpbmtzEiEubGlua3Njb3JlLnYxLkV4cGxhaW5MaW5rc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuRXhwbGFpbkxpbmtzUmVzcG9uc2USXgoPU3VnZ2VzdEV4YW1wbGVzEiQubGlua3Njb3JlLnYxLlN1Z2dlc3RFeGFtcGxlc1JlcXVlc3QaJS5saW5rc2NvcmUudjEuU3VnZ2VzdEV4YW1wbGVzUmVzcG9uc2USVQoMUmFua1JldmlzaXRzEiEubGlua3Njb3JlLnYxLlJhbmtSZXZpc2l0c1JlcXVlc3QaIi5saW5rc2NvcmUudjEuUmFua1JldmlzaXRzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * Request of IngestPages.
@@ -277,6 +277,34 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
    * @generated from field: linkscore.v1.RelevanceParts relevance_parts = 15;
    */
   relevanceParts?: RelevanceParts | undefined;
+
+  /**
+   * When to fetch the page again; absent unless the crawl has `revisit` with `fetches_per_day`, or if the page is gone.
+   *
+   * @generated from field: google.protobuf.Timestamp next_fetch_time = 16;
+   */
+  nextFetchTime?: Timestamp | undefined;
+
+  /**
+   * Changes a day that the page is believed to have; absent unless the crawl has `revisit`, or if it is not known.
+   *
+   * @generated from field: optional double change_rate = 17;
+   */
+  changeRate?: number | undefined;
+
+  /**
+   * Share in [0, 1] of the page's own text that differs from the fetch before; 1 if it is gone. Absent at its first fetch.
+   *
+   * @generated from field: optional double changed_share = 18;
+   */
+  changedShare?: number | undefined;
+
+  /**
+   * Whether to go on; absent unless the crawl has a budget.
+   *
+   * @generated from field: linkscore.v1.Standing standing = 20;
+   */
+  standing?: Standing | undefined;
 };
 
 /**
@@ -285,6 +313,62 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
  */
 export const PageResultSchema: GenMessage<PageResult> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_link_scoring_service, 3);
+
+/**
+ * Whether to go on, as the budget of the crawl says after a page.
+ *
+ * @generated from message linkscore.v1.Standing
+ */
+export type Standing = Message<"linkscore.v1.Standing"> & {
+  /**
+   * Of the crawl, as in `Crawl`.
+   *
+   * @generated from field: linkscore.v1.Decision decision = 1;
+   */
+  decision: Decision;
+
+  /**
+   * Why the crawl stops, one sentence; empty if it goes on.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Of the page's site.
+   *
+   * @generated from field: linkscore.v1.Decision site_decision = 3;
+   */
+  siteDecision: Decision;
+
+  /**
+   * Why the site stops, one sentence; empty if it goes on.
+   *
+   * @generated from field: string site_reason = 4;
+   */
+  siteReason: string;
+
+  /**
+   * Fetches that are left to the crawl: begin no more, those in flight counted. Absent without such a bound.
+   *
+   * @generated from field: optional uint64 fetches_left = 5;
+   */
+  fetchesLeft?: bigint | undefined;
+
+  /**
+   * The crawl has spent its own budget; else it stops, if it does, as all sites it has met so far have stopped.
+   *
+   * @generated from field: bool spent = 6;
+   */
+  spent: boolean;
+};
+
+/**
+ * Describes the message linkscore.v1.Standing.
+ * Use `create(StandingSchema)` to create a new message.
+ */
+export const StandingSchema: GenMessage<Standing> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 4);
 
 /**
  * Response of IngestPages.
@@ -312,7 +396,7 @@ export type IngestPagesResponse = Message<"linkscore.v1.IngestPagesResponse"> & 
  * Use `create(IngestPagesResponseSchema)` to create a new message.
  */
 export const IngestPagesResponseSchema: GenMessage<IngestPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 4);
+  messageDesc(file_linkscore_v1_link_scoring_service, 5);
 
 /**
  * Request of StreamPages.
@@ -361,7 +445,7 @@ export type StreamPagesRequest = Message<"linkscore.v1.StreamPagesRequest"> & {
  * Use `create(StreamPagesRequestSchema)` to create a new message.
  */
 export const StreamPagesRequestSchema: GenMessage<StreamPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 5);
+  messageDesc(file_linkscore_v1_link_scoring_service, 6);
 
 /**
  * Response of StreamPages.
@@ -396,7 +480,7 @@ export type StreamPagesResponse = Message<"linkscore.v1.StreamPagesResponse"> & 
  * Use `create(StreamPagesResponseSchema)` to create a new message.
  */
 export const StreamPagesResponseSchema: GenMessage<StreamPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 6);
+  messageDesc(file_linkscore_v1_link_scoring_service, 7);
 
 /**
  * Request of ClassifyPages.
@@ -424,7 +508,7 @@ export type ClassifyPagesRequest = Message<"linkscore.v1.ClassifyPagesRequest"> 
  * Use `create(ClassifyPagesRequestSchema)` to create a new message.
  */
 export const ClassifyPagesRequestSchema: GenMessage<ClassifyPagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 7);
+  messageDesc(file_linkscore_v1_link_scoring_service, 8);
 
 /**
  * Cluster and type of one page.
@@ -487,7 +571,7 @@ export type PageClassification = Message<"linkscore.v1.PageClassification"> & {
  * Use `create(PageClassificationSchema)` to create a new message.
  */
 export const PageClassificationSchema: GenMessage<PageClassification> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 8);
+  messageDesc(file_linkscore_v1_link_scoring_service, 9);
 
 /**
  * Response of ClassifyPages.
@@ -508,7 +592,7 @@ export type ClassifyPagesResponse = Message<"linkscore.v1.ClassifyPagesResponse"
  * Use `create(ClassifyPagesResponseSchema)` to create a new message.
  */
 export const ClassifyPagesResponseSchema: GenMessage<ClassifyPagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 9);
+  messageDesc(file_linkscore_v1_link_scoring_service, 10);
 
 /**
  * A link to score.
@@ -543,7 +627,7 @@ export type CandidateLink = Message<"linkscore.v1.CandidateLink"> & {
  * Use `create(CandidateLinkSchema)` to create a new message.
  */
 export const CandidateLinkSchema: GenMessage<CandidateLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 10);
+  messageDesc(file_linkscore_v1_link_scoring_service, 11);
 
 /**
  * Request of ScoreLinks.
@@ -593,7 +677,7 @@ export type ScoreLinksRequest = Message<"linkscore.v1.ScoreLinksRequest"> & {
  * Use `create(ScoreLinksRequestSchema)` to create a new message.
  */
 export const ScoreLinksRequestSchema: GenMessage<ScoreLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 11);
+  messageDesc(file_linkscore_v1_link_scoring_service, 12);
 
 /**
  * Response of ScoreLinks.
@@ -635,7 +719,7 @@ export type ScoreLinksResponse = Message<"linkscore.v1.ScoreLinksResponse"> & {
  * Use `create(ScoreLinksResponseSchema)` to create a new message.
  */
 export const ScoreLinksResponseSchema: GenMessage<ScoreLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 12);
+  messageDesc(file_linkscore_v1_link_scoring_service, 13);
 
 /**
  * Fetches under way of links of one bucket.
@@ -664,7 +748,7 @@ export type BucketInFlight = Message<"linkscore.v1.BucketInFlight"> & {
  * Use `create(BucketInFlightSchema)` to create a new message.
  */
 export const BucketInFlightSchema: GenMessage<BucketInFlight> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 13);
+  messageDesc(file_linkscore_v1_link_scoring_service, 14);
 
 /**
  * Request of RankBuckets.
@@ -737,7 +821,7 @@ export type RankBucketsRequest = Message<"linkscore.v1.RankBucketsRequest"> & {
  * Use `create(RankBucketsRequestSchema)` to create a new message.
  */
 export const RankBucketsRequestSchema: GenMessage<RankBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 14);
+  messageDesc(file_linkscore_v1_link_scoring_service, 15);
 
 /**
  * Response of RankBuckets.
@@ -782,6 +866,14 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
    * @generated from field: repeated uint32 urls = 5;
    */
   urls: number[];
+
+  /**
+   * STOP_BUDGET if links of none of the buckets are to be fetched, for their sites or the crawl have stopped by its budget;
+   * else unspecified, as in a crawl of several groups.
+   *
+   * @generated from field: linkscore.v1.Decision decision = 6;
+   */
+  decision: Decision;
 };
 
 /**
@@ -789,7 +881,7 @@ export type RankBucketsResponse = Message<"linkscore.v1.RankBucketsResponse"> & 
  * Use `create(RankBucketsResponseSchema)` to create a new message.
  */
 export const RankBucketsResponseSchema: GenMessage<RankBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 15);
+  messageDesc(file_linkscore_v1_link_scoring_service, 16);
 
 /**
  * A site that has URLs waiting.
@@ -819,7 +911,7 @@ export type WaitingSite = Message<"linkscore.v1.WaitingSite"> & {
  * Use `create(WaitingSiteSchema)` to create a new message.
  */
 export const WaitingSiteSchema: GenMessage<WaitingSite> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 16);
+  messageDesc(file_linkscore_v1_link_scoring_service, 17);
 
 /**
  * Request of RankSites.
@@ -868,7 +960,7 @@ export type RankSitesRequest = Message<"linkscore.v1.RankSitesRequest"> & {
  * Use `create(RankSitesRequestSchema)` to create a new message.
  */
 export const RankSitesRequestSchema: GenMessage<RankSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 17);
+  messageDesc(file_linkscore_v1_link_scoring_service, 18);
 
 /**
  * Response of RankSites. Policies with a host bandit, `anthelion`, make one decision for each URL; a site falls asleep
@@ -927,7 +1019,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
  * Use `create(RankSitesResponseSchema)` to create a new message.
  */
 export const RankSitesResponseSchema: GenMessage<RankSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 18);
+  messageDesc(file_linkscore_v1_link_scoring_service, 19);
 
 /**
  * What extraction found on one page.
@@ -1001,7 +1093,7 @@ export type Feedback = Message<"linkscore.v1.Feedback"> & {
  * Use `create(FeedbackSchema)` to create a new message.
  */
 export const FeedbackSchema: GenMessage<Feedback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 19);
+  messageDesc(file_linkscore_v1_link_scoring_service, 20);
 
 /**
  * Request of ReportFeedback.
@@ -1029,7 +1121,7 @@ export type ReportFeedbackRequest = Message<"linkscore.v1.ReportFeedbackRequest"
  * Use `create(ReportFeedbackRequestSchema)` to create a new message.
  */
 export const ReportFeedbackRequestSchema: GenMessage<ReportFeedbackRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 20);
+  messageDesc(file_linkscore_v1_link_scoring_service, 21);
 
 /**
  * Response of ReportFeedback.
@@ -1050,7 +1142,7 @@ export type ReportFeedbackResponse = Message<"linkscore.v1.ReportFeedbackRespons
  * Use `create(ReportFeedbackResponseSchema)` to create a new message.
  */
 export const ReportFeedbackResponseSchema: GenMessage<ReportFeedbackResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 21);
+  messageDesc(file_linkscore_v1_link_scoring_service, 22);
 
 /**
  * Request of ExplainLinks.
@@ -1085,7 +1177,7 @@ export type ExplainLinksRequest = Message<"linkscore.v1.ExplainLinksRequest"> & 
  * Use `create(ExplainLinksRequestSchema)` to create a new message.
  */
 export const ExplainLinksRequestSchema: GenMessage<ExplainLinksRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 22);
+  messageDesc(file_linkscore_v1_link_scoring_service, 23);
 
 /**
  * One number behind a score.
@@ -1120,7 +1212,7 @@ export type ScoreTerm = Message<"linkscore.v1.ScoreTerm"> & {
  * Use `create(ScoreTermSchema)` to create a new message.
  */
 export const ScoreTermSchema: GenMessage<ScoreTerm> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 23);
+  messageDesc(file_linkscore_v1_link_scoring_service, 24);
 
 /**
  * Why one link has its score.
@@ -1197,7 +1289,7 @@ export type LinkExplanation = Message<"linkscore.v1.LinkExplanation"> & {
  * Use `create(LinkExplanationSchema)` to create a new message.
  */
 export const LinkExplanationSchema: GenMessage<LinkExplanation> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 24);
+  messageDesc(file_linkscore_v1_link_scoring_service, 25);
 
 /**
  * Response of ExplainLinks.
@@ -1225,7 +1317,7 @@ export type ExplainLinksResponse = Message<"linkscore.v1.ExplainLinksResponse"> 
  * Use `create(ExplainLinksResponseSchema)` to create a new message.
  */
 export const ExplainLinksResponseSchema: GenMessage<ExplainLinksResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 25);
+  messageDesc(file_linkscore_v1_link_scoring_service, 26);
 
 /**
  * Request of SuggestExamples.
@@ -1268,7 +1360,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
  * Use `create(SuggestExamplesRequestSchema)` to create a new message.
  */
 export const SuggestExamplesRequestSchema: GenMessage<SuggestExamplesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 26);
+  messageDesc(file_linkscore_v1_link_scoring_service, 27);
 
 /**
  * A fetched page to ask a user about.
@@ -1335,7 +1427,7 @@ export type SuggestedExample = Message<"linkscore.v1.SuggestedExample"> & {
  * Use `create(SuggestedExampleSchema)` to create a new message.
  */
 export const SuggestedExampleSchema: GenMessage<SuggestedExample> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 27);
+  messageDesc(file_linkscore_v1_link_scoring_service, 28);
 
 /**
  * Response of SuggestExamples.
@@ -1370,7 +1462,203 @@ export type SuggestExamplesResponse = Message<"linkscore.v1.SuggestExamplesRespo
  * Use `create(SuggestExamplesResponseSchema)` to create a new message.
  */
 export const SuggestExamplesResponseSchema: GenMessage<SuggestExamplesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_link_scoring_service, 28);
+  messageDesc(file_linkscore_v1_link_scoring_service, 29);
+
+/**
+ * Request of RankRevisits.
+ *
+ * @generated from message linkscore.v1.RankRevisitsRequest
+ */
+export type RankRevisitsRequest = Message<"linkscore.v1.RankRevisitsRequest"> & {
+  /**
+   * Resource name `crawls/{crawl}`. Required.
+   *
+   * @generated from field: string crawl = 1;
+   */
+  crawl: string;
+
+  /**
+   * Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
+   * `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
+   *
+   * @generated from field: string site = 2;
+   */
+  site: string;
+
+  /**
+   * How many pages to return, at most 10,000; 0 means 100.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the call before; empty starts. Ask all with the same `now`.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+
+  /**
+   * The time to rank for; absent means now.
+   *
+   * @generated from field: google.protobuf.Timestamp now = 5;
+   */
+  now?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.RankRevisitsRequest.
+ * Use `create(RankRevisitsRequestSchema)` to create a new message.
+ */
+export const RankRevisitsRequestSchema: GenMessage<RankRevisitsRequest> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 30);
+
+/**
+ * A known page to fetch again.
+ *
+ * @generated from message linkscore.v1.DuePage
+ */
+export type DuePage = Message<"linkscore.v1.DuePage"> & {
+  /**
+   * Absolute URL.
+   *
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Resource name `crawls/{crawl}/sites/{site}` of its site.
+   *
+   * @generated from field: string site = 2;
+   */
+  site: string;
+
+  /**
+   * What a fetch is worth by the rule of the crawl, >= 0: days of one page by `greedy`; infinite if it is a check.
+   *
+   * @generated from field: double worth = 3;
+   */
+  worth: number;
+
+  /**
+   * Why.
+   *
+   * @generated from field: linkscore.v1.RevisitReason reason = 4;
+   */
+  reason: RevisitReason;
+
+  /**
+   * Its last fetch.
+   *
+   * @generated from field: google.protobuf.Timestamp last_fetch_time = 5;
+   */
+  lastFetchTime?: Timestamp | undefined;
+
+  /**
+   * Changes to expect since then.
+   *
+   * @generated from field: double expected_changes = 6;
+   */
+  expectedChanges: number;
+
+  /**
+   * Changes a day that it is believed to have.
+   *
+   * @generated from field: double change_rate = 7;
+   */
+  changeRate: number;
+};
+
+/**
+ * Describes the message linkscore.v1.DuePage.
+ * Use `create(DuePageSchema)` to create a new message.
+ */
+export const DuePageSchema: GenMessage<DuePage> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 31);
+
+/**
+ * Response of RankRevisits.
+ *
+ * @generated from message linkscore.v1.RankRevisitsResponse
+ */
+export type RankRevisitsResponse = Message<"linkscore.v1.RankRevisitsResponse"> & {
+  /**
+   * The pages, best first. Before `least_interval` has passed no page is due.
+   *
+   * @generated from field: repeated linkscore.v1.DuePage pages = 1;
+   */
+  pages: DuePage[];
+
+  /**
+   * Token of the next page; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Share in [0, 1] of the known pages of the sites asked about whose copies are believed to be as they are.
+   *
+   * @generated from field: double expected_freshness = 3;
+   */
+  expectedFreshness: number;
+
+  /**
+   * Sequence number of the last event the answer reflects.
+   *
+   * @generated from field: uint64 event_seq = 4;
+   */
+  eventSeq: bigint;
+};
+
+/**
+ * Describes the message linkscore.v1.RankRevisitsResponse.
+ * Use `create(RankRevisitsResponseSchema)` to create a new message.
+ */
+export const RankRevisitsResponseSchema: GenMessage<RankRevisitsResponse> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_link_scoring_service, 32);
+
+/**
+ * Why a page is worth another fetch.
+ *
+ * @generated from enum linkscore.v1.RevisitReason
+ */
+export enum RevisitReason {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: REVISIT_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Its copy is probably not as the page any more.
+   *
+   * @generated from enum value: REVISIT_REASON_STALE = 1;
+   */
+  STALE = 1,
+
+  /**
+   * It probably shows links to pages that nobody knows yet.
+   *
+   * @generated from enum value: REVISIT_REASON_HUB = 2;
+   */
+  HUB = 2,
+
+  /**
+   * `longest_interval` has passed.
+   *
+   * @generated from enum value: REVISIT_REASON_CHECK = 3;
+   */
+  CHECK = 3,
+}
+
+/**
+ * Describes the enum linkscore.v1.RevisitReason.
+ */
+export const RevisitReasonSchema: GenEnum<RevisitReason> = /*@__PURE__*/
+  enumDesc(file_linkscore_v1_link_scoring_service, 0);
 
 /**
  * Scores links and learns from what was fetched and extracted.
@@ -1473,6 +1761,16 @@ export const LinkScoringService: GenService<{
     methodKind: "unary";
     input: typeof SuggestExamplesRequestSchema;
     output: typeof SuggestExamplesResponseSchema;
+  },
+  /**
+   * Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
+   *
+   * @generated from rpc linkscore.v1.LinkScoringService.RankRevisits
+   */
+  rankRevisits: {
+    methodKind: "unary";
+    input: typeof RankRevisitsRequestSchema;
+    output: typeof RankRevisitsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_linkscore_v1_link_scoring_service, 0);

@@ -737,7 +737,7 @@ export type FocusParams = Message<"linkscore.v1.FocusParams"> & {
 
   /**
    * Index pages of one URL pattern in a row that show no thread nobody knew, after which links of the pattern are
-   * skipped, [0, 1e6]; those that turn pages never are. Default 0: never, as in the paper.
+   * skipped, [0, 1e6]; those that turn pages never are. Default 20; 0: never, as in the paper.
    *
    * @generated from field: optional uint32 dry_pages = 3;
    */

@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FetchSuggestion, SiteStage } from "./common_pb.js";
+import type { Decision, FetchSuggestion, SiteStage } from "./common_pb.js";
 import { file_linkscore_v1_common } from "./common_pb.js";
 import type { PolicySpec } from "./policy_pb.js";
 import { file_linkscore_v1_policy } from "./policy_pb.js";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEijgQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRIvCgxwb2xpY3lfdHJ1c3QYFCADKAsyGS5saW5rc2NvcmUudjEuUG9saWN5VHJ1c3QSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIosBCgtQb2xpY3lUcnVzdBIOCgZwb2xpY3kYASABKAkSJgoEcm9sZRgCIAEoDjIYLmxpbmtzY29yZS52MS5Qb2xpY3lSb2xlEg0KBXRydXN0GAMgASgBEhQKDGp1ZGdlZF9jb3VudBgEIAEoBBIPCgdxdWFsaXR5GAUgASgBEg4KBnJld2FyZBgGIAEoASKjAQoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEhQKDHNhbXBsZV9wYWdlcxgCIAEoDRIVCg1jcmF3bGVkX3BhZ2VzGAMgASgEEhMKC2V4YW1wbGVfdXJsGAQgASgJEhEKCXRhZ19wYXRocxgFIAMoCRILCgNodWIYBiABKAESEQoJYXV0aG9yaXR5GAcgASgBEhUKDWRpc3NpbWlsYXJpdHkYCCABKAEiQgoLQ2x1c3RlckVkZ2USDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJEg4KBndlaWdodBgDIAEoASLoAQoPTmF2aWdhdGlvbkVudHJ5Eg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRISCgpsaW5rX2NvdW50GAMgASgEEhYKDmZvbGxvd2VkX2NvdW50GAQgASgEEk4KEWRlc3RpbmF0aW9uX3Byb2JzGAUgAygLMjMubGlua3Njb3JlLnYxLk5hdmlnYXRpb25FbnRyeS5EZXN0aW5hdGlvblByb2JzRW50cnkaNwoVRGVzdGluYXRpb25Qcm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0iXQoPR2V0U2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZRIoCgZhZHZpY2UYAiABKAsyGC5saW5rc2NvcmUudjEuU2l0ZUFkdmljZSLQAgoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCCKkAQoKR3JvdXBZaWVsZBITCgt1cmxfcGF0dGVybhgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRIVCg1mZXRjaGVkX2NvdW50GAMgASgEEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSFAoMZWFybHlfcmV3YXJkGAYgASgBEhMKC2xhdGVfcmV3YXJkGAcgASgBIv8BCg1UcmFwU3VzcGljaW9uEiQKBGtpbmQYASABKA4yFi5saW5rc2NvcmUudjEuVHJhcEtpbmQSEwoLdXJsX3BhdHRlcm4YAiABKAkSEAoIdGFnX3BhdGgYAyABKAkSFQoNZmV0Y2hlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhMKC2Vhcmx5X3lpZWxkGAYgASgBEhIKCmxhdGVfeWllbGQYByABKAESEgoKY29weV9zaGFyZRgIIAEoARIOCgZncm93dGgYCSABKAESEAoIZXZpZGVuY2UYCiABKAkSFAoMZXhhbXBsZV91cmxzGAsgAygJIiEKEUdldFNpdGVtYXBSZXF1ZXN0EgwKBG5hbWUYASABKAkipwEKEkdldFNpdGVtYXBSZXNwb25zZRInCghjbHVzdGVycxgBIAMoCzIVLmxpbmtzY29yZS52MS5DbHVzdGVyEigKBWVkZ2VzGAIgAygLMhkubGlua3Njb3JlLnYxLkNsdXN0ZXJFZGdlEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIWCg5tb2RlbF9yZXZpc2lvbhgEIAEoBCJTChxMaXN0TmF2aWdhdGlvbkVudHJpZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkiaAodTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIdLmxpbmtzY29yZS52MS5OYXZpZ2F0aW9uRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiAKEExlYXJuU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI1ChFMZWFyblNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUiOQoUR2V0U2FtcGxlUGxhblJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgttYXhfcmVzdWx0cxgCIAEoDSJLChVHZXRTYW1wbGVQbGFuUmVzcG9uc2USMgoLc3VnZ2VzdGlvbnMYASADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSIyCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAEigAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCKPAQoSRXhwb3J0UnVsZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKQoHZm9ybWF0cxgCIAMoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhYKDm1pbl9jb25maWRlbmNlGAQgASgBIlEKF0V4cG9ydEV4cGVyaWVuY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMiagoYRXhwb3J0RXhwZXJpZW5jZVJlc3BvbnNlEhIKCmV4cGVyaWVuY2UYASABKAwSEwoLZ3JvdXBfY291bnQYAiABKA0SEgoKcGFnZV9jb3VudBgDIAEoBBIRCglldmVudF9zZXEYBCABKAQiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSLqAQoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBCpzCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAhIZChVQT0xJQ1lfUk9MRV9DQU5ESURBVEUQAypkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwwEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYyoQYKEFNpdGVNb2RlbFNlcnZpY2USTAoJTGlzdFNpdGVzEh4ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVzcG9uc2USRgoHR2V0U2l0ZRIcLmxpbmtzY29yZS52MS5HZXRTaXRlUmVxdWVzdBodLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2USTwoKR2V0U2l0ZW1hcBIfLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVzcG9uc2UScAoVTGlzdE5hdmlnYXRpb25FbnRyaWVzEioubGlua3Njb3JlLnYxLkxpc3ROYXZpZ2F0aW9uRW50cmllc1JlcXVlc3QaKy5saW5rc2NvcmUudjEuTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USTAoJTGVhcm5TaXRlEh4ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlcXVlc3QaHy5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVzcG9uc2USWAoNR2V0U2FtcGxlUGxhbhIiLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVxdWVzdBojLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVzcG9uc2USVQoMU3VnZ2VzdFNlZWRzEiEubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVzcG9uc2USUgoLRXhwb3J0UnVsZXMSIC5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVzcG9uc2USYQoQRXhwb3J0RXhwZXJpZW5jZRIlLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVxdWVzdBomLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEijgQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRIvCgxwb2xpY3lfdHJ1c3QYFCADKAsyGS5saW5rc2NvcmUudjEuUG9saWN5VHJ1c3QSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIosBCgtQb2xpY3lUcnVzdBIOCgZwb2xpY3kYASABKAkSJgoEcm9sZRgCIAEoDjIYLmxpbmtzY29yZS52MS5Qb2xpY3lSb2xlEg0KBXRydXN0GAMgASgBEhQKDGp1ZGdlZF9jb3VudBgEIAEoBBIPCgdxdWFsaXR5GAUgASgBEg4KBnJld2FyZBgGIAEoASKjAQoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEhQKDHNhbXBsZV9wYWdlcxgCIAEoDRIVCg1jcmF3bGVkX3BhZ2VzGAMgASgEEhMKC2V4YW1wbGVfdXJsGAQgASgJEhEKCXRhZ19wYXRocxgFIAMoCRILCgNodWIYBiABKAESEQoJYXV0aG9yaXR5GAcgASgBEhUKDWRpc3NpbWlsYXJpdHkYCCABKAEiQgoLQ2x1c3RlckVkZ2USDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJEg4KBndlaWdodBgDIAEoASLoAQoPTmF2aWdhdGlvbkVudHJ5Eg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRISCgpsaW5rX2NvdW50GAMgASgEEhYKDmZvbGxvd2VkX2NvdW50GAQgASgEEk4KEWRlc3RpbmF0aW9uX3Byb2JzGAUgAygLMjMubGlua3Njb3JlLnYxLk5hdmlnYXRpb25FbnRyeS5EZXN0aW5hdGlvblByb2JzRW50cnkaNwoVRGVzdGluYXRpb25Qcm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0iXQoPR2V0U2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZRIoCgZhZHZpY2UYAiABKAsyGC5saW5rc2NvcmUudjEuU2l0ZUFkdmljZSK9AwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2UidQoIQ292ZXJhZ2USDQoFc2hhcmUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAESDQoFZm91bmQYBCABKAESDwoHd2FpdGluZxgFIAEoARIOCgZ1bnNlZW4YBiABKAESDwoHZmV0Y2hlcxgHIAEoBCKkAQoKR3JvdXBZaWVsZBITCgt1cmxfcGF0dGVybhgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRIVCg1mZXRjaGVkX2NvdW50GAMgASgEEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSFAoMZWFybHlfcmV3YXJkGAYgASgBEhMKC2xhdGVfcmV3YXJkGAcgASgBIv8BCg1UcmFwU3VzcGljaW9uEiQKBGtpbmQYASABKA4yFi5saW5rc2NvcmUudjEuVHJhcEtpbmQSEwoLdXJsX3BhdHRlcm4YAiABKAkSEAoIdGFnX3BhdGgYAyABKAkSFQoNZmV0Y2hlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhMKC2Vhcmx5X3lpZWxkGAYgASgBEhIKCmxhdGVfeWllbGQYByABKAESEgoKY29weV9zaGFyZRgIIAEoARIOCgZncm93dGgYCSABKAESEAoIZXZpZGVuY2UYCiABKAkSFAoMZXhhbXBsZV91cmxzGAsgAygJIiEKEUdldFNpdGVtYXBSZXF1ZXN0EgwKBG5hbWUYASABKAkipwEKEkdldFNpdGVtYXBSZXNwb25zZRInCghjbHVzdGVycxgBIAMoCzIVLmxpbmtzY29yZS52MS5DbHVzdGVyEigKBWVkZ2VzGAIgAygLMhkubGlua3Njb3JlLnYxLkNsdXN0ZXJFZGdlEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIWCg5tb2RlbF9yZXZpc2lvbhgEIAEoBCJTChxMaXN0TmF2aWdhdGlvbkVudHJpZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkiaAodTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIdLmxpbmtzY29yZS52MS5OYXZpZ2F0aW9uRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiAKEExlYXJuU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI1ChFMZWFyblNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUiOQoUR2V0U2FtcGxlUGxhblJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgttYXhfcmVzdWx0cxgCIAEoDSJLChVHZXRTYW1wbGVQbGFuUmVzcG9uc2USMgoLc3VnZ2VzdGlvbnMYASADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSIyCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAEigAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCKPAQoSRXhwb3J0UnVsZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKQoHZm9ybWF0cxgCIAMoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhYKDm1pbl9jb25maWRlbmNlGAQgASgBIlEKF0V4cG9ydEV4cGVyaWVuY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMiagoYRXhwb3J0RXhwZXJpZW5jZVJlc3BvbnNlEhIKCmV4cGVyaWVuY2UYASABKAwSEwoLZ3JvdXBfY291bnQYAiABKA0SEgoKcGFnZV9jb3VudBgDIAEoBBIRCglldmVudF9zZXEYBCABKAQiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSLqAQoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBCpzCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAhIZChVQT0xJQ1lfUk9MRV9DQU5ESURBVEUQAypkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwwEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYyoQYKEFNpdGVNb2RlbFNlcnZpY2USTAoJTGlzdFNpdGVzEh4ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVzcG9uc2USRgoHR2V0U2l0ZRIcLmxpbmtzY29yZS52MS5HZXRTaXRlUmVxdWVzdBodLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2USTwoKR2V0U2l0ZW1hcBIfLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVzcG9uc2UScAoVTGlzdE5hdmlnYXRpb25FbnRyaWVzEioubGlua3Njb3JlLnYxLkxpc3ROYXZpZ2F0aW9uRW50cmllc1JlcXVlc3QaKy5saW5rc2NvcmUudjEuTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USTAoJTGVhcm5TaXRlEh4ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlcXVlc3QaHy5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVzcG9uc2USWAoNR2V0U2FtcGxlUGxhbhIiLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVxdWVzdBojLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVzcG9uc2USVQoMU3VnZ2VzdFNlZWRzEiEubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVzcG9uc2USUgoLRXhwb3J0UnVsZXMSIC5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVzcG9uc2USYQoQRXhwb3J0RXhwZXJpZW5jZRIlLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVxdWVzdBomLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * A site.
@@ -578,6 +578,28 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
    * @generated from field: bool needs_examples = 11;
    */
   needsExamples: boolean;
+
+  /**
+   * Whether to go on with the site; unspecified unless the crawl has a budget.
+   *
+   * @generated from field: linkscore.v1.Decision decision = 12;
+   */
+  decision: Decision;
+
+  /**
+   * Why it stops, with figures, one sentence; empty if it goes on.
+   *
+   * @generated from field: string decision_reason = 13;
+   */
+  decisionReason: string;
+
+  /**
+   * How much of what is wanted was found; absent unless the budget of the crawl bounds coverage or yield, or before 16
+   * fetches.
+   *
+   * @generated from field: linkscore.v1.Coverage coverage = 14;
+   */
+  coverage?: Coverage | undefined;
 };
 
 /**
@@ -586,6 +608,69 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 9);
+
+/**
+ * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
+ *
+ * @generated from message linkscore.v1.Coverage
+ */
+export type Coverage = Message<"linkscore.v1.Coverage"> & {
+  /**
+   * The share found, [0, 1].
+   *
+   * @generated from field: double share = 1;
+   */
+  share: number;
+
+  /**
+   * Lower end of an interval that has it in four cases of five, [0, 1].
+   *
+   * @generated from field: double low = 2;
+   */
+  low: number;
+
+  /**
+   * Upper end of that interval, [0, 1].
+   *
+   * @generated from field: double high = 3;
+   */
+  high: number;
+
+  /**
+   * Sum of the rewards of the fetches so far.
+   *
+   * @generated from field: double found = 4;
+   */
+  found: number;
+
+  /**
+   * Sum of the rewards of the links that wait.
+   *
+   * @generated from field: double waiting = 5;
+   */
+  waiting: number;
+
+  /**
+   * Sum of the rewards of links that are still to be discovered.
+   *
+   * @generated from field: double unseen = 6;
+   */
+  unseen: number;
+
+  /**
+   * Fetches of the site it was estimated at.
+   *
+   * @generated from field: uint64 fetches = 7;
+   */
+  fetches: bigint;
+};
+
+/**
+ * Describes the message linkscore.v1.Coverage.
+ * Use `create(CoverageSchema)` to create a new message.
+ */
+export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -648,7 +733,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -739,7 +824,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * Request of GetSitemap.
@@ -760,7 +845,7 @@ export type GetSitemapRequest = Message<"linkscore.v1.GetSitemapRequest"> & {
  * Use `create(GetSitemapRequestSchema)` to create a new message.
  */
 export const GetSitemapRequestSchema: GenMessage<GetSitemapRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * Response of GetSitemap.
@@ -802,7 +887,7 @@ export type GetSitemapResponse = Message<"linkscore.v1.GetSitemapResponse"> & {
  * Use `create(GetSitemapResponseSchema)` to create a new message.
  */
 export const GetSitemapResponseSchema: GenMessage<GetSitemapResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * Request of ListNavigationEntries.
@@ -837,7 +922,7 @@ export type ListNavigationEntriesRequest = Message<"linkscore.v1.ListNavigationE
  * Use `create(ListNavigationEntriesRequestSchema)` to create a new message.
  */
 export const ListNavigationEntriesRequestSchema: GenMessage<ListNavigationEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * Response of ListNavigationEntries.
@@ -865,7 +950,7 @@ export type ListNavigationEntriesResponse = Message<"linkscore.v1.ListNavigation
  * Use `create(ListNavigationEntriesResponseSchema)` to create a new message.
  */
 export const ListNavigationEntriesResponseSchema: GenMessage<ListNavigationEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Request of LearnSite.
@@ -886,7 +971,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * Response of LearnSite.
@@ -907,7 +992,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * Request of GetSamplePlan.
@@ -935,7 +1020,7 @@ export type GetSamplePlanRequest = Message<"linkscore.v1.GetSamplePlanRequest"> 
  * Use `create(GetSamplePlanRequestSchema)` to create a new message.
  */
 export const GetSamplePlanRequestSchema: GenMessage<GetSamplePlanRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * Response of GetSamplePlan.
@@ -956,7 +1041,7 @@ export type GetSamplePlanResponse = Message<"linkscore.v1.GetSamplePlanResponse"
  * Use `create(GetSamplePlanResponseSchema)` to create a new message.
  */
 export const GetSamplePlanResponseSchema: GenMessage<GetSamplePlanResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * Request of SuggestSeeds.
@@ -999,7 +1084,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 21);
 
 /**
  * A page to start a crawl from.
@@ -1034,7 +1119,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 21);
+  messageDesc(file_linkscore_v1_site_model_service, 22);
 
 /**
  * Response of SuggestSeeds.
@@ -1083,7 +1168,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 22);
+  messageDesc(file_linkscore_v1_site_model_service, 23);
 
 /**
  * Request of ExportRules.
@@ -1125,7 +1210,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 23);
+  messageDesc(file_linkscore_v1_site_model_service, 24);
 
 /**
  * Request of ExportExperience.
@@ -1153,7 +1238,7 @@ export type ExportExperienceRequest = Message<"linkscore.v1.ExportExperienceRequ
  * Use `create(ExportExperienceRequestSchema)` to create a new message.
  */
 export const ExportExperienceRequestSchema: GenMessage<ExportExperienceRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 24);
+  messageDesc(file_linkscore_v1_site_model_service, 25);
 
 /**
  * Response of ExportExperience.
@@ -1196,7 +1281,7 @@ export type ExportExperienceResponse = Message<"linkscore.v1.ExportExperienceRes
  * Use `create(ExportExperienceResponseSchema)` to create a new message.
  */
 export const ExportExperienceResponseSchema: GenMessage<ExportExperienceResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 25);
+  messageDesc(file_linkscore_v1_site_model_service, 26);
 
 /**
  * URLs of one kind, by regular expression.
@@ -1252,7 +1337,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 26);
+  messageDesc(file_linkscore_v1_site_model_service, 27);
 
 /**
  * Links by their place on a page.
@@ -1308,7 +1393,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 27);
+  messageDesc(file_linkscore_v1_site_model_service, 28);
 
 /**
  * A file for a crawler.
@@ -1357,7 +1442,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 28);
+  messageDesc(file_linkscore_v1_site_model_service, 29);
 
 /**
  * Response of ExportRules.
@@ -1420,7 +1505,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 29);
+  messageDesc(file_linkscore_v1_site_model_service, 30);
 
 /**
  * What part a policy has on a site.

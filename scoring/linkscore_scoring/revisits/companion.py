@@ -1,0 +1,100 @@
+"""Revisits as a setting of a crawl: the companion of each of its sites."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from linkscore_scoring.engine.companions import Companion
+from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.revisits.site import Fetched, Revisited, RevisitSettings, SiteRevisits
+from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import State
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation, Revisit
+
+_GONE = (404, 410)
+"""HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""
+_LEAST_IMPORTANCE = 0.1
+"""What a fresh copy of a page is worth that feedback says is worth nothing: it may be again. Chosen."""
+
+
+class SiteRevisitor(Companion):
+    """Learns from every fetch how often pages of a site change; see `SiteRevisits`."""
+
+    def __init__(self, value: Mapping[str, Any], bounds: SiteBounds) -> None:
+        self.revisits = SiteRevisits(RevisitSettings(**value), max_pages=bounds.links)
+
+    @staticmethod
+    def problems(name: str, value: Mapping[str, Any]) -> Iterator[FieldProblem]:
+        """See `Companion`."""
+        yield from RevisitSettings(**value).problems(name)
+
+    def configure(self, value: Mapping[str, Any]) -> None:
+        """See `Companion`."""
+        self.revisits.configure(RevisitSettings(**value))
+
+    def observe(self, fetch: Fetch, page: PageObservation, site: SiteModel) -> None:
+        """Take in a fetch: a page, one that moved, one that is gone, or a failure."""
+        self.revisits.lost(page.lost)
+        features, said = fetch.features, None
+        if features is None:
+            requested = site.aliases.get(fetch.requested, fetch.requested)
+            if fetch.status_code in _GONE:
+                said = self.revisits.gone(requested, fetch.now_s)
+            else:
+                self.revisits.failed(requested, fetch.now_s)
+        else:
+            if fetch.requested != fetch.key:
+                self.revisits.gone(fetch.requested, fetch.now_s)  # a page of its own once; a redirect by now
+            said = self.revisits.fetched(
+                Fetched(
+                    key=fetch.key,
+                    url=fetch.url,
+                    now_s=fetch.now_s,
+                    link_path=_link_path(page, fetch, site),
+                    pattern=page.pattern,
+                    own=site.texts.owned_chars(fetch.key, features.block_hashes, features.block_chars),
+                    unseen=page.unseen_chars,
+                    taken=page.own_chars - page.novel_chars,
+                    fresh_links=sum(page.fresh),
+                )
+            )
+        page.revisit = _answer(said)
+
+    def unchanged(self, fetch: Fetch, page: int) -> Revisit | None:
+        """See `Companion`."""
+        return _answer(self.revisits.unchanged(page, fetch.now_s))
+
+    def feedback(self, event: FeedbackObservation) -> None:
+        """Let what extraction found say how important a fresh copy is."""
+        if math.isfinite(event.reward):
+            self.revisits.important(event.key, max(_LEAST_IMPORTANCE, event.reward))
+
+    def memory_bytes(self) -> int:
+        """Estimate what it takes in memory."""
+        return self.revisits.pages.memory_bytes()
+
+    def to_state(self) -> State:
+        """Return what was learned."""
+        return self.revisits.to_state()
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        self.revisits.load_state(state)
+
+
+def _link_path(page: PageObservation, fetch: Fetch, site: SiteModel) -> int:
+    """Return the link path that a page is counted under."""
+    path = fetch.link_path
+    if path == UNKNOWN_LINK_PATH and page.contexts:
+        path = page.contexts[0][1]
+    return path if path == UNKNOWN_LINK_PATH else site.link_paths.get(path).folded
+
+
+def _answer(said: Revisited | None) -> Revisit | None:
+    if said is None:
+        return None
+    return Revisit(said.change.share if said.is_again else None, said.rate.mean, said.next_s)

@@ -1,0 +1,60 @@
+"""How a crawl fetches pages again: the message as plain values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from google.protobuf.duration_pb2 import Duration
+
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore_scoring.errors import InvalidInput
+
+_OBJECTIVES = {
+    number: name.removeprefix("REVISIT_OBJECTIVE_").lower()
+    for name, number in pb.RevisitObjective.items()
+    if number
+}
+
+
+def companions_of(crawl: pb.Crawl) -> dict[str, Any]:
+    """Return the settings of a crawl that annexes bring; what is not set is left out.
+
+    Raises
+    ------
+    InvalidInput
+        If the objective is not known.
+    """
+    if not crawl.HasField("revisit"):
+        return {}
+    asked, found = crawl.revisit, dict[str, Any]()
+    if asked.objective:
+        if asked.objective not in _OBJECTIVES:
+            rule = f"is not a known value, got {asked.objective}"
+            raise InvalidInput(rule, field="crawl.revisit.objective")
+        found["objective"] = _OBJECTIVES[asked.objective]
+    if asked.rule:
+        found["rule"] = asked.rule
+    if asked.fetches_per_day:
+        found["fetches_per_day"] = asked.fetches_per_day
+    for field, name in (("least_interval", "least_s"), ("longest_interval", "longest_s")):
+        if asked.HasField(field):
+            interval: Duration = getattr(asked, field)
+            found[name] = interval.seconds + interval.nanos / 1e9
+    return {"revisit": found}
+
+
+def revisit_message(companions: Mapping[str, Any]) -> pb.Revisit | None:
+    """Return how a crawl fetches pages again, None if it does not."""
+    given = companions.get("revisit")
+    if given is None:
+        return None
+    numbers = {name: cast("pb.RevisitObjective", number) for number, name in _OBJECTIVES.items()}
+    message = pb.Revisit(rule=given.get("rule", ""), fetches_per_day=given.get("fetches_per_day", 0.0))
+    if "objective" in given:
+        message.objective = numbers[given["objective"]]
+    if "least_s" in given:
+        message.least_interval.FromNanoseconds(round(given["least_s"] * 1e9))
+    if "longest_s" in given:
+        message.longest_interval.FromNanoseconds(round(given["longest_s"] * 1e9))
+    return message

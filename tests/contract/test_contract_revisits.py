@@ -1,0 +1,160 @@
+"""Revisits: which known pages to fetch again, what a page answers about its changes, and crawls without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import pytest
+
+from linkscore.v1 import common_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.server_process import Stubs, refusal
+
+HOST = "http://living.example"
+DAY_S = 86_400
+START_S = 1_700_000_000
+
+
+def text(number: int, version: int) -> str:
+    return f"Page {number} in version {version} says something of its own. " + f"w{version * 7} " * (
+        5 + version
+    )
+
+
+def page(number: int, day: int, version: int = 0, links: int = 0, **said: Any) -> common_pb2.Page:
+    anchors = "".join(f'<a href="/new/{number}/{n}">new {n}</a>' for n in range(links))
+    body = f"<html><body><p>{text(number, version)}</p>{anchors}</body></html>".encode()
+    made = common_pb2.Page(
+        event_id=f"{number}-{day}", url=f"{HOST}/page/{number}", status_code=200, content_type="text/html"
+    )
+    if not said:
+        made.body = body
+    for name, value in said.items():
+        setattr(made, name, value)
+    made.fetch_time.FromSeconds(START_S + day * DAY_S)
+    return made
+
+
+def ingest(server: Stubs, crawl: str, *pages: common_pb2.Page) -> list[pb.PageResult]:
+    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
+
+
+def rank(server: Stubs, crawl: str, day: int, **more: Any) -> pb.RankRevisitsResponse:
+    request = pb.RankRevisitsRequest(crawl=crawl, **more)
+    request.now.FromSeconds(START_S + day * DAY_S)
+    return server.links.RankRevisits(request)
+
+
+def lived(server: Stubs, crawl: str) -> None:
+    """Fetch a page that changes every day, one that never does, and a list with new links, for ten days."""
+    for day in range(10):
+        busy = page(1, day, version=day)
+        still = page(2, day) if not day else page(2, day, not_modified=True, status_code=304)
+        ingest(server, crawl, busy, still, page(3, day, links=3 * (day + 1)))
+
+
+@pytest.fixture
+def crawl(new_crawl: Callable[..., str]) -> str:
+    return new_crawl(revisit=crawl_pb.Revisit(fetches_per_day=2.0))
+
+
+def test_the_page_that_changes_and_the_list_come_before_the_one_that_does_not(
+    server: Stubs, crawl: str
+) -> None:
+    lived(server, crawl)
+    got = rank(server, crawl, 12)
+    assert [due.url.rpartition("/")[2] for due in got.pages] == ["3", "1", "2"]
+    assert [due.reason for due in got.pages][:2] == [pb.REVISIT_REASON_HUB, pb.REVISIT_REASON_STALE]
+    assert {due.last_fetch_time.seconds for due in got.pages} == {START_S + 9 * DAY_S}
+    assert got.pages[1].change_rate > got.pages[2].change_rate > 0.0
+    assert got.pages[0].site == f"{crawl}/sites/living.example"
+    assert 0.0 < got.expected_freshness < 1.0
+    assert got == rank(server, crawl, 12)
+
+
+def test_answers_are_paged(server: Stubs, crawl: str) -> None:
+    lived(server, crawl)
+    whole = rank(server, crawl, 12, site="living.example")
+    first = rank(server, crawl, 12, page_size=2)
+    rest = rank(server, crawl, 12, page_size=2, page_token=first.next_page_token)
+    assert [*first.pages, *rest.pages] == list(whole.pages)
+    assert (whole.next_page_token, rest.next_page_token) == ("", "")
+
+
+def test_a_page_says_what_changed_and_when_to_come_again(server: Stubs, crawl: str) -> None:
+    [first] = ingest(server, crawl, page(1, 0))
+    assert not first.HasField("changed_share")
+    [same, other] = [ingest(server, crawl, page(1, day, version))[0] for day, version in ((1, 0), (2, 1))]
+    assert same.changed_share == 0.0
+    assert other.changed_share == 1.0
+    assert other.change_rate > same.change_rate
+    assert other.next_fetch_time.seconds > START_S + 2 * DAY_S
+
+
+def test_not_modified_is_unchanged_and_not_a_failure(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0))
+    [got] = ingest(server, crawl, page(1, 1, not_modified=True))
+    assert got.status.code == common_pb2.ITEM_CODE_OK
+    assert got.changed_share == 0.0
+    [again] = ingest(server, crawl, page(1, 1, not_modified=True))
+    assert again.status.code == common_pb2.ITEM_CODE_DUPLICATE
+
+
+def test_a_page_that_is_gone_is_not_asked_for(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0), page(2, 0))
+    [got] = ingest(server, crawl, page(1, 1, status_code=404))
+    assert got.changed_share == 1.0
+    assert not got.HasField("next_fetch_time")
+    assert [due.url for due in rank(server, crawl, 5).pages] == [f"{HOST}/page/2"]
+
+
+def test_a_crawl_without_revisit_says_nothing_of_changes(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    crawl = new_crawl()
+    for day in range(2):
+        [got] = ingest(server, crawl, page(1, day, version=day))
+        assert not any(got.HasField(name) for name in ("change_rate", "changed_share", "next_fetch_time"))
+    assert refusal(lambda: rank(server, crawl, 5)).code == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    crawl = new_crawl()
+    revisit = crawl_pb.Revisit(rule="adaptive", objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
+    revisit.longest_interval.FromSeconds(30 * DAY_S)
+
+    def update(**fields: Any) -> crawl_pb.Crawl:
+        changed = crawl_pb.Crawl(name=crawl, **fields)
+        request = crawl_pb.UpdateCrawlRequest(crawl=changed)
+        request.update_mask.paths.append("revisit")
+        return server.crawls.UpdateCrawl(request).crawl
+
+    assert update(revisit=revisit).revisit == revisit
+    ingest(server, crawl, page(1, 0))
+    assert [due.reason for due in rank(server, crawl, 40).pages] == [pb.REVISIT_REASON_CHECK]
+    assert not update().HasField("revisit")
+
+
+@pytest.mark.parametrize(
+    "revisit",
+    [
+        crawl_pb.Revisit(rule="weekly"),
+        crawl_pb.Revisit(objective=9),  # type: ignore[arg-type]
+        crawl_pb.Revisit(fetches_per_day=-1.0),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    server: Stubs, new_crawl: Callable[..., str], revisit: crawl_pb.Revisit
+) -> None:
+    assert refusal(lambda: new_crawl(revisit=revisit)).code == grpc.StatusCode.INVALID_ARGUMENT
+    assert refusal(lambda: new_crawl(revisit=crawl_pb.Revisit(), groups=2)).code == (
+        grpc.StatusCode.INVALID_ARGUMENT
+    )
+
+
+@pytest.mark.parametrize("more", [{"page_size": 10_001}, {"page_token": "x"}])
+def test_a_question_out_of_bounds_is_refused(server: Stubs, crawl: str, more: dict[str, Any]) -> None:
+    assert refusal(lambda: rank(server, crawl, 5, **more)).code == grpc.StatusCode.INVALID_ARGUMENT
