@@ -184,7 +184,8 @@ def test_a_learning_cut_short_by_kill_9_gives_the_same_model(
 def test_a_restart_after_a_clean_stop_replays_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server)
-        ingest(server, list(range(100)))
+        for n in range(N_STEPS):
+            step(server, n)
         before = scores(server)
         assert process.terminate() == 0
     assert (tmp_path / "data" / "crawls" / "crash" / "sites.db").is_file()

@@ -28,6 +28,7 @@ COUNTS = {
     "engine/fetches.py": {"block_chars"},
     "engine/sites.py": {"bytes"},
     "engine/reports/traps.py": {"count"},
+    "engine/shard.py": {"memory_bytes"},
     "policies/focus/layout/link_signals.py": {"plain", "anchor"},
     "policies/focus/layout/record_signals.py": {
         "plain",
@@ -52,8 +53,9 @@ COUNTS = {
     "policies/tpm/target_map.py": {"target"},
     "limits/coverage.py": {"is_new"},
     "revisits/changes.py": {"_sizes"},
+    "revisits/companion.py": {"fresh"},
     "site/model.py": {"block_chars"},
-    "site/texts.py": {"longest"},
+    "site/texts.py": {"longest", "size"},
 }
 
 

@@ -24,7 +24,7 @@ DIGESTS = {
     "behavior_fetch": "7d87510e0195d150",
     "breadth_first": "99e0804705195ec5",
     "depth_first": "b771a9a5403fa72b",
-    "focus": "991e7249d3b6a37c",
+    "focus": "d19314bd6f3bd817",
     "fractional_pagerank": "9f3f4267f47a02e7",
     "harvest": "f7a5c57597ea2078",
     "in_degree": "62d80d9531b028fc",

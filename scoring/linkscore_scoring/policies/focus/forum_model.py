@@ -255,14 +255,15 @@ class ForumModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""
+        news = [[pattern, *counts] for pattern, counts in self.news.items()]
         return {
             "patterns": self.patterns.to_state(),
             **{name: getattr(self, part).to_state() for name, part in _PARTS.items()},
             "counts": [self.pages, self.typed, self.relearned, self._due, self._reviewed],
             "entry": self.entry.url if self.entry is not None else "",
             "dry": list(self.dry.items()),
-            "news": [[pattern, *counts] for pattern, counts in self.news.items()],
             "certainty": [self.certainty.ready, self.certainty.text],
+            **({"news": news} if news else {}),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
