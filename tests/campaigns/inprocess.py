@@ -35,6 +35,7 @@ from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.revisits import Revisits
 from linkscore_server.rule_files import RuleFiles
 from linkscore_server.services import Host
 from linkscore_server.settings import Settings
@@ -145,7 +146,7 @@ class InProcess:
             **self._browse_logs.servicers,
             "InspectionService": InspectionService(self.registry),
         }
-        all_calls = complete(services, dict(RuleFiles(host).methods))
+        all_calls = complete(services, {**RuleFiles(host).methods, **Revisits(host).methods})
         parts = Parts(settings, store, self.registry, scoring, all_calls, self.metrics, self._clock)
         add_services(directory_of(settings)(parts).servicers, self)  # type: ignore[arg-type]
         self._noted = _Noted()

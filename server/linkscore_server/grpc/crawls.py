@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
-from linkscore.v1 import crawl_service_pb2_grpc as pb_grpc
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -31,7 +30,7 @@ _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", 
 _VERSION = version("linkscore")
 
 
-class CrawlService(pb_grpc.CrawlServiceServicer):
+class CrawlService:
     """Configuration and lifetime of crawls of one group, and lists of what is here."""
 
     def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:

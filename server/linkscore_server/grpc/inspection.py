@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from linkscore.v1 import inspection_service_pb2 as pb
-from linkscore.v1 import inspection_service_pb2_grpc as pb_grpc
 from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
@@ -21,7 +20,7 @@ _MAX_EXITS, _DEFAULT_EXITS = 100, 10
 _MAX_SERIES, _DEFAULT_SERIES = 50, 8
 
 
-class InspectionService(pb_grpc.InspectionServiceServicer):
+class InspectionService:
     """What people look at. Big questions run beside the event loop, see `CrawlActor.ask`."""
 
     def __init__(self, registry: CrawlRegistry) -> None:

@@ -12,7 +12,6 @@ from google.protobuf.message import Message
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.asked_links import AskedLinks, read_links
 from linkscore_scoring.engine.config import PolicyChoice
@@ -60,7 +59,7 @@ _ENCODINGS = {
 }
 
 
-class LinkScoringService(pb_grpc.LinkScoringServiceServicer):
+class LinkScoringService:
     """Answers the calls of a crawler while it crawls. One instance per server, all on one event loop.
 
     Parameters

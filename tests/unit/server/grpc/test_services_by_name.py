@@ -2,6 +2,13 @@
 
 from typing import Any
 
+import grpc
+import pytest
+
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore.v1 import site_model_service_pb2_grpc as site_grpc
 from linkscore_server.app import Application
 from linkscore_server.grpc.contract import SERVICES, add_services, complete
 from linkscore_server.settings import Settings
@@ -41,3 +48,23 @@ async def test_a_server_registers_no_method_of_health_and_reflection_either(monk
     await app.start()
     await app.stop()
     assert registered == []
+
+
+async def test_a_call_that_only_an_annex_answers_is_unimplemented_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("linkscore_server.app.external_services", list)
+    app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
+    await app.start()
+    async with grpc.aio.insecure_channel(app.address) as channel:
+        links, sites = pb_grpc.LinkScoringServiceStub(channel), site_grpc.SiteModelServiceStub(channel)  # type: ignore[no-untyped-call]
+        calls = (
+            links.RankRevisits(pb.RankRevisitsRequest(crawl="crawls/a")),
+            sites.ExportRules(site_pb.ExportRulesRequest(name="crawls/a/sites/b")),
+        )
+        for call in calls:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call
+            assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+            assert "lacks the part" in (refused.value.details() or "")
+    await app.stop()
