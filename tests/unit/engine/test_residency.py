@@ -67,6 +67,7 @@ class Store:
 
     def again(self, config: CrawlConfig, limit: float) -> ResidentCrawl:
         crawl = new(config, self, limit)
+        self.rows = {}  # of what no cut has, a crash leaves nothing
         if self.cut is not None:
             _, core, rows = self.cut
             self.rows = dict(rows)
