@@ -273,8 +273,10 @@ class CrawlQueries:
 
     def all_stopped(self, buckets: Sequence[str]) -> bool:
         """Say whether nothing is to be fetched any more of any of these buckets."""
+        if not self.crawl.limits or not buckets:
+            return False
         sites = [name.partition("/")[0] for name in buckets]
-        return bool(self.crawl.limits and sites) and len(self._stopped(sites)) == len(sites)
+        return len(self._stopped(sites)) == len(sites)
 
     def _stopped(self, sites: Sequence[str]) -> set[int]:
         """Return the rows of sites from which nothing is to be fetched any more."""
