@@ -307,6 +307,10 @@ class CrawlModel:
 
     def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
         """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
+        for limit in shard.limits.values():
+            limit.unchanged(event)
+        if shard.limits:
+            self.limits.observe(event, shard.stop())
         outcome = self._outcome(seq, event, shard, ScoredLinks(np.zeros(0)), None)
         outcome.duplicate, outcome.revisit = False, shard.unchanged(fetch)
         return outcome

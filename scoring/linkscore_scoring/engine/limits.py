@@ -82,6 +82,9 @@ class SiteLimit(Stateful):
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
         """Take in a fetch, that the site and the policy which serves have taken in already."""
 
+    def unchanged(self, event: PageFetched) -> None:
+        """Take in a fetch that found a page as it was: nobody else learns from it."""
+
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
         """Write why links are to skip, a `SkipReason` of the wire contract, where there is no reason yet."""
 

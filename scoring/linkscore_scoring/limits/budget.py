@@ -191,6 +191,10 @@ class SiteBudget(_Spent, SiteLimit):
         if budget.looks_ahead:
             self.estimate.look(site, policy)
 
+    def unchanged(self, event: PageFetched) -> None:
+        """See `SiteLimit.unchanged`: it costs what a fetch costs."""
+        self.spend(event)
+
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
         """See `SiteLimit.judge`."""
         if self.stop(site) is not None:

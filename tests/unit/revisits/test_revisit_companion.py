@@ -94,3 +94,13 @@ def test_furniture_that_every_build_changes_is_the_change_of_few_pages() -> None
 def test_a_setting_that_nobody_brings_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is not known to this server"):
         CrawlConfig("c", companions={"telepathy": {}}).check()
+
+
+def test_a_fetch_that_finds_a_page_as_it_was_counts_against_a_budget() -> None:
+    limits = {"budget": {"max_fetches": 3, "max_site_fetches": 2}}
+    model = CrawlModel(CrawlConfig("c", limits=limits, companions={"revisit": {}}), ticket_key=b"k" * 32)
+    events = [event(0, 0, body(0)), event(0, 1, status=304), event(0, 2, status=304)]
+    standings = [model.apply(seq, each).standing for seq, each in enumerate(events, 1)]
+    assert [standing.fetches_left for standing in standings] == [2, 1, 0]
+    assert [standing.site is not None for standing in standings] == [False, True, True]
+    assert standings[-1].spent
