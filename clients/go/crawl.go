@@ -103,7 +103,7 @@ type CrawlOption func(*pb.Crawl)
 func WithWanted(wanted *Wanted) CrawlOption { return func(crawl *pb.Crawl) { crawl.Wanted = wanted } }
 
 // EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is,
-// and is for what is wanted here, if anything is. One that differs in what is fixed when a crawl is made (scope, seed,
+// and takes what is wanted here, the budget and the revisits, if they are set. One that differs in what is fixed when a crawl is made (scope, seed,
 // groups and the like) is an AlreadyExists error whose Violations name each field; nothing is changed then.
 func (c *Client) EnsureCrawl(
 	ctx context.Context, id string, policy *PolicySpec, options ...CrawlOption,
@@ -135,6 +135,12 @@ func (c *Client) EnsureCrawl(
 	}
 	if config.Wanted != nil && !proto.Equal(there.GetCrawl().GetWanted(), config.Wanted) {
 		changed = append(changed, "wanted")
+	}
+	if config.Budget != nil && !proto.Equal(there.GetCrawl().GetBudget(), config.Budget) {
+		changed = append(changed, "budget")
+	}
+	if config.Revisit != nil && !proto.Equal(there.GetCrawl().GetRevisit(), config.Revisit) {
+		changed = append(changed, "revisit")
 	}
 	if len(changed) == 0 {
 		return crawl, nil

@@ -219,8 +219,8 @@ class FakeLinkscore(
     def UpdateCrawl(self, request, context):
         self._enter("UpdateCrawl", context)
         for path in request.update_mask.paths:
-            if path == "policy":
-                self.crawls[request.crawl.name].policy.CopyFrom(request.crawl.policy)
+            if path in {"policy", "wanted", "budget", "revisit"}:
+                getattr(self.crawls[request.crawl.name], path).CopyFrom(getattr(request.crawl, path))
         return crawl_service_pb2.UpdateCrawlResponse(crawl=self.crawls[request.crawl.name])
 
     def DeleteCrawl(self, request, context):

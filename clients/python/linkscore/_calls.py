@@ -116,7 +116,7 @@ def _names(kind: Any, asked: int, there: int) -> tuple[str, str]:
 def change_of(
     there: crawl_pb2.Crawl, crawl: str, config: CrawlOptions, refused: AlreadyExists
 ) -> Call[crawl_pb2.Crawl] | None:
-    """Give the call that gives a crawl the policy, `wanted` and budget asked for; None if it has them.
+    """Give the call that gives a crawl what was asked for; None if it has it.
 
     Raises
     ------
@@ -131,26 +131,17 @@ def change_of(
             reason=refused.reason,
             field_violations=violations,
         ) from None
-    policy, wanted = policy_spec(config.get("policy")), wanted_spec(config.get("wanted"))
-    budget = budget_spec(config.get("budget"))
-    if policy in (None, there.policy):
-        policy = None
-    if wanted is not None and wanted == there.wanted:
-        wanted = None
-    if budget is not None and budget == there.budget:
-        budget = None
-    if policy is None and wanted is None and budget is None:
+    asked: dict[str, Any] = {
+        "policy": policy_spec(config.get("policy")),
+        "wanted": wanted_spec(config.get("wanted")),
+        "budget": budget_spec(config.get("budget")),
+        "revisit": revisit_spec(config.get("revisit")),
+    }
+    differ = {name for name, spec in asked.items() if spec is not None and spec != getattr(there, name)}
+    if not differ:
         return None
-    return update_crawl(
-        crawl=crawl,
-        policy=policy,
-        extra_policies=None,
-        observe_only=None,
-        examples=None,
-        wanted=wanted,
-        budget=budget,
-        revisit=None,
-    )
+    changes = {name: spec if name in differ else None for name, spec in asked.items()}
+    return update_crawl(crawl=crawl, extra_policies=None, observe_only=None, examples=None, **changes)
 
 
 def update_crawl(

@@ -158,9 +158,10 @@ class AsyncClient:
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or take the one there is, with the policy, `wanted` and budget given here.
+        """Create a crawl, or give the one there is the policy, `wanted`, budget and revisits given here.
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
+        `extra_policies`, `observe_only` and `examples` count only if it is the first.
 
         Raises
         ------

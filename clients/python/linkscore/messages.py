@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
@@ -19,6 +19,8 @@ from linkscore.v1.site_model_service_pb2 import RuleFormat
 
 Policy = str | tuple[str, Mapping[str, Any]] | policy_pb2.PolicySpec
 """A policy by name, by name and parameters, or as the message."""
+
+T = TypeVar("T")
 
 Link = str | tuple[str, bytes] | scoring_pb2.CandidateLink
 """A URL, a URL and the ticket it came with, or the message."""
@@ -203,12 +205,7 @@ def budget_spec(budget: Budget | None) -> crawl_pb2.Budget | None:
     >>> budget_spec({"max_fetches": 5000}).max_fetches
     5000
     """
-    if budget is None or isinstance(budget, crawl_pb2.Budget):
-        return budget
-    try:
-        return crawl_pb2.Budget(**budget)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as exc:
-        raise ValueError(f"budget: {exc}") from exc
+    return _message("budget", crawl_pb2.Budget, budget)
 
 
 _WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")
@@ -270,12 +267,17 @@ def revisit_spec(revisit: Revisit | None) -> crawl_pb2.Revisit | None:
     >>> revisit_spec({"fetches_per_day": 500}).fetches_per_day
     500.0
     """
-    if revisit is None or isinstance(revisit, crawl_pb2.Revisit):
-        return revisit
+    return _message("revisit", crawl_pb2.Revisit, revisit)
+
+
+def _message(name: str, kind: type[T], given: Any) -> T | None:
+    """Give a message of some fields by name; what is a message, or nothing, stays."""
+    if given is None or isinstance(given, kind):
+        return given
     try:
-        return crawl_pb2.Revisit(**revisit)
+        return kind(**given)
     except (TypeError, ValueError) as exc:
-        raise ValueError(f"revisit: {exc}") from exc
+        raise ValueError(f"{name}: {exc}") from exc
 
 
 def _named(given: Any, name: str) -> Any:
@@ -493,4 +495,5 @@ def site_name(crawl: str, site: str) -> str:
 
 
 def in_utc(time: datetime) -> datetime:
+    """Give a time in UTC; one without a zone is."""
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

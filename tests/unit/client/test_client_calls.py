@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import grpc
 import pytest
 from google.rpc import error_details_pb2
 
 from linkscore import AsyncClient, Client, page, rows
 from linkscore import errors as err
+from linkscore.messages import CrawlOptions
 from linkscore.v1 import common_pb2, link_scoring_service_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from support.fake_linkscore import FakeLinkscore
@@ -81,6 +84,30 @@ def test_lists_follow_page_tokens(client: Client) -> None:
 def test_ensure_switches_the_policy_of_a_crawl_that_is_there(client: Client) -> None:
     assert client.ensure_crawl(crawl="news", policy="depth_first").policy.HasField("depth_first")
     assert client.ensure_crawl(crawl="news").policy.HasField("depth_first")
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "then"),
+    [
+        ("policy", "harvest", "depth_first"),
+        ("wanted", "prices", "limits"),
+        ("budget", {"max_fetches": 5}, {"max_fetches": 9}),
+        ("revisit", {"fetches_per_day": 1.0}, {"fetches_per_day": 2.0}),
+    ],
+)
+def test_ensure_changes_what_can_be_changed(client: Client, name: str, first: Any, then: Any) -> None:
+    made = client.ensure_crawl(crawl="again", **{name: first})  # type: ignore[misc]
+    changed = client.ensure_crawl(crawl="again", **{name: then})  # type: ignore[misc]
+    assert getattr(changed, name) != getattr(made, name)
+    assert client.ensure_crawl(crawl="again") == changed
+
+
+def test_ensure_knows_every_option_of_a_crawl() -> None:
+    """What it neither changes nor compares would be passed over without a word."""
+    fixed = {"scope", "seed", "groups", "learn", "learning", "experience", "keep_titles"}
+    changed = {"policy", "wanted", "budget", "revisit"}
+    of_its_creation = {"extra_policies", "observe_only", "examples"}  # the docstring of ensure_crawl says so
+    assert set(CrawlOptions.__annotations__) == fixed | changed | of_its_creation
 
 
 @pytest.fixture
