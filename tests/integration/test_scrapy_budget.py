@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,14 @@ from scrapy import Spider
 from scrapy.crawler import CrawlerProcess
 
 base, settings = sys.argv[1], json.loads(sys.argv[2])
+if "PATIENCE_S" in settings:
+    from linkscore import connection
+
+    connection.PATIENCE_S = settings.pop("PATIENCE_S")
 
 class Site(Spider):
     name = "site"
-    start_urls = [base + "/"]
+    start_urls = [base + path for path in settings.pop("starts", ["/"])]
 
     def parse(self, response):
         for href in response.css("a::attr(href)").getall():
@@ -44,6 +49,8 @@ stats = crawler.stats.get_stats()
 print(json.dumps({k: v for k, v in stats.items() if isinstance(v, (int, float, str))}))
 """
 ITEMS = 60
+at: dict[int, Callable[[], object]] = {}
+"""What happens before the fetch of a number is answered."""
 
 
 class Shop(BaseHTTPRequestHandler):
@@ -53,6 +60,7 @@ class Shop(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.seen.append(self.path)
+        at.pop(len(self.seen), int)()
         kind, _, number = self.path.strip("/").partition("/")
         n = int(number or 0)
         body = {
@@ -60,8 +68,8 @@ class Shop(BaseHTTPRequestHandler):
             "list": "".join(f'<h3><a href="/item/{i}">i</a></h3>' for i in range(10 * n, 10 * n + 10)),
             "item": f"<p>{f'what item {n} is, ' * 30}</p>",
             "week": f'<table><tr><td><a href="/week/{n + 1}">next</a></table>',
-        }[kind].encode()
-        self.send_response(200)
+        }.get(kind, "").encode()
+        self.send_response(200 if body else 404)
         self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -74,6 +82,7 @@ class Shop(BaseHTTPRequestHandler):
 @pytest.fixture
 def shop() -> Iterator[tuple[str, list[str]]]:
     seen: list[str] = []
+    at.clear()
     handler = type("Seen", (Shop,), {"seen": seen})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
         thread = threading.Thread(target=site.serve_forever)
@@ -141,3 +150,55 @@ def test_without_a_budget_nothing_is_asked_again(shop: tuple[str, list[str]], se
     assert stats["finish_reason"] == "closespider_pagecount"
     assert "linkscore/skipped" not in stats
     assert len(seen) >= 80
+
+
+def test_a_crawl_that_has_spent_its_budget_takes_one_page_to_find_out(
+    shop: tuple[str, list[str]], server: ServerProcess, tmp_path: Path
+) -> None:
+    base, seen = shop
+    job = {"LINKSCORE_CRAWL": "again", "JOBDIR": str(tmp_path), "LINKSCORE_BUDGET": {"max_fetches": 30}}
+    crawl(base, server.target, **job)
+    stats = crawl(base, server.target, **job)
+    assert (len(seen), stats["finish_reason"]) == (31, "linkscore_budget")
+
+
+@pytest.mark.parametrize("path", ["/item/", "/no-such-thing/"])
+def test_more_starts_than_the_budget_allows_are_not_all_begun(
+    shop: tuple[str, list[str]], server: ServerProcess, path: str
+) -> None:
+    base, seen = shop
+    starts = [f"{path}{n}" for n in range(40)]
+    stats = crawl(
+        base,
+        server.target,
+        LINKSCORE_CRAWL=f"starts-{path[1]}",
+        LINKSCORE_BUDGET={"max_fetches": 5},
+        starts=starts,
+    )
+    assert (len(seen), stats["finish_reason"]) == (5, "linkscore_budget")
+
+
+def test_a_crawl_whose_server_never_comes_back_ends_at_its_last_fetch(
+    shop: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    base, seen = shop
+    with serving(tmp_path) as running:
+        at[40] = running.kill
+        stats = crawl(
+            base, running.target, LINKSCORE_CRAWL="c", LINKSCORE_BUDGET={"max_fetches": 60}, PATIENCE_S=0
+        )
+    assert (len(seen), stats["finish_reason"]) == (60, "linkscore_budget")
+
+
+def test_a_server_that_comes_back_gets_every_page_of_a_crawl_that_waits_for_it(
+    shop: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    base, seen = shop
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(serving(tmp_path))
+        at[40] = running.kill
+        at[60] = lambda: stack.enter_context(serving(tmp_path, "--listen", running.target))
+        stats = crawl(base, running.target, LINKSCORE_CRAWL="c", LINKSCORE_BUDGET={"max_fetches": 60})
+        assert (len(seen), stats["finish_reason"]) == (60, "linkscore_budget")
+        with Client(running.target) as client:
+            assert client.get_crawl(crawl="c").page_count == 60

@@ -28,6 +28,10 @@ T = TypeVar("T")
 PROBE_TIMEOUT_S = 1.0
 """Deadline of the cheap call that asks whether the server is back; it takes milliseconds."""
 
+PATIENCE_S = 60.0
+"""Absence after which a crawl ends that only waits for the server: it is back in seconds if it starts again;
+chosen, not measured."""
+
 MINUTE_S = 60.0
 """Between two lines that say how it goes."""
 
@@ -119,6 +123,8 @@ class Connection:
         self.outlook = Outlook()
         self.buffer = PageBuffer()
         self.best: tuple[str, float] | None = None
+        self._refused = 0
+        self._away_since = 0.0
         self._target, self._options, self._crawl, self._config = target, client, crawl, config
         self._adapter, self._tell, self._encoding, self._sleep = adapter, count, encoding, sleep
         self._client: AsyncClient | None = None
@@ -158,7 +164,20 @@ class Connection:
         answer = await self.call(lambda client: self._ingest(client, owed))
         if answer is None and self.away:
             self.buffer.add(owed)
+        elif answer is None or answer.status.code == common_pb2.ITEM_CODE_INVALID:
+            self._refused += 1
         return answer
+
+    @property
+    def unknown(self) -> int:
+        """Count the pages that the server does not know: those that wait for it, and those it never gets."""
+        return len(self.buffer) + self.buffer.dropped + self._refused
+
+    @property
+    def uncounted(self) -> int:
+        """Count the pages that the server will not know soon: all, once it is away for `PATIENCE_S`."""
+        is_long = self.away and time.monotonic() - self._away_since >= PATIENCE_S
+        return self.unknown if is_long else self.buffer.dropped + self._refused
 
     async def _ingest(self, client: AsyncClient, owed: OwedPage) -> scoring_pb2.PageResult:
         assert owed.page is not None
@@ -226,6 +245,7 @@ class Connection:
         if self.away:
             return
         self.away = self.outlook.away = True
+        self._away_since = time.monotonic()
         what = "the server's disk is full" if error.reason == "DISK_FULL" else "no answer"
         logger.warning(
             "linkscore: %s (%s): new links wait where links like them were last found, others in the "

@@ -211,9 +211,15 @@ class PageBuffer:
     Notes
     -----
     Beyond `MAX_BUFFER_BYTES` the oldest page goes, and its links stay, `MAX_BARE_LINKS` in all.
+
+    Attributes
+    ----------
+    dropped
+        Pages that were kept and are never sent.
     """
 
     def __init__(self) -> None:
+        self.dropped = 0
         self._pages: OrderedDict[int, tuple[OwedPage, int]] = OrderedDict()
         self._bytes = 0
         self._bare: deque[OwedPage] = deque()
@@ -242,6 +248,7 @@ class PageBuffer:
     def drop(self, owed: OwedPage) -> None:
         """Forget a page that was not sent; its links can still be scored by their URLs."""
         self.done(owed)
+        self.dropped += 1
         owed.page = None
         self.owe(owed)
 

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from linkscore.aio import AsyncClient
+from linkscore.allowance import Allowance, is_dropped
 from linkscore.connection import Connection
 from linkscore.frontier import Frontier, Item, Place
 from linkscore.messages import (
@@ -103,6 +104,7 @@ class CrawlSession:
     ) -> None:
         self.crawl = crawl
         self.frontier = Frontier()
+        self.frontier.allowance = Allowance(budget)
         config: CrawlOptions = {"policy": policy, "budget": budget_spec(budget)}
         self._connection = Connection(target, crawl=crawl, adapter=self, config=config, **client)
         self._connection.outlook = self.frontier.outlook
@@ -255,7 +257,8 @@ class CrawlSession:
     @property
     def _is_full(self) -> bool:
         """Whether the budget allows no fetch beside those that the server has not answered."""
-        pending = self.frontier.taken + len(self._connection.buffer)
+        self.frontier.allowance.without_answer(self._connection.uncounted)
+        pending = self.frontier.taken + self._connection.unknown
         return self.frontier.ended or self.frontier.allowance.is_full(pending)
 
     @property
@@ -264,12 +267,12 @@ class CrawlSession:
         return self.frontier.allowance.reason if self.frontier.ended else ""
 
     async def _is_to_skip(self, item: Item) -> bool:
-        """Say whether a link is to skip by a setting of the crawl by now; without an answer it is not."""
+        """Say whether a link is dropped by a setting of the crawl by now; without an answer it is not."""
         if not (self.frontier.allowance.asks_again and item.ticket):
             return False
         links = [(item.url, item.ticket)]
         answer = await self._connection.call(lambda client: client.score_links(crawl=self.crawl, links=links))
-        return answer is not None and any(answer.links.skip_reasons)
+        return answer is not None and any(map(is_dropped, answer.links.skip_reasons))
 
     def done(self, item: Item) -> None:
         """Note that the server knows what came of a URL that was taken, or never will."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import grpc
+import pytest
+
+from linkscore import connection
 from linkscore.allowance import Allowance
 from linkscore.session import CrawlSession, Found
 from linkscore.v1 import common_pb2
@@ -38,9 +42,47 @@ def test_only_links_of_a_site_that_stopped_are_held_and_it_may_go_on() -> None:
     assert not allowance.holds_any
 
 
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        ({"max_fetches": 9}, 9),
+        ({"max_cost": 1.0, "fetch_cost": 0.3}, 3),
+        ({"max_fetches": 2, "max_cost": 1.0, "fetch_cost": 0.3}, 2),
+        ({"max_site_fetches": 9}, None),
+    ],
+)
+def test_one_fetch_at_a_time_begins_until_a_page_is_answered(
+    budget: dict[str, float], left: int | None
+) -> None:
+    allowance = Allowance(budget)
+    assert (allowance.left, allowance.is_full(1)) == (left, left is not None)
+    allowance.take(result(fetches_left=left))
+    assert not allowance.is_full(1)
+
+
+def test_what_the_server_never_counts_is_spent_too() -> None:
+    allowance = Allowance({"max_fetches": 3})
+    allowance.without_answer(2)
+    assert (allowance.spent, allowance.is_full(2)) == (False, False)
+    allowance.without_answer(3)
+    assert (allowance.spent, allowance.reason) == (True, "linkscore_budget")
+
+
+def test_only_a_bound_on_traps_has_links_asked_about_again() -> None:
+    assert [
+        Allowance(budget).asks_again for budget in (None, {"max_fetches": 3}, {"max_trap_share": 0.1})
+    ] == [
+        False,
+        False,
+        True,
+    ]
+
+
 async def session_of(fake: FakeLinkscore, *urls: str) -> CrawlSession:
     fake.bucket_of = lambda url: url.split("/")[2] + "/all"
-    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", budget={"max_fetches": 9})
+    made = CrawlSession(
+        f"127.0.0.1:{fake.port}", crawl="c", budget={"max_fetches": 9, "max_trap_share": 0.05}
+    )
     places = await made.fetched("http://a.org/", b"<p>", [Found(url) for url in urls])
     for url, place in zip(urls, places, strict=True):
         made.wait(url, place)
@@ -70,4 +112,43 @@ async def test_a_link_that_is_in_a_trap_by_now_is_passed_over(fake: FakeLinkscor
     assert item is not None
     assert (item.url, session.counts["skipped"]) == ("http://a.org/2", 1)
     assert await session.take() is None
+    await session.close()
+
+
+async def test_a_link_whose_site_has_stopped_meanwhile_is_not_dropped(fake: FakeLinkscore) -> None:
+    fake.standing = pb.Standing()
+    session = await session_of(fake, "http://a.org/1")
+    fake.skips["http://a.org/1"] = common_pb2.SKIP_REASON_SITE_STOPPED
+    item = await session.take()
+    assert item is not None
+    assert (item.url, session.counts["skipped"]) == ("http://a.org/1", 0)
+    await session.close()
+
+
+async def test_a_session_ends_when_only_the_server_that_is_away_could_say_more(
+    fake: FakeLinkscore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.standing = pb.Standing(fetches_left=1)
+    session = await session_of(fake, "http://a.org/1", "http://a.org/2")
+    item = await session.take()
+    assert item is not None
+    fake.refuses = dict.fromkeys(("IngestPages", "GetCrawl"), grpc.StatusCode.UNAVAILABLE)
+    await session.fetched(item.url, b"<p>", [])
+    session.done(item)
+    assert (await session.take(), session.stopped) == (None, "")
+    monkeypatch.setattr(connection, "PATIENCE_S", 0.0)
+    assert (await session.take(), session.stopped) == (None, "linkscore_budget")
+    await session.close()
+
+
+async def test_pages_that_the_server_refuses_count_against_the_budget(fake: FakeLinkscore) -> None:
+    fake.standing = pb.Standing(fetches_left=2)
+    session = await session_of(fake, *(f"http://a.org/{n}" for n in range(5)))
+    fake.refuses = {"IngestPages": grpc.StatusCode.INVALID_ARGUMENT}
+    fetched = []
+    while (item := await session.take()) is not None:
+        fetched.append(item.url)
+        await session.fetched(item.url, b"<p>", [])
+        session.done(item)
+    assert (len(fetched), session.stopped) == (2, "linkscore_budget")
     await session.close()

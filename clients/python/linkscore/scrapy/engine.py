@@ -50,9 +50,10 @@ class Throttle:
         engine = self._engine
         if engine is None or engine.scraper.slot is None:
             return 0
-        scraping = engine.scraper.slot
-        owed = len(self._session.connection.buffer)
-        return len(engine.downloader.active) + self._unscored(scraping) + owed
+        scraping, released = engine.scraper.slot, self._session.released
+        scraped = {request for request in scraping.active if request not in released}
+        begun = scraped | self._session.awaiting | set(engine.downloader.active)
+        return len(begun) + len(scraping.queue) + self._session.connection.unknown
 
     def is_last(self) -> bool:
         """Say whether nothing is under way that could bring another request, start requests too."""

@@ -16,6 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
+from linkscore.allowance import is_dropped
 from linkscore.messages import Row, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
@@ -40,9 +41,6 @@ logger = logging.getLogger(__name__)
 GROUP = 500
 """A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
-
-# Why links are to skip that more budget would let go: they wait, and a job directory keeps them.
-_HELD = (common_pb2.SKIP_REASON_CRAWL_BUDGET, common_pb2.SKIP_REASON_SITE_STOPPED)
 
 # A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
 _MAX_TICKETS = 200_000
@@ -138,6 +136,7 @@ class LinkscoreMiddleware:
             self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
             if is_web(fetched.url):
                 fetched.owed = OwedPage(page_message(fetched, response))
+                self._session.awaiting.add(response.request)
                 fetched.answer = self._session.start(self._answer(fetched.owed, response.request))
                 ANSWERS[response] = fetched.answer
         return fetched
@@ -147,6 +146,8 @@ class LinkscoreMiddleware:
         self._session.answered(request)
         if answer is not None:
             note_page(request, answer)
+        if self._session.config.budget:  # a page that no spider reads lets nothing else go
+            nudge(self._crawler)
         return answer
 
     def _opened(self) -> None:
@@ -158,13 +159,13 @@ class LinkscoreMiddleware:
                 "linkscore: requests keep the order they were found in; "
                 'set SCHEDULER_PRIORITY_QUEUE = "linkscore.scrapy.BucketQueue"'
             )
-        if self._session.config.budget and not self._session.config.observe_only:
+        if self._session.allowance.asks_again and not self._session.config.observe_only:
             before_fetch(self._crawler, self._before_fetch)
         self._session.start(self._session.connection.greet())
 
     async def _before_fetch(self, request: Any, spider: Any = None) -> None:
         """Ask about a link once more: it may be in a trap by now."""
-        if self._session.allowance.asks_again and await self._scorer.is_to_skip(request):
+        if await self._scorer.is_to_skip(request):
             self._session.count("skipped")
             self._session.answered(request)
             raise IgnoreRequest("linkscore: to skip by now")
@@ -174,6 +175,7 @@ class LinkscoreMiddleware:
             return
         self._session.count("failed")
         page = failed_page(request, exception)
+        self._session.awaiting.add(request)
         self._session.connection.outlook.fetched(page.url, is_page=False)
         self._session.start(self._failed(page, request))
 
@@ -288,7 +290,7 @@ class Scorer:
         }
 
     async def is_to_skip(self, request: Any) -> bool:
-        """Say whether a scored link is to skip by a setting of the crawl; without an answer it is not."""
+        """Say whether a scored link is dropped by a setting of the crawl; without an answer it is not."""
         ticket = ticket_of(request)
         if not ticket:
             return False
@@ -296,7 +298,7 @@ class Scorer:
         answer = await self._session.call(
             lambda client: client.score_links(crawl=self._session.config.crawl, links=links)
         )
-        return answer is not None and any(answer.links.skip_reasons)
+        return answer is not None and any(map(is_dropped, answer.links.skip_reasons))
 
     def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
         if not found:
@@ -312,5 +314,5 @@ class Scorer:
     def _skips(self, row: Row) -> bool:
         """Say whether a link is dropped; one whose crawl or site has stopped waits for more budget."""
         if row.skip_reason:
-            return row.skip_reason not in _HELD
+            return is_dropped(row.skip_reason)
         return row.verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip

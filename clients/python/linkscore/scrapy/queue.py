@@ -228,6 +228,7 @@ class BucketQueue:
         allowance = self._session.allowance
         if not (allowance.holds_any or allowance.left is not None):
             return False
+        allowance.without_answer(self._session.connection.uncounted)
         if allowance.spent or (self._all_held() and not self._plain and self._throttle.is_last()):
             self._session.stop()
             return True

@@ -68,7 +68,9 @@ class Session:
         #: downloader leaves with its last reference.
         self.under_way: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self.allotment = Allotment()
-        self.allowance = Allowance()
+        #: Requests whose page, or failure, is on its way to the server.
+        self.awaiting: set[Any] = set()
+        self.allowance = Allowance(config.budget)
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._crawler = ref(crawler)
@@ -175,6 +177,7 @@ class Session:
         """Note that the server knows what came of a request, or never will."""
         self.fetched += 1
         self.under_way.pop(request, None)
+        self.awaiting.discard(request)
 
     @property
     def idle(self) -> bool:
