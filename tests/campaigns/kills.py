@@ -5,8 +5,8 @@ learned and snapshots made on the way. It is killed again and again: while a cal
 learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
 acknowledged, and of the call in work all or nothing; what was not answered is sent again. Each start draws
 other settings (`campaigns.options`): bounds of memory, of segments and of snapshots, and whether the log is
-cut. Every few kills what the folder holds is held against a replay of its log. At the end of a run all
-scores equal those of a run that nobody killed.
+cut. Half of the crawls fetch pages again. Every few kills what the folder holds is held against a replay of
+its log. At the end of a run all scores equal those of a run that nobody killed.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ N_PAGES = 48
 """Pages of a run: sites are learned after 16 and 32, and once in between by schedule if that is due."""
 
 _REPLAYED = 0.2  # share of kills after which the folder is replayed; more would take most of the time
+_REVISITED = 0.5  # share of runs whose crawl fetches pages again
 DAYS = 2  # that a batch has a visit of
 _MOST_CALLS = 12  # before a kill of the kind that was drawn
 _TIMEOUT_S = 120.0
@@ -142,6 +143,7 @@ class Run:
         self.replayed = 0
         self._rng = rng
         self._left = kills
+        self._revisits = self._draws and rng.random() < _REVISITED
         self._done = 0
         self.killed: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -250,7 +252,7 @@ class Run:
         """Compare what the crawl has with what was acknowledged, and perhaps the call after it."""
         self._resent = self._done
         if not self._done:
-            connected.crawls.CreateCrawl(creation(), timeout=_TIMEOUT_S)
+            connected.crawls.CreateCrawl(creation(revisits=self._revisits), timeout=_TIMEOUT_S)
         crawl = connected.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL), timeout=_TIMEOUT_S).crawl
         stats = connected.browse.GetBrowseStats(
             browse_pb.GetBrowseStatsRequest(crawl=CRAWL), timeout=_TIMEOUT_S
@@ -270,11 +272,12 @@ def counts(steps: list[Step]) -> tuple[int, int, int]:
     return kinds["ingestion"], kinds["feedback"], kinds["import"]
 
 
-def creation() -> crawl_pb.CreateCrawlRequest:
-    """Return the request that creates the crawl."""
+def creation(*, revisits: bool = False) -> crawl_pb.CreateCrawlRequest:
+    """Return the request that creates the crawl, which may fetch pages again: no score differs by it."""
     ucc = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams())
     learning = crawl_pb.LearningConfig(sample_pages=16, max_sample_pages=2_000)
-    config = crawl_pb.Crawl(name=CRAWL, extra_policies=[ucc], learning=learning)
+    again = crawl_pb.Revisit(fetches_per_day=N_PAGES) if revisits else None
+    config = crawl_pb.Crawl(name=CRAWL, extra_policies=[ucc], learning=learning, revisit=again)
     return crawl_pb.CreateCrawlRequest(crawl=config)
 
 
