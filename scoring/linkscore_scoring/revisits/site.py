@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from linkscore_scoring.revisits.worth import Column, discovery_worth
 from linkscore_scoring.state import Stateful, Stored
 
 DAY_S = 86_400.0
+"""Seconds of a day, by definition: events come in seconds, rates are by the day."""
 FIRST_DAYS = 30.0
 """Days between two changes of a page of which nothing is known, and whose site taught nothing; chosen."""
 FORGET = 0.9
@@ -35,6 +35,8 @@ FORGET = 0.9
 synthetic corpus of .8, .9 and .95."""
 _MOST_DAYS = 60_000.0
 """A bound: the largest number of float16 is 65,504."""
+_LEAST_DAYS = 1.0 / DAY_S
+"""A bound: times are kept in whole seconds. Of far less float16 would make 0, and rules divide by it."""
 _HUBS, _REPORTED = 20_000, 100_000
 """Bounds: pages that showed new links, and pages with an importance of their own."""
 _SAMPLED = 512
@@ -226,6 +228,7 @@ class SiteRevisits(Stateful):
         row = self.pages.find(key)
         if row < 0:
             return None
+        self.pages.rows[row]["flags"] &= ~np.uint8(IS_GONE)
         self._learn(row, now_s, UNCHANGED)
         return self._answer(row, UNCHANGED)
 
@@ -270,8 +273,8 @@ class SiteRevisits(Stateful):
         """
         rows = self._known_rows()
         waited = _days(now_s, self.pages.rows["last"][rows])
-        worth = self.rule.worth(self._waiting(rows, waited))
-        worth[waited * DAY_S >= self.settings.longest_s] = np.inf
+        is_check = waited * DAY_S >= self.settings.longest_s
+        worth = np.where(is_check, np.inf, self.rule.worth(self._waiting(rows, waited)))
         keys = self.pages.rows["key"][rows]
         left = np.flatnonzero(waited * DAY_S >= self.settings.least_s)
         if len(left) > n > 0:
@@ -286,40 +289,47 @@ class SiteRevisits(Stateful):
         rows = self._known_rows()
         if not len(rows):
             return 1.0
-        known = self._waiting(rows, _days(now_s, self.pages.rows["last"][rows]))
+        shape, days = self._believed(rows)
+        waited = _days(now_s, self.pages.rows["last"][rows])
         # the mean of e^(-D t) over a Gamma distribution
-        return float(np.exp(-known.shape * np.log1p(known.waited / known.days)).mean())
+        return float(np.exp(-shape * np.log1p(waited / days)).mean())
 
     def _known_rows(self) -> NDArray[np.intp]:
         return np.flatnonzero((self.pages.rows["flags"] & IS_GONE) == 0)
 
     def _waiting(self, rows: NDArray[np.intp], waited: Column) -> Waiting:
         """Return rows as a rule sees them."""
-        known = self.pages.rows[rows]
-        groups, evidence = known["group"], known["days"].astype(np.float64)
-        change_days = self._change_days if self.rule.shares else [FIRST_DAYS] * len(self.groups)
-        links, days = self._links(known)
+        known = self.pages.rows
+        shape, days = self._believed(rows)
+        links, watched = self._links(rows)
         importance = np.ones(len(rows))
         if self._importance:
             worth = self._importance
-            importance = np.array([worth.get(key, 1.0) for key in known["key"].tolist()])
+            importance = np.array([worth.get(key, 1.0) for key in known["key"][rows].tolist()])
+        priors = SHAPE * np.array(self._link_days)[known["group"][rows]]
         return Waiting(
             waited=waited,
-            shape=SHAPE + known["changes"],
-            days=SHAPE * np.array(change_days)[groups] + evidence,
-            interval=known["interval"].astype(np.float64),
+            shape=shape,
+            days=days,
+            interval=known["interval"][rows].astype(np.float64),
             importance=self._fresh_worth * importance,
-            discoveries=self._found_worth
-            * (SHAPE + links)
-            / (SHAPE * np.array(self._link_days)[groups] + days),
+            discoveries=self._found_worth * (SHAPE + links) / (priors + watched),
         )
 
-    def _links(self, known: NDArray[Any]) -> tuple[Column, Column]:
+    def _believed(self, rows: NDArray[np.intp]) -> tuple[Column, Column]:
+        """Return shape and days of what is believed of each row, see `rates.Belief`."""
+        known = self.pages.rows  # a column at a time: gathering whole rows takes thrice as long
+        days = np.array(self._change_days)[known["group"][rows]] if self.rule.shares else FIRST_DAYS
+        return SHAPE + known["changes"][rows].astype(np.float64), SHAPE * days + known["days"][rows].astype(
+            np.float64
+        )
+
+    def _links(self, rows: NDArray[np.intp]) -> tuple[Column, Column]:
         """Return how many new links pages showed, and in how many days."""
-        links = np.zeros(len(known))
-        for at in np.flatnonzero(known["flags"] & HUB):
-            links[at] = self._hubs[int(known["key"][at])]
-        return links, known["watched"].astype(np.float64)
+        known, links = self.pages.rows, np.zeros(len(rows))
+        for at in np.flatnonzero(known["flags"][rows] & HUB):
+            links[at] = self._hubs[int(known["key"][rows[at]])]
+        return links, known["watched"][rows].astype(np.float64)
 
     def _due(self, row: int, worth: float, waiting: Waiting, at: int) -> Due:
         known = self.pages.rows[row]
@@ -343,7 +353,7 @@ class SiteRevisits(Stateful):
 
     def _bounded(self, days: float) -> float:
         least, longest = self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S
-        return min(max(days, least), longest, _MOST_DAYS)
+        return max(min(max(days, least), longest, _MOST_DAYS), _LEAST_DAYS)
 
     def _change(self, before: int, fetch: Fetched) -> PageChange:
         if before and not fetch.own and not fetch.unseen:
@@ -356,7 +366,12 @@ class SiteRevisits(Stateful):
     def _learn(self, row: int, now_s: float, change: PageChange) -> None:
         """Let the page, and those like it, learn from what a fetch found."""
         known = self.pages.rows[row]
-        waited = max(0.0, now_s - float(known["last"])) / DAY_S
+        waited = (_seconds(now_s) - int(known["last"])) / DAY_S
+        known["last"] = _seconds(now_s)
+        self.fetches += 1
+        self.wasted += not (change.changed or change.fresh_links)
+        if waited <= 0.0:
+            return  # no time between the two, or they came out of order: that says nothing of a rate
         before = self.belief(row)
         after = before.after(waited, changed=change.changed)
         changes, days = max(0.0, after.shape - before.shape), max(0.0, after.days - before.days)
@@ -365,11 +380,8 @@ class SiteRevisits(Stateful):
         known["interval"] = self._bounded(
             self.rule.next_interval(float(known["interval"]), changed=change.changed)
         )
-        known["last"] = _seconds(now_s)
         known["watched"] = min(FORGET * float(known["watched"]) + waited, _MOST_DAYS)
         self._learn_links(row, float(change.fresh_links))
-        self.fetches += 1
-        self.wasted += not (change.changed or change.fresh_links)
         self._since_fit += 1
         if self._since_fit >= max(1, len(self.pages) // _FIT_SHARE):
             self._fit()
@@ -398,7 +410,7 @@ class SiteRevisits(Stateful):
         groups = rows["group"].astype(np.intp)
         changes, days = rows["changes"].astype(np.float64), rows["days"].astype(np.float64)
         self._change_days = fit(groups, above, changes, days, FIRST_DAYS).tolist()
-        self._link_days = fit(groups, above, *self._links(rows), FIRST_LINK_DAYS).tolist()
+        self._link_days = fit(groups, above, *self._links(np.arange(len(rows))), FIRST_LINK_DAYS).tolist()
         self._since_fit = 0
         if self.settings.fetches_per_day:
             self._price = self._price_now()

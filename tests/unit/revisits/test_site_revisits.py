@@ -174,3 +174,42 @@ def test_settings_say_what_is_wrong_by_field() -> None:
     fields = ("objective", "rule", "fetches_per_day", "least_interval")
     assert found == [f"revisit.{name}" for name in fields]
     assert RevisitSettings().problems("revisit") == []
+
+
+def test_a_page_that_was_gone_and_is_not_modified_is_there_again() -> None:
+    site = lived()
+    site.gone(2, day(41))
+    site.unchanged(2, day(42))
+    assert 2 in {found.key for found in site.rank(day(80), 9)}
+
+
+@pytest.mark.parametrize("late", [0.0, -20.0, -100_000.0])
+def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
+    site = SiteRevisits(RevisitSettings())
+    site.fetched(page(1, 0))
+    before = site.belief(0)
+    for number in range(1, 30):
+        found = site.fetched(page(1, late * number, unseen=20 + 31 * number))
+        assert found.change.changed
+    assert site.belief(0) == before
+
+
+def test_what_is_believed_is_that_of_one_page_in_any_column() -> None:
+    for rule in ("greedy", "greedy_alone"):
+        site = lived(rule)
+        for found in site.rank(day(42), 3):
+            assert found.rate == site.belief(site.pages.find(found.key)).mean
+
+
+def test_intervals_of_less_than_a_second_count_as_one() -> None:
+    site = SiteRevisits(RevisitSettings(rule="adaptive", least_s=1e-9, longest_s=1e-3))
+    site.fetched(page(1, 0))
+    assert site.rank(day(0), 9) == []
+    assert site.rank(day(1), 9)[0].reason == "check"
+
+
+def test_a_page_to_check_has_the_changes_that_its_rate_says() -> None:
+    for rule in BUILTIN:
+        found = lived(rule.name, longest_s=30 * DAY_S).rank(day(79), 9)
+        assert {page.reason for page in found} == {"check"}
+        assert [page.changes for page in found] == pytest.approx([40.0 * page.rate for page in found])
