@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-DAY_S = 86_400.0
+from linkscore_scoring.revisits.site import DAY_S
+
 YEAR_DAYS = 365.25
+"""Days of a Julian year: leap years count."""
 Times = NDArray[np.float64]
 BULK_SHARE = 0.05
 """Of the pages of a site, changed at one time, from which on an edit counts as bulk: spelling, moves, front

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.revisits.histories import DAY_S, YEAR_DAYS, SiteHistory, Times
-from linkscore_scoring.revisits.site import OBJECTIVES, Fetched, RevisitSettings, SiteRevisits
+from linkscore_lab.revisits.histories import YEAR_DAYS, SiteHistory, Times
+from linkscore_scoring.revisits.site import DAY_S, OBJECTIVES, Fetched, RevisitSettings, SiteRevisits
 from linkscore_scoring.revisits.worth import discovery_worth, known_rate_worth
 
 _START_S = 1e9
@@ -19,6 +19,7 @@ _START_S = 1e9
 _AT_ONCE = 100
 """One page of so many is fetched at a time; all are ranked before that."""
 _FOREVER_S = 1e11
+"""Some 3,000 years, more than any history: no page is fetched only because it waited long."""
 _OWN = 1_000
 """Characters of own text of every page: only changes count."""
 
