@@ -29,6 +29,7 @@ from linkscore_research.tuning.sites import wanted_on
 
 WANTED = (0.5, 0.7, 0.8, 0.9, 0.95)
 _LEAST_FETCHES = 30
+"""Fetches before a site stops for what it has; as `linkscore_scoring.limits.budget`."""
 
 
 @dataclass(frozen=True, slots=True)
