@@ -90,3 +90,21 @@ def test_a_budget_that_cannot_work_is_refused(
     refused = refusal(lambda: new_crawl(budget=budget(**bounds)))
     assert refused.code == INVALID
     assert "crawl.budget." in str(refused.violations)
+
+
+def test_a_crawl_of_several_groups_stops_when_the_sites_of_all_have(
+    server: Stubs, new_crawl: NewCrawl
+) -> None:
+    crawl = new_crawl(groups=4, budget=budget(max_site_fetches=2))
+    sites = [f"http://{name}.example" for name in "abcdef"]
+
+    def fetch(site: str, n: int) -> pb.PageResult:
+        sent = common_pb2.Page(url=f"{site}/{n}", body=b"<p>text</p>", content_type="text/html")
+        return server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=[sent])).results[0]
+
+    for site in sites:
+        fetch(site, 0)
+    said = [(fetch(site, 1).standing, got(server, crawl).decision) for site in sites]
+    assert {standing.site_decision for standing, _ in said} == {STOP}
+    assert {standing.decision for standing, _ in said} == {CONTINUE}  # a group does not know the others
+    assert [decision for _, decision in said] == [CONTINUE] * 5 + [STOP]

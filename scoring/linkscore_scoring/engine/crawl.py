@@ -373,9 +373,12 @@ class CrawlModel:
         self.limits.observe(event, shard.stop())
 
     def standing(self, shard: SiteShard | None = None) -> Standing:
-        """Return whether the crawl, and a site of it, go on."""
+        """Return whether the crawl, and a site of it, go on.
+
+        With a site, one of several groups says nothing of the crawl: it does not know the sites of others.
+        """
         limits = self.limits
-        stop = limits.stop(len(self.sites))
+        stop = limits.stop(len(self.sites)) if shard is None or self.config.groups == 1 else None
         standing = Standing(stop, fetches_left=limits.fetches_left, spent=limits.spent)
         if shard is not None:
             standing.site = shard.stop()

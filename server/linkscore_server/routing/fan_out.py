@@ -93,10 +93,13 @@ async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) ->
 
 
 async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_pb.GetCrawlResponse:
-    """Add up what the groups have seen; all else is the same in each."""
+    """Add up what the groups have seen, and stop if all that met a site do; all else is the same in each."""
     answers = await groups.send_all(request, "name")
     found = [answer.crawl for answer in answers]
     whole = found[0]
+    met = [crawl for crawl in found if crawl.site_count]
+    said = next((crawl for crawl in met if not crawl.decision_reason), met[-1] if met else whole)
+    whole.decision, whole.decision_reason = said.decision, said.decision_reason
     for field in ("page_count", "feedback_count", "site_count"):
         setattr(whole, field, sum(getattr(crawl, field) for crawl in found))
     whole.event_seq = events_in(crawl.event_seq for crawl in found)
