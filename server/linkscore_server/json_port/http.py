@@ -150,17 +150,18 @@ class _Connection:
         self._loop = asyncio.get_running_loop()
         self._peer = _peer_of(writer)
         self.has_request = False
+        self._is_answered = False
         self.since_s = self._loop.time()
         writer.transport.set_write_buffer_limits(high=0)  # an answer that was sent is the kernel's
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is the client's turn: its request has not come whole."""
-        return not self._is_read.is_set()
+        """Whether it is the client's turn: to send its request whole, or to read its answer."""
+        return self._is_answered or not self._is_read.is_set()
 
     async def request(self) -> Request | None:
         """Return the next request, None if there is none."""
-        self.has_request = False
+        self.has_request = self._is_answered = False
         self._is_read.clear()
         self.since_s = self._loop.time()
         event = await self._next()
@@ -215,7 +216,9 @@ class _Connection:
         self._writer.close()
 
     async def _respond(self, answer: Callable[[Request], Awaitable[Answer]], request: Request) -> None:
-        await self._send(await answer(request))
+        answered = await answer(request)
+        self._is_answered, self.since_s = True, self._loop.time()
+        await self._send(answered)
 
     async def _send(self, answer: Answer) -> None:
         headers = [*answer.headers.items(), ("content-length", str(len(answer.body)))]

@@ -12,6 +12,7 @@ import pytest
 
 from linkscore_server.json_port.http import Answer, HttpPort, Request
 
+PATIENCE_S = 60.0
 POST = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\n"
 
 
@@ -137,23 +138,25 @@ async def test_what_is_no_http_is_refused_and_the_connection_ends(sent: bytes) -
 
 
 async def test_a_client_that_goes_cancels_its_call() -> None:
-    began, ended = asyncio.Event(), asyncio.Event()
+    began, cancelled = asyncio.Event(), asyncio.Event()
 
     async def long(request: Request) -> Answer:
         await echo(request)
         began.set()
         try:
             await asyncio.Event().wait()
-        finally:
-            ended.set()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
         raise AssertionError
 
     async with listening(long) as (_, port):
         caller = await Caller.to(port)
         caller.send(POST + b"eins")
         await began.wait()
+        assert not cancelled.is_set()
         caller.writer.close()
-        await ended.wait()
+        assert await asyncio.wait_for(cancelled.wait(), PATIENCE_S)
 
 
 async def test_a_head_that_does_not_come_ends_the_connection() -> None:
@@ -184,6 +187,22 @@ async def test_with_one_too_many_the_one_that_waits_longest_for_its_client_is_cl
         assert await first.is_closed()
         second.send(b"ns")
         assert (await second.answer())[2] == b"/a eins"
+
+
+async def test_who_does_not_read_its_answer_keeps_nobody_out() -> None:
+    async def large(request: Request) -> Answer:
+        await echo(request)
+        return Answer(200, b"x" * (16 << 20 if request.path == "/large" else 4))
+
+    async with listening(large, connections=2) as (port, number):
+        for _ in range(2):
+            caller = await Caller.to(number)
+            caller.send(POST.replace(b"/a", b"/large") + b"eins")
+            assert (await caller.reader.readline()).split()[1] == b"200"  # and no more of it
+        third = await Caller.to(number)
+        third.send(POST + b"drei")
+        assert (await third.answer())[2] == b"xxxx"
+        assert len(port._open) == 2
 
 
 async def test_leaving_waits_for_calls_and_closes_what_is_idle() -> None:
