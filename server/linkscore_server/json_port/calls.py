@@ -30,8 +30,12 @@ from linkscore_server.json_port.http import Answer, Request
 _JSON_BYTES = 16 << 20
 """Largest request in JSON: a page of 10 MB in base64. What is parsed takes some times its bytes. A bound."""
 
-_VALUES = 400_000
-"""Values in a request: more than the links of a page or the sites to rank have, and some 60 MB. A bound."""
+_VALUES = 250_000
+"""Values in a request: more than 100,000 buckets to rank with how many links of each wait have. A bound."""
+
+_OBJECTS = 25_000
+"""Objects in a request: more than the links of a call (`max_links_per_call`). Each becomes a message in
+protobuf's reader, the dearest of values. A bound."""
 
 _LARGE_BYTES = 1 << 15
 """Bytes from which JSON is read and written beside the event loop, one at a time: 1 ms. Chosen."""
@@ -174,9 +178,11 @@ class JsonCalls:
 
 def _message_of(text: bytes, empty: Message) -> bytes:
     values = _TEXT.sub(b"", text)
-    if values.count(b",") + values.count(b"[") + values.count(b"{") > _VALUES:
-        rule = f"has more than {_VALUES} values: send fewer items in a call"
-        raise InvalidInput(rule, field="request", reason="TOO_MANY_ITEMS")
+    objects = values.count(b"{")
+    if objects > _OBJECTS:
+        raise _too_many(f"{_OBJECTS} objects")
+    if values.count(b",") + values.count(b"[") + objects > _VALUES:
+        raise _too_many(f"{_VALUES} values")
     del values
     try:
         json_format.Parse(text.decode() if text else "{}", empty)
@@ -189,6 +195,11 @@ def _message_of(text: bytes, empty: Message) -> bytes:
 
 def _json_of(message: Message) -> bytes:
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
+
+
+def _too_many(what: str) -> InvalidInput:
+    rule = f"has more than {what}: send fewer items in a call"
+    return InvalidInput(rule, field="request", reason="TOO_MANY_ITEMS")
 
 
 def _too_large(most: int) -> InvalidInput:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.app import Application
 from linkscore_server.grpc.errors import STATUS_TABLE, MalformedMessage
@@ -139,18 +140,30 @@ def test_more_values_than_any_call_has_are_refused_before_they_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(calls, "_VALUES", 1_000)
-    for text in (b"[" * 2_000, b"{" * 2_000, b"[1" + b",1" * 2_000 + b"]"):
+    for text in (b"[" * 2_000, b"[1" + b",1" * 2_000 + b"]"):
         with pytest.raises(InvalidInput, match="1000 values"):
             _message_of(text, pb.GetCrawlRequest())
     long = b'{"name": "' + b"[,{" * 2_000 + b'"}'
     assert pb.GetCrawlRequest.FromString(_message_of(long, pb.GetCrawlRequest())).name == "[,{" * 2_000
 
 
+def test_more_objects_than_any_call_has_are_refused_before_they_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls, "_OBJECTS", 1_000)
+    ok = b'{"pages":[' + b"{}," * 998 + b"{}]}"
+    read = scoring_pb.IngestPagesRequest.FromString(_message_of(ok, scoring_pb.IngestPagesRequest()))
+    assert len(read.pages) == 999
+    for text in (b"{" * 1_001, b'{"pages":[' + b"{}," * 999 + b"{}]}"):
+        with pytest.raises(InvalidInput, match="1000 objects"):
+            _message_of(text, scoring_pb.IngestPagesRequest())
+
+
 def test_json_that_nests_deep_is_refused() -> None:
     with pytest.raises(MalformedMessage):
         _message_of(b"[" * 100_000, pb.GetCrawlRequest())
     with pytest.raises(MalformedMessage):
-        _message_of(b'{"file":[' * 90_000, descriptor_pb2.FileDescriptorSet())
+        _message_of(b'{"file":[' * 20_000, descriptor_pb2.FileDescriptorSet())
 
 
 @given(st.text(st.sampled_from('"\\ab[{,:'), max_size=40))
