@@ -17,6 +17,7 @@ from linkscore_scoring.engine.events import ConfigChanged, PageFetched, encode
 from linkscore_scoring.features.html import extract
 from linkscore_server.storage.files import FileStore
 from linkscore_server.tables.columns import TABLES
+from linkscore_server.tables.files import tables_in
 from support.command_line import run
 from support.server_process import serving
 
@@ -124,6 +125,22 @@ def test_what_only_the_log_has_needs_no_replay(exported: tuple[Path, Any], tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"{name}.parquet" for name in ("fetches", "links", "pages", "rewards")
     ]
+
+
+def test_tables_that_are_there_stay_if_not_all_new_ones_can_be_written(tmp_path: Path) -> None:
+    """As when the disk is full: fetches are written, links are not."""
+    with tables_in(tmp_path, ["fetches", "links"]):
+        pass
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def half_written() -> None:
+        with tables_in(tmp_path, ["fetches", "links"]) as tables:
+            tables.add("fetches", [[None] * len(TABLES["fetches"])])
+            tables._connection.execute("DROP TABLE links")
+
+    with pytest.raises(duckdb.Error):
+        half_written()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_what_is_not_there_is_said(exported: tuple[Path, Any], tmp_path: Path) -> None:

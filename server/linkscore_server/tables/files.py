@@ -30,6 +30,8 @@ class Tables:
         Where they are kept.
     names
         The tables there shall be.
+    between
+        Folder for files that are not whole yet, on the disk they shall be on.
 
     Attributes
     ----------
@@ -37,8 +39,8 @@ class Tables:
         Rows of each table so far.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-        self._connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str], between: Path) -> None:
+        self._connection, self._between = connection, between
         self._waiting: dict[str, list[Sequence[Any]]] = {name: [] for name in names}
         self.counts = dict.fromkeys(self._waiting, 0)
         for name in self._waiting:
@@ -54,12 +56,13 @@ class Tables:
                 self._flush(name)
 
     def write(self, folder: Path) -> None:
-        """Write a file for each table; one that is there is replaced when the new one is whole."""
-        for name in self._waiting:
+        """Write a file for each table; those that are there are replaced when all new ones are whole."""
+        parts = {name: self._between / f"{name}.parquet" for name in self._waiting}
+        for name, part in parts.items():
             self._flush(name)
-            part = folder / f".{name}.parquet.part"
             self._connection.table(name).write_parquet(str(part), compression="zstd")
-            os.replace(part, folder / f"{name}.parquet")
+        for part in parts.values():
+            os.replace(part, folder / part.name)
 
     def _flush(self, name: str) -> None:
         rows = self._waiting[name]
@@ -94,6 +97,6 @@ def tables_in(folder: Path, names: Iterable[str]) -> Iterator[Tables]:
             "autoinstall_known_extensions": False,
         }
         with duckdb.connect(f"{between}/tables.duckdb", config=config) as connection:
-            made = Tables(connection, names)
+            made = Tables(connection, names, Path(between))
             yield made
             made.write(folder)
