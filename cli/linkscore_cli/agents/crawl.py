@@ -111,7 +111,7 @@ class AgentCrawl:
     async def next_urls(self, n: int = 1) -> dict[str, Any]:
         """Take the URLs to fetch next, best first, from the budget."""
         self._check_begun()
-        n = max(0, min(n, MAX_URLS, self._left))
+        n = min(max(n, 1), MAX_URLS, self._left)
         urls: list[dict[str, Any]] = []
         while self._seeds and len(urls) < n:
             urls.append(self._took(self._seeds.pop(0), "", 1.0))

@@ -110,6 +110,11 @@ async def test_links_of_the_hosts_begun_with_wait_the_best_of_a_bucket_first(ser
     assert "everything that was found" in (await agent.next_urls())["stop"]
 
 
+async def test_who_asks_for_no_url_is_given_one_and_not_sent_away(server: Server) -> None:
+    agent = await begun(server)
+    assert urls(await agent.next_urls(-1)) == [f"{HOST}/"]
+
+
 async def test_every_page_counts_against_the_budget_also_one_that_nobody_named(server: Server) -> None:
     server.links[f"{HOST}/"] = [(f"{HOST}/{n}", "list", 0.5) for n in range(9)]
     agent = await begun(server, max_pages=3)
