@@ -57,28 +57,36 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
             await agent.close()
 
     server = MCPServer[None]("linkscore", instructions=INSTRUCTIONS, lifespan=lasting, log_level="WARNING")
+    it = _Tools(agent)
+    for tool in (it.begin, it.next_urls, it.report_page, it.explain, it.advise, it.site_map):
+        server.add_tool(tool)
+    return server
 
-    @server.tool()
-    async def begin(start_urls: list[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
+
+class _Tools:
+    """The tools; agents read the docstring of each, and its parameters."""
+
+    def __init__(self, agent: AgentCrawl) -> None:
+        self._agent = agent
+
+    async def begin(self, start_urls: list[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
         """Begin to crawl the sites of some start URLs. Ends a crawl that was begun before.
 
         wanted: what pages are wanted, as a question or keywords; empty: pages with new text.
         max_pages: pages to fetch at most; 0: all that the budget has left.
         """
-        return await _told(agent.begin(start_urls, wanted, max_pages))
+        return await _told(self._agent.begin(start_urls, wanted, max_pages))
 
-    @server.tool()
-    async def next_urls(n: int = 1) -> dict[str, Any]:
+    async def next_urls(self, n: int = 1) -> dict[str, Any]:
         """Return up to n (at most 20) URLs to fetch next, best first. Each counts against the budget.
 
         Few at a time are chosen better: every page that is reported improves the choice. `stop` says why
         there are none.
         """
-        return await _told(agent.next_urls(n))
+        return await _told(self._agent.next_urls(n))
 
-    @server.tool()
     async def report_page(
-        url: str, content: str = "", status: int = 200, worth: float | None = None
+        self, url: str, content: str = "", status: int = 200, worth: float | None = None
     ) -> dict[str, Any]:
         """Report a page that was fetched, so that its links are scored and the order learns.
 
@@ -87,24 +95,19 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
         worth: what the page was worth to you, from 0 to 1, if you know; the order learns most from it.
         Returns the number of new links and, with `wanted`, how relevant the page is, from 0 to 1.
         """
-        return await _told(agent.report_page(url, content, status, worth))
+        return await _told(self._agent.report_page(url, content, status, worth))
 
-    @server.tool()
-    async def explain(urls: list[str]) -> dict[str, Any]:
+    async def explain(self, urls: list[str]) -> dict[str, Any]:
         """Say why URLs that were found have their scores, in a sentence and numbers. At most 20."""
-        return await _told(agent.explain(urls))
+        return await _told(self._agent.explain(urls))
 
-    @server.tool()
-    async def advise() -> dict[str, Any]:
+    async def advise(self) -> dict[str, Any]:
         """Say whether going on pays: budget, links that wait, what the next pages should bring, traps."""
-        return await _told(agent.advise())
+        return await _told(self._agent.advise())
 
-    @server.tool()
-    async def site_map() -> dict[str, Any]:
+    async def site_map(self) -> dict[str, Any]:
         """Show what the site is made of: groups of links by the shape of their URLs, and page templates."""
-        return await _told(agent.site_map())
-
-    return server
+        return await _told(self._agent.site_map())
 
 
 async def _told(work: Any) -> dict[str, Any]:
