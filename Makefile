@@ -200,6 +200,8 @@ gen: $(STAMP) $(GEN_VENV)/.installed
 	$(BIN)/python tools/generate_client.py
 	$(BIN)/python tools/docs_tables.py
 	$(BIN)/python tools/dashboards.py
+	@if command -v go > /dev/null; then $(MAKE) gen-go; else echo "make gen: no go, clients/go keeps its stubs"; fi
+	@if command -v npm > /dev/null; then $(MAKE) gen-node; else echo "make gen: no npm, clients/node keeps its stubs"; fi
 
 # The documentation site, in out/docs; a warning is an error.
 docs: $(DOCS_VENV)/.installed

@@ -536,7 +536,7 @@ func (x *PageResult) GetStanding() *Standing {
 // Whether to go on, as the budget of the crawl says after a page.
 type Standing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the crawl, as in `Crawl`.
+	// Of the crawl, as in `Crawl`; in a crawl of several groups CONTINUE, as no group knows the sites of the others.
 	Decision Decision `protobuf:"varint,1,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
 	// Why the crawl stops, one sentence; empty if it goes on.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -321,7 +321,7 @@ export const PageResultSchema: GenMessage<PageResult> = /*@__PURE__*/
  */
 export type Standing = Message<"linkscore.v1.Standing"> & {
   /**
-   * Of the crawl, as in `Crawl`.
+   * Of the crawl, as in `Crawl`; in a crawl of several groups CONTINUE, as no group knows the sites of the others.
    *
    * @generated from field: linkscore.v1.Decision decision = 1;
    */
