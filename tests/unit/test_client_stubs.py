@@ -1,7 +1,7 @@
 """The stubs that Go and Node keep say what the contract says.
 
-`make test-clients` generates them anew and compares, where the tools are there; this sees without any tool that a
-name or a comment of proto/ is not in them.
+`make test-clients` generates them and compares, where the tools are there. This needs no tool: it sees a name
+or a comment of proto/ that they lack.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ GO = ROOT / "clients/go/linkscorev1"
 NODE = ROOT / "clients/node/src/gen/linkscore/v1"
 
 COMMENT = re.compile(r"^\s*//\s?(.*\S)")
-NAMED = re.compile(r"^\s*(?:message|enum|service|rpc)\s+(\w+)|^\s*(?:(?:optional|repeated)\s)?[\w.<>, ]+\s(\w+)\s=\s\d+")
+DECLARED = re.compile(r"^\s*(?:message|enum|service|rpc)\s+(\w+)")
+FIELD = re.compile(r"^\s*(?:(?:optional|repeated)\s)?[\w.<>, ]+\s(\w+)\s=\s\d+")
 
 
 def said(contract: Path) -> tuple[set[str], set[str]]:
@@ -30,8 +31,8 @@ def said(contract: Path) -> tuple[set[str], set[str]]:
             # Generators keep comments of declarations; what a linter reads is no part of the contract.
             if not match[1].startswith("buf:lint"):
                 comments.add(match[1].strip())
-        elif match := NAMED.match(line):
-            names.add(match[1] or match[2])
+        elif match := DECLARED.match(line) or FIELD.match(line):
+            names.add(match[1])
     return comments, names
 
 
@@ -44,7 +45,8 @@ def stub(folder: Path, contract: Path) -> str:
 def test_stubs_have_every_comment_and_name_of_the_contract(folder: Path, contract: Path) -> None:
     text = stub(folder, contract)
     comments, names = said(contract)
-    assert comments and names
+    assert comments
+    assert names
 
     lagging = "make gen writes them anew"
     assert [comment for comment in sorted(comments) if comment not in text] == [], lagging

@@ -78,7 +78,7 @@ class AgentCrawl:
     async def begin(self, start_urls: Sequence[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
         """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
         for url in start_urls:
-            if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+            if not _is_absolute(url):
                 raise AgentError(f"start_urls: must be absolute http or https URLs, got {url!r}")
         if not start_urls:
             raise AgentError("start_urls: name at least one URL")
@@ -318,6 +318,14 @@ class AgentCrawl:
 
 def _problems(status: common_pb2.ItemStatus) -> str:
     return "; ".join(f"{one.field}: {one.description}" for one in status.problems)
+
+
+def _is_absolute(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # "http://[::1": no parser takes it
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc)
 
 
 def _as_html(content: str) -> str:

@@ -86,7 +86,10 @@ class RevisitSettings:
         if not (math.isfinite(self.fetches_per_day) and self.fetches_per_day >= 0.0):
             rule = f"must be at least 0, got {self.fetches_per_day}"
             found.append(FieldProblem(f"{prefix}.fetches_per_day", rule))
-        if not 0.0 < self.least_s <= self.longest_s < math.inf:
+        if not 0.0 < self.longest_s < math.inf:
+            rule = f"must be above 0, got {self.longest_s} s"
+            found.append(FieldProblem(f"{prefix}.longest_interval", rule))
+        elif not 0.0 < self.least_s <= self.longest_s:
             rule = f"must be above 0 and at most longest_interval, got {self.least_s} and {self.longest_s} s"
             found.append(FieldProblem(f"{prefix}.least_interval", rule))
         return found

@@ -170,7 +170,7 @@ async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: 
     assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
 
 
-@pytest.mark.parametrize("start", [[], ["a.example"], ["file:///etc/passwd"], ["http:///x"]])
+@pytest.mark.parametrize("start", [[], ["a.example"], ["file:///etc/passwd"], ["http:///x"], ["http://[::1"]])
 async def test_a_start_that_is_no_url_of_the_web_is_refused(server: Server, start: list[str]) -> None:
     with pytest.raises(AgentError, match="start_urls"):
         await AgentCrawl(lambda: server).begin(start)  # type: ignore[arg-type, return-value]

@@ -174,6 +174,8 @@ def test_settings_say_what_is_wrong_by_field() -> None:
     fields = ("objective", "rule", "fetches_per_day", "least_interval")
     assert found == [f"revisit.{name}" for name in fields]
     assert RevisitSettings().problems("revisit") == []
+    (wrong,) = RevisitSettings(longest_s=0.0).problems("revisit")
+    assert (wrong.field, wrong.rule) == ("revisit.longest_interval", "must be above 0, got 0.0 s")
 
 
 def test_a_page_that_was_gone_and_is_not_modified_is_there_again() -> None:
