@@ -178,6 +178,15 @@ ANNEXES = {
         ),
         words=("budget=", "max_fetches"),
     ),
+    "respect": Annex(
+        "what sites reserve: links of theirs are to skip in crawls that respect it",
+        (f"{SCORING}/respect",),
+        (
+            *("tests/unit/respect", "tests/property/test_respect_property.py"),
+            *("tests/contract/test_contract_respect.py", "tests/integration/test_scrapy_respect.py"),
+        ),
+        words=("respect=",),
+    ),
     "clusterers": Annex(
         "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
         (f"{SCORING}/clustering/others",),
@@ -220,8 +229,8 @@ ANNEXES = {
             *("tests/unit/scrapy", "tests/crawlers", "tests/unit/frontier", "tests/browser"),
             *(f"tests/support/{name}" for name in ("crawlers", "crawlee", "frontier")),
             "tests/integration/test_jvm_crawls.py",
-            "tests/integration/test_scrapy_budget.py",
-            *(f"tests/integration/test_scrapy_{name}.py" for name in ("crawl", "notes", "rules", "starts")),
+            *(f"tests/integration/test_scrapy_{name}.py" for name in ("budget", "respect", "crawl", "notes")),
+            *(f"tests/integration/test_scrapy_{name}.py" for name in ("rules", "starts")),
         ),
         extras=("scrapy", "crawlee", "crawl4ai", "frontier"),
         packages=("scrapy",),
@@ -318,7 +327,7 @@ STANDS_WITHOUT = (
     "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
-    *("revisits", "limits"),
+    *("revisits", "limits", "respect"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,
 deleted at once, passed whole: all tests of the core, and ``make run``."""

@@ -56,6 +56,7 @@ MAY_READ = {
     "revisits": {"bounded", "errors", "state", "types", "site", "engine"},
     "exporters": {"errors", "types", "site", "policies", "engine"},
     "limits": BASE | {"site", "policies", "engine"},
+    "respect": BASE | {"features", "site", "engine"},
 }
 FOREIGN = {
     "grpc",

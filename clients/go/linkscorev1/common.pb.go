@@ -146,7 +146,7 @@ const (
 	SkipReason_SKIP_REASON_SITE_STOPPED SkipReason = 2
 	// Its URL shape brings little and has taken its share, `Budget.max_trap_share`.
 	SkipReason_SKIP_REASON_TRAP SkipReason = 3
-	// Not used yet: the site or the page reserves a use that the crawl respects.
+	// Its site reserves a use that the crawl respects, or the page it is on asks that links are not followed.
 	SkipReason_SKIP_REASON_RESPECT SkipReason = 4
 	// Not used yet: a page of the same content was fetched or is to be.
 	SkipReason_SKIP_REASON_COPY SkipReason = 5
@@ -800,6 +800,61 @@ func (x *ExtractedPage) GetCanonicalUrl() string {
 	return ""
 }
 
+// A header of an HTTP answer.
+type Header struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name, in upper or lower case.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its value; of one that came several times an entry each.
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Header) Reset() {
+	*x = Header{}
+	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Header) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Header) ProtoMessage() {}
+
+func (x *Header) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Header.ProtoReflect.Descriptor instead.
+func (*Header) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Header) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Header) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 // One fetched page, or one failed fetch.
 type Page struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -834,6 +889,9 @@ type Page struct {
 	FetchTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=fetch_time,json=fetchTime,proto3" json:"fetch_time,omitempty"`
 	// Bytes that came over the network for it; 0 means the length of `body` as sent. Read if the crawl has a budget.
 	FetchedBytes uint64 `protobuf:"varint,20,opt,name=fetched_bytes,json=fetchedBytes,proto3" json:"fetched_bytes,omitempty"`
+	// Headers of the answer. Read if the crawl has `respect`: `X-Robots-Tag`, `Content-Signal` and `TDM-Reservation`, of the
+	// first 100 headers, 8,192 characters of each.
+	Headers []*Header `protobuf:"bytes,21,rep,name=headers,proto3" json:"headers,omitempty"`
 	// The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a
 	// crawl with `revisit` it counts as unchanged, in others, as a status of 304 does, as a failed fetch.
 	NotModified   bool `protobuf:"varint,13,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
@@ -843,7 +901,7 @@ type Page struct {
 
 func (x *Page) Reset() {
 	*x = Page{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	mi := &file_linkscore_v1_common_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +913,7 @@ func (x *Page) String() string {
 func (*Page) ProtoMessage() {}
 
 func (x *Page) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[4]
+	mi := &file_linkscore_v1_common_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +926,7 @@ func (x *Page) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Page.ProtoReflect.Descriptor instead.
 func (*Page) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Page) GetEventId() string {
@@ -973,6 +1031,13 @@ func (x *Page) GetFetchedBytes() uint64 {
 	return 0
 }
 
+func (x *Page) GetHeaders() []*Header {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
 func (x *Page) GetNotModified() bool {
 	if x != nil {
 		return x.NotModified
@@ -1037,7 +1102,7 @@ type LinkScores struct {
 
 func (x *LinkScores) Reset() {
 	*x = LinkScores{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[5]
+	mi := &file_linkscore_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1114,7 @@ func (x *LinkScores) String() string {
 func (*LinkScores) ProtoMessage() {}
 
 func (x *LinkScores) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[5]
+	mi := &file_linkscore_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1127,7 @@ func (x *LinkScores) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkScores.ProtoReflect.Descriptor instead.
 func (*LinkScores) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LinkScores) GetUrls() []string {
@@ -1173,7 +1238,7 @@ type FetchSuggestion struct {
 
 func (x *FetchSuggestion) Reset() {
 	*x = FetchSuggestion{}
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
+	mi := &file_linkscore_v1_common_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1250,7 @@ func (x *FetchSuggestion) String() string {
 func (*FetchSuggestion) ProtoMessage() {}
 
 func (x *FetchSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_common_proto_msgTypes[6]
+	mi := &file_linkscore_v1_common_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1263,7 @@ func (x *FetchSuggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchSuggestion.ProtoReflect.Descriptor instead.
 func (*FetchSuggestion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FetchSuggestion) GetUrl() string {
@@ -1254,7 +1319,10 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x0ftag_path_counts\x18\x02 \x03(\rR\rtagPathCounts\x12\x1f\n" +
 	"\vtext_blocks\x18\x03 \x03(\tR\n" +
 	"textBlocks\x12#\n" +
-	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"\x8c\x04\n" +
+	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"2\n" +
+	"\x06Header\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xbc\x04\n" +
 	"\x04Page\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1b\n" +
@@ -1272,7 +1340,8 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x06ticket\x18\v \x01(\fR\x06ticket\x129\n" +
 	"\n" +
 	"fetch_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTime\x12#\n" +
-	"\rfetched_bytes\x18\x14 \x01(\x04R\ffetchedBytes\x12!\n" +
+	"\rfetched_bytes\x18\x14 \x01(\x04R\ffetchedBytes\x12.\n" +
+	"\aheaders\x18\x15 \x03(\v2\x14.linkscore.v1.HeaderR\aheaders\x12!\n" +
 	"\fnot_modified\x18\r \x01(\bR\vnotModifiedB\t\n" +
 	"\acontent\"\xe2\x04\n" +
 	"\n" +
@@ -1365,7 +1434,7 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
 	(Verdict)(0),                  // 1: linkscore.v1.Verdict
@@ -1379,28 +1448,30 @@ var file_linkscore_v1_common_proto_goTypes = []any{
 	(*ItemStatus)(nil),            // 9: linkscore.v1.ItemStatus
 	(*Outlink)(nil),               // 10: linkscore.v1.Outlink
 	(*ExtractedPage)(nil),         // 11: linkscore.v1.ExtractedPage
-	(*Page)(nil),                  // 12: linkscore.v1.Page
-	(*LinkScores)(nil),            // 13: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 14: linkscore.v1.FetchSuggestion
-	nil,                           // 15: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 16: google.protobuf.Timestamp
+	(*Header)(nil),                // 12: linkscore.v1.Header
+	(*Page)(nil),                  // 13: linkscore.v1.Page
+	(*LinkScores)(nil),            // 14: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),       // 15: linkscore.v1.FetchSuggestion
+	nil,                           // 16: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
 	8,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
 	11, // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
 	10, // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	16, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
-	1,  // 5: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	15, // 6: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
-	4,  // 7: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
-	2,  // 8: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
-	9,  // 9: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	17, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	12, // 5: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
+	1,  // 6: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
+	16, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	4,  // 8: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
+	2,  // 9: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
+	9,  // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_common_proto_init() }
@@ -1408,7 +1479,7 @@ func file_linkscore_v1_common_proto_init() {
 	if File_linkscore_v1_common_proto != nil {
 		return
 	}
-	file_linkscore_v1_common_proto_msgTypes[4].OneofWrappers = []any{
+	file_linkscore_v1_common_proto_msgTypes[5].OneofWrappers = []any{
 		(*Page_Body)(nil),
 		(*Page_Extracted)(nil),
 	}
@@ -1418,7 +1489,7 @@ func file_linkscore_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1000,7 +1000,11 @@ type Crawl struct {
 	// Why, with figures, one sentence; empty if it goes on. Output only.
 	DecisionReason string `protobuf:"bytes,25,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
 	// Fetch pages again, and learn how often they change; absent: no. Needs `groups` 1.
-	Revisit       *Revisit `protobuf:"bytes,20,opt,name=revisit,proto3" json:"revisit,omitempty"`
+	Revisit *Revisit `protobuf:"bytes,20,opt,name=revisit,proto3" json:"revisit,omitempty"`
+	// Uses that the crawl is for and that sites may reserve: `ai-train`, `ai-input`, `search`, `tdm`. Links of a site that
+	// reserves one are to SKIP, and a page that does says so. Send `/robots.txt` and `/.well-known/tdmrep.json` of a site
+	// before its pages, each as a page of the URL that was asked for, and `Page.headers`. Empty: nothing of it is read.
+	Respect       []string `protobuf:"bytes,27,rep,name=respect,proto3" json:"respect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1192,6 +1196,13 @@ func (x *Crawl) GetDecisionReason() string {
 func (x *Crawl) GetRevisit() *Revisit {
 	if x != nil {
 		return x.Revisit
+	}
+	return nil
+}
+
+func (x *Crawl) GetRespect() []string {
+	if x != nil {
+		return x.Respect
 	}
 	return nil
 }
@@ -1504,8 +1515,8 @@ type UpdateCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl; `name` is required.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `revisit`.
-	// Empty means all of these that are set. A `budget` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
+	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
+	// `revisit`. Empty means all of these that are set. A `budget` or `respect` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
 	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
 	// `revisit` likewise; named here and not set, what was learned of changes is forgotten.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
@@ -2034,7 +2045,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12&\n" +
 	"\x0ffetches_per_day\x18\x03 \x01(\x01R\rfetchesPerDay\x12@\n" +
 	"\x0eleast_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xbe\a\n" +
+	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xd8\a\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -2065,7 +2076,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x06budget\x18\x15 \x01(\v2\x14.linkscore.v1.BudgetR\x06budget\x122\n" +
 	"\bdecision\x18\x18 \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
 	"\x0fdecision_reason\x18\x19 \x01(\tR\x0edecisionReason\x12/\n" +
-	"\arevisit\x18\x14 \x01(\v2\x15.linkscore.v1.RevisitR\arevisit\"?\n" +
+	"\arevisit\x18\x14 \x01(\v2\x15.linkscore.v1.RevisitR\arevisit\x12\x18\n" +
+	"\arespect\x18\x1b \x03(\tR\arespect\"?\n" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +

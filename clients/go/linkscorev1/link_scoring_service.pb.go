@@ -365,7 +365,9 @@ type PageResult struct {
 	// Share in [0, 1] of the page's own text that differs from the fetch before; 1 if it is gone. Absent at its first fetch.
 	ChangedShare *float64 `protobuf:"fixed64,18,opt,name=changed_share,json=changedShare,proto3,oneof" json:"changed_share,omitempty"`
 	// Whether to go on; absent unless the crawl has a budget.
-	Standing      *Standing `protobuf:"bytes,20,opt,name=standing,proto3" json:"standing,omitempty"`
+	Standing *Standing `protobuf:"bytes,20,opt,name=standing,proto3" json:"standing,omitempty"`
+	// Uses that the page or its site reserves, of those in `Crawl.respect`: a crawler may drop the page.
+	ReservedUses  []string `protobuf:"bytes,22,rep,name=reserved_uses,json=reservedUses,proto3" json:"reserved_uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -529,6 +531,13 @@ func (x *PageResult) GetChangedShare() float64 {
 func (x *PageResult) GetStanding() *Standing {
 	if x != nil {
 		return x.Standing
+	}
+	return nil
+}
+
+func (x *PageResult) GetReservedUses() []string {
+	if x != nil {
+		return x.ReservedUses
 	}
 	return nil
 }
@@ -2810,7 +2819,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x06_wordsB\n" +
 	"\n" +
 	"\b_meaningB\t\n" +
-	"\a_length\"\xf7\x06\n" +
+	"\a_length\"\x9c\a\n" +
 	"\n" +
 	"PageResult\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x12\n" +
@@ -2834,7 +2843,8 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\vchange_rate\x18\x11 \x01(\x01H\x01R\n" +
 	"changeRate\x88\x01\x01\x12(\n" +
 	"\rchanged_share\x18\x12 \x01(\x01H\x02R\fchangedShare\x88\x01\x01\x122\n" +
-	"\bstanding\x18\x14 \x01(\v2\x16.linkscore.v1.StandingR\bstandingB\f\n" +
+	"\bstanding\x18\x14 \x01(\v2\x16.linkscore.v1.StandingR\bstanding\x12#\n" +
+	"\rreserved_uses\x18\x16 \x03(\tR\freservedUsesB\f\n" +
 	"\n" +
 	"_relevanceB\x0e\n" +
 	"\f_change_rateB\x10\n" +

@@ -79,6 +79,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         keep_titles=config.get("keep_titles", False),
         experience=config.get("experience", ()),
         budget=budget_spec(config.get("budget")),
+        respect=config.get("respect", ()),
         revisit=revisit_spec(config.get("revisit")),
     )
 
@@ -135,6 +136,7 @@ def change_of(
         "policy": policy_spec(config.get("policy")),
         "wanted": wanted_spec(config.get("wanted")),
         "budget": budget_spec(config.get("budget")),
+        "respect": list(config["respect"]) if "respect" in config else None,
         "revisit": revisit_spec(config.get("revisit")),
     }
     differ = {name for name, spec in asked.items() if spec is not None and spec != getattr(there, name)}
@@ -153,6 +155,7 @@ def update_crawl(
     examples: Sequence[crawl_pb2.ExamplePage] | None,
     wanted: Wanted | None,
     budget: Budget | None,
+    respect: Sequence[str] | None,
     revisit: Revisit | None,
 ) -> Call[crawl_pb2.Crawl]:
     given = {
@@ -162,6 +165,7 @@ def update_crawl(
         "examples": examples,
         "wanted": wanted,
         "budget": budget,
+        "respect": respect,
         "revisit": revisit,
     }
     changed = crawl_pb2.Crawl(
@@ -172,6 +176,7 @@ def update_crawl(
         examples=examples or (),
         wanted=wanted_spec(wanted or None),
         budget=budget_spec(budget or None),
+        respect=respect or (),
         revisit=revisit_spec(revisit),
     )
     mask = field_mask_pb2.FieldMask(paths=[name for name, value in given.items() if value is not None])

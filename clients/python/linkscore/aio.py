@@ -223,13 +223,14 @@ class AsyncClient:
         examples: Sequence[crawl_pb2.ExamplePage] | None = None,
         wanted: Wanted | None = None,
         budget: Budget | None = None,
+        respect: Sequence[str] | None = None,
         revisit: Revisit | None = None,
         timeout_s: float | None = None,
     ) -> crawl_pb2.Crawl:
         """Change what is given, and add examples; a new policy serves from the next call on.
 
         `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
-        `budget`, which holds from the next call on.
+        `budget` and `respect`, which hold from the next call on.
         """
         return await self._run(
             _calls.update_crawl(
@@ -240,6 +241,7 @@ class AsyncClient:
                 examples=examples,
                 wanted=wanted,
                 budget=budget,
+                respect=respect,
                 revisit=revisit,
             ),
             timeout_s,

@@ -81,6 +81,8 @@ class CrawlOptions(TypedDict, total=False):
         What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
     budget
         How far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``, see `Budget` in the contract.
+    respect
+        Uses that the crawl is for and that sites may reserve: ``["ai-train"]``.
     """
 
     policy: Policy | None
@@ -97,6 +99,7 @@ class CrawlOptions(TypedDict, total=False):
     revisit: Revisit | None
     experience: Sequence[bytes]
     budget: Budget | None
+    respect: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,12 +302,14 @@ def page(
     outlinks: list[common_pb2.Outlink] | None = None,
     extracted: common_pb2.ExtractedPage | None = None,
     not_modified: bool = False,
+    headers: Iterable[tuple[str, str]] = (),
 ) -> common_pb2.Page:
     """Build the message of one fetch, failed ones included.
 
     `status_code` is 200 when there is content and nothing else is said. `event_id` is a fresh UUID unless
     given, so that a retried call is not applied twice. `fetch_time` without a zone is UTC. `not_modified`
-    says that the page is as it was at the fetch before, as a status of 304 does; send no body then.
+    says that the page is as it was at the fetch before, as a status of 304 does; send no body then. `headers`
+    are read of a crawl with `respect`.
 
     Examples
     --------
@@ -328,6 +333,7 @@ def page(
         body=body,
         extracted=extracted,
         not_modified=not_modified,
+        headers=[common_pb2.Header(name=name, value=value) for name, value in headers],
     )
     if not status_code and made.WhichOneof("content"):
         made.status_code = 200

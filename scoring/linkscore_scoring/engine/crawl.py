@@ -285,6 +285,8 @@ class CrawlModel:
         fetch = self.fetch_of(event)
         if not self._register(event.event_id):
             return self._answered_again(seq, sent, shard)
+        if any(limit.notice(event) for limit in shard.limits.values()):
+            return self._noticed(seq, event, shard)
         self.pages += 1
         if fetch.not_modified and shard.companions:
             return self._unchanged(seq, event, shard, fetch)
@@ -311,8 +313,14 @@ class CrawlModel:
             limit.unchanged(event)
         if shard.limits:
             self.limits.observe(event, shard.stop())
+        outcome = self._noticed(seq, event, shard)
+        outcome.revisit = shard.unchanged(fetch)
+        return outcome
+
+    def _noticed(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
+        """Return the outcome of what was taken in and is no page to policies."""
         outcome = self._outcome(seq, event, shard, ScoredLinks(np.zeros(0)), None)
-        outcome.duplicate, outcome.revisit = False, shard.unchanged(fetch)
+        outcome.duplicate = False
         return outcome
 
     def _answered_again(self, seq: int, event: PageFetched, shard: SiteShard) -> PageOutcome:
@@ -325,13 +333,12 @@ class CrawlModel:
     def _score(
         self, shard: SiteShard, event: PageFetched, fetch: Fetch, depth: int, cluster: int
     ) -> ScoredLinks:
-        links = event.features.links if event.features is not None else None
         with self.watch("score"):
             return score_page(
                 shard.model,
                 shard.served,
                 fetch,
-                links,
+                event.features,
                 self.book,
                 depth=depth,
                 cluster=cluster,
@@ -365,6 +372,7 @@ class CrawlModel:
             else None,
             standing=self.standing(shard) if self.limits else None,
             revisit=observation.revisit if observation else None,
+            reserved=sorted({use for limit in shard.limits.values() for use in limit.reserved(event)}),
         )
 
     def _take_limited(self, event: PageFetched, page: PageObservation, shard: SiteShard) -> None:

@@ -7,7 +7,7 @@ field of `Crawl` in the wire contract. Of a crawl that sets no such field nothin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful
@@ -63,9 +64,19 @@ class SentPage:
     ----------
     fetched_bytes
         Bytes that came over the network.
+    url
+        The URL asked for.
+    headers
+        Name and value of each header that the crawler sent.
+    body, content_encoding
+        What came, and how it is compressed.
     """
 
     fetched_bytes: int
+    url: str = ""
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+    content_encoding: str = ""
 
 
 class SiteLimit(Stateful):
@@ -85,8 +96,19 @@ class SiteLimit(Stateful):
     def unchanged(self, event: PageFetched) -> None:
         """Take in a fetch that found a page as it was: nobody else learns from it."""
 
+    def notice(self, event: PageFetched) -> bool:
+        """Take in what says something of the site and is no page of it; return whether it was such."""
+        return False
+
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
         """Write why links are to skip, a `SkipReason` of the wire contract, where there is no reason yet."""
+
+    def judge_of(self, page: PageFeatures, reasons: list[int]) -> None:
+        """Write, as `judge` does, why the links of a page are to skip by what the page itself says."""
+
+    def reserved(self, event: PageFetched) -> Collection[str]:
+        """Return the uses of a page that the site reserves, of those that the crawl respects."""
+        return ()
 
     def stop(self, site: SiteModel) -> Stop | None:
         """Return why the site stops, None if it goes on."""
@@ -180,15 +202,22 @@ def configured_sites(before: Mapping[str, SiteLimit], config: Mapping[str, Any])
 
 
 def judged(
-    limits: Mapping[str, SiteLimit], links: LinkBatch, site: SiteModel, *, spent: bool
+    limits: Mapping[str, SiteLimit],
+    links: LinkBatch,
+    site: SiteModel,
+    *,
+    spent: bool,
+    page: PageFeatures | None = None,
 ) -> list[int] | None:
     """Return why links are to skip by the limits on their site; None if none is.
 
-    `spent` says that the crawl as a whole stops.
+    `spent` says that the crawl as a whole stops; `page` is what all links were found on.
     """
     reasons = [_CRAWL_BUDGET if spent else 0] * len(links)
     for limit in limits.values():
         limit.judge(links, site, reasons)
+        if page is not None:
+            limit.judge_of(page, reasons)
     return reasons if any(reasons) else None
 
 

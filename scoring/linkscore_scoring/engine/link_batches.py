@@ -13,7 +13,7 @@ from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.limits import SiteLimit, judged, with_skips
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
-from linkscore_scoring.features.types import Links
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.page_links import with_page_links
 from linkscore_scoring.policies import capabilities
@@ -133,7 +133,7 @@ def score_page(
     model: SiteModel,
     policy: Policy,
     fetch: Fetch,
-    links: Links | None,
+    page: PageFeatures | None,
     book: TicketBook,
     *,
     depth: int,
@@ -145,15 +145,16 @@ def score_page(
 
     Parameters
     ----------
-    links
-        All links of the page, in scope or not; None if there is no page.
+    page
+        Its features; None if there is no page. All its links are scored, in scope or not.
     depth, cluster
         Of the page.
     limits, spent
         Of the site, and whether the crawl as a whole stops.
     """
-    if links is None or not links.urls:
+    if page is None or not page.links.urls:
         return ScoredLinks(np.zeros(0))
+    links = page.links
     ids = [model.link_paths.find(raw).id for raw in links.link_path_table]
     batch = links_of_page(
         links.urls,
@@ -165,7 +166,7 @@ def score_page(
         depth=depth + 1,
     )
     scored = policy.score(batch, model)
-    reasons = judged(limits, batch, model, spent=spent) if limits else None
+    reasons = judged(limits, batch, model, spent=spent, page=page) if limits else None
     page_links = model.pagination.without_denied(
         fetch.page_links, links.urls, model.link_paths.classless(batch.link_paths)
     )

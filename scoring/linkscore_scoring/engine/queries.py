@@ -92,7 +92,7 @@ class CrawlQueries:
             shard.model,
             shard.policy(choice),
             fetch,
-            event.features.links if event.features is not None else None,
+            event.features,
             self.crawl.book,
             depth=memory.depth(fetch.requested) or 0,
             cluster=shard.model.cluster_of(fetch.key),

@@ -65,7 +65,8 @@ class PageOutcome:
     tell. `revisit` is what it says of changes of the page, None unless the crawl fetches pages again.
     `rescored_urls` and `rescored` are parallel: URLs beyond the links of the page whose score the event
     changed, best first, and their scores and buckets. Empty unless the policy is `per_url`. `standing` says
-    whether to go on, None without a budget.
+    whether to go on, None without a budget. `reserved` are the uses that the page reserves, of those that the
+    crawl respects.
     """
 
     seq: int
@@ -86,6 +87,7 @@ class PageOutcome:
     relevance: PageRelevance | None = None
     standing: Standing | None = None
     revisit: Revisit | None = None
+    reserved: list[str] = field(default_factory=list)
 
 
 Outcome = PageOutcome | bool | int | None

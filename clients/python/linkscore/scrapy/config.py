@@ -69,6 +69,9 @@ class Config:
         How far the crawl may go: a mapping such as ``{"max_fetches": 5000}``, fields of `Budget`. The spider
         is closed when it is spent, with the reason ``linkscore_budget``, ``linkscore_covered`` or
         ``linkscore_yield``.
+    respect
+        Uses that the crawl is for and that sites may reserve: ``["ai-train"]``. Headers that say so are sent,
+        and ``robots.txt`` and ``tdmrep.json`` of each host before its pages; links reserved are dropped.
     """
 
     target: str = DEFAULT_TARGET
@@ -87,6 +90,7 @@ class Config:
     required: bool = False
     token_file: str = ""
     budget: Budget | None = None
+    respect: tuple[str, ...] = ()
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -119,6 +123,7 @@ class Config:
             report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),
             obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
             budget=settings.getdict("LINKSCORE_BUDGET") or None,
+            respect=tuple(settings.getlist("LINKSCORE_RESPECT")),
         )
         problems += made._problems()
         if problems:
@@ -134,6 +139,8 @@ class Config:
             options["experience"] = self.experience
         if self.budget:
             options["budget"] = budget_spec(self.budget)
+        if self.respect:
+            options["respect"] = self.respect
         return options
 
     def client_options(self) -> dict[str, Any]:

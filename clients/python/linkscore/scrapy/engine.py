@@ -105,6 +105,14 @@ def flush_seen(crawler: Any) -> None:
         file.flush()
 
 
+async def download(crawler: Any, request: Any) -> Any:
+    """Download something beside the crawl, as `robots.txt` is."""
+    engine = crawler.engine
+    if hasattr(engine, "download_async"):
+        return await engine.download_async(request)
+    return await maybe_deferred_to_future(engine.download(request))
+
+
 def before_fetch(crawler: Any, ask: Callable[..., Any]) -> bool:
     """Call `ask` before each fetch, the first of all downloader middlewares."""
     methods = getattr(getattr(crawler.engine.downloader, "middleware", None), "methods", None)

@@ -21,7 +21,7 @@ from linkscore.messages import Row, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
-from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message
+from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message, reserving_headers
 from linkscore.scrapy.queue import BucketQueue
 from linkscore.scrapy.scoring import (
     ANSWERS,
@@ -34,6 +34,7 @@ from linkscore.scrapy.scoring import (
     ticket_of,
 )
 from linkscore.scrapy.session import Session
+from linkscore.scrapy.site_files import SiteFiles
 from linkscore.v1 import common_pb2
 
 logger = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class LinkscoreMiddleware:
         self._scorer = Scorer(self._session)
         self._reporter = Reporter(self._session)
         self._session.when_back(self._reporter.flush)
+        self._site_files = SiteFiles(crawler, self._session) if self._session.config.respect else None
         self._fetched: WeakKeyDictionary[Any, FetchedPage] = WeakKeyDictionary()
 
     @classmethod
@@ -135,13 +137,16 @@ class LinkscoreMiddleware:
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
             self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
             if is_web(fetched.url):
-                fetched.owed = OwedPage(page_message(fetched, response))
+                headers = reserving_headers(response) if self._session.config.respect else ()
+                fetched.owed = OwedPage(page_message(fetched, response, headers))
                 self._session.awaiting.add(response.request)
                 fetched.answer = self._session.start(self._answer(fetched.owed, response.request))
                 ANSWERS[response] = fetched.answer
         return fetched
 
     async def _answer(self, page: OwedPage, request: Any) -> PageAnswer | None:
+        if self._site_files is not None:
+            await self._site_files.before(request.url)
         answer = await self._scorer.ingest(page)
         self._session.answered(request)
         if answer is not None:
@@ -231,6 +236,8 @@ class Scorer:
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._session.count("errors/INVALID_PAGE")
             return None
+        if result.reserved_uses:
+            self._session.count("reserved")
         found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
         self._keep_tickets(found)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urldefrag
@@ -54,7 +55,18 @@ def fetched_page(response: Any) -> FetchedPage:
     return FetchedPage(url=urldefrag(first).url, ticket=ticket_of(request))
 
 
-def page_message(fetched: FetchedPage, response: Any) -> common_pb2.Page:
+_RESERVING = ("X-Robots-Tag", "Content-Signal", "TDM-Reservation")
+
+
+def reserving_headers(response: Any) -> list[tuple[str, str]]:
+    """Give the headers of a response by which a site may reserve uses."""
+    pairs = ((name, value) for name in _RESERVING for value in response.headers.getlist(name))
+    return [(name, value.decode("latin-1")) for name, value in pairs]
+
+
+def page_message(
+    fetched: FetchedPage, response: Any, headers: Iterable[tuple[str, str]] = ()
+) -> common_pb2.Page:
     """Build the page of a response. Bodies that are no text stay here: they have no links."""
     final = urldefrag(response.url).url
     return page(
@@ -65,6 +77,7 @@ def page_message(fetched: FetchedPage, response: Any) -> common_pb2.Page:
         body=response.body[:MAX_BODY_BYTES] if isinstance(response, TextResponse) else None,
         ticket=fetched.ticket,
         event_id=fetched.event_id,
+        headers=headers,
     )
 
 

@@ -162,8 +162,16 @@ class ExtractedPage(_message.Message):
     canonical_url: str
     def __init__(self, tag_paths: _Optional[_Iterable[str]] = ..., tag_path_counts: _Optional[_Iterable[int]] = ..., text_blocks: _Optional[_Iterable[str]] = ..., canonical_url: _Optional[str] = ...) -> None: ...
 
+class Header(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
 class Page(_message.Message):
-    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes", "not_modified")
+    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes", "headers", "not_modified")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     FINAL_URL_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +185,7 @@ class Page(_message.Message):
     TICKET_FIELD_NUMBER: _ClassVar[int]
     FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
     FETCHED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HEADERS_FIELD_NUMBER: _ClassVar[int]
     NOT_MODIFIED_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     url: str
@@ -191,8 +200,9 @@ class Page(_message.Message):
     ticket: bytes
     fetch_time: _timestamp_pb2.Timestamp
     fetched_bytes: int
+    headers: _containers.RepeatedCompositeFieldContainer[Header]
     not_modified: bool
-    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., not_modified: bool = ...) -> None: ...
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., not_modified: bool = ...) -> None: ...
 
 class LinkScores(_message.Message):
     __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons")

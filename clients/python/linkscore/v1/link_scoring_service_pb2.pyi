@@ -64,7 +64,7 @@ class RelevanceParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ..., quality: _Optional[_Union[TextQuality, _Mapping]] = ...) -> None: ...
 
 class PageResult(_message.Message):
-    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "next_fetch_time", "change_rate", "changed_share", "standing")
+    __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +84,7 @@ class PageResult(_message.Message):
     CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
     CHANGED_SHARE_FIELD_NUMBER: _ClassVar[int]
     STANDING_FIELD_NUMBER: _ClassVar[int]
+    RESERVED_USES_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     site: str
     cluster: str
@@ -103,7 +104,8 @@ class PageResult(_message.Message):
     change_rate: float
     changed_share: float
     standing: Standing
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ...) -> None: ...
+    reserved_uses: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., site: _Optional[str] = ..., cluster: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., novel_chars: _Optional[int] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ..., event_seq: _Optional[int] = ..., model_revision: _Optional[int] = ..., rescored: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., learning: bool = ..., thread_id: _Optional[str] = ..., page_type: _Optional[_Union[_common_pb2.PageType, str]] = ..., relevance: _Optional[float] = ..., relevance_parts: _Optional[_Union[RelevanceParts, _Mapping]] = ..., next_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change_rate: _Optional[float] = ..., changed_share: _Optional[float] = ..., standing: _Optional[_Union[Standing, _Mapping]] = ..., reserved_uses: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Standing(_message.Message):
     __slots__ = ("decision", "reason", "site_decision", "site_reason", "fetches_left", "spent")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from google.protobuf.message import Message
+
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.limits import Coverage, Standing, Stop, limits
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.convert.policies import set_fields
 
-FIELDS = ("budget",)
+FIELDS = ("budget", "respect")
 """Fields of `Crawl` that annexes take."""
 
 
@@ -24,11 +26,11 @@ def limits_of(crawl: crawl_service_pb2.Crawl) -> dict[str, Any]:
         If one is set that no annex here takes.
     """
     found: dict[str, Any] = {}
-    for field in FIELDS:
-        if crawl.HasField(cast("Any", field)):
-            if field not in limits():
-                raise InvalidInput("is not known to this server", field=f"crawl.{field}")
-            found[field] = set_fields(getattr(crawl, field))
+    for field, value in crawl.ListFields():
+        if field.name in FIELDS:
+            if field.name not in limits():
+                raise InvalidInput("is not known to this server", field=f"crawl.{field.name}")
+            found[field.name] = set_fields(value) if isinstance(value, Message) else list(value)
     return found
 
 
@@ -36,6 +38,9 @@ def add_limits(message: crawl_service_pb2.Crawl, config: Mapping[str, Any]) -> N
     """Write the settings of a crawl into its message."""
     for field, value in config.items():
         part = getattr(message, field)
+        if not isinstance(part, Message):
+            part.extend(value)
+            continue
         part.SetInParent()
         for name, number in value.items():
             setattr(part, name, number)

@@ -22,6 +22,7 @@ from linkscore_server.grpc.convert.long_pages import LargePages, MediumPages, Pa
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
+MAX_HEADERS = 100
 MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 
@@ -202,7 +203,8 @@ class PageParser:
 
 def sent_page(page: common_pb2.Page) -> SentPage:
     """Return a page for settings of the crawl to read their facts."""
-    return SentPage(page.fetched_bytes or len(page.body))
+    headers = [(header.name, header.value) for header in page.headers[:MAX_HEADERS]]
+    return SentPage(page.fetched_bytes or len(page.body), page.url, headers, page.body, page.content_encoding)
 
 
 def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:

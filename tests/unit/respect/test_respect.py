@@ -1,0 +1,313 @@
+"""`Crawl.respect`: what sites and pages reserve, which links it forbids, and that states keep it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import brotli
+import pytest
+import zstandard
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
+from linkscore_scoring.engine.limits import SentPage
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.respect.limit import MAX_SITE_CHARS, RespectLimit
+from linkscore_scoring.respect.signals import said_by_head, said_by_headers, signals
+from linkscore_scoring.respect.site_files import MAX_BYTES, ROBOTS, TDMREP, matches, read_rules, reserved_at
+from linkscore_scoring.testing.subject import packed, unpacked
+from support.recorded_crawls import fetched, page, state
+
+RESPECT, SKIP = 4, 2  # SKIP_REASON_RESPECT, VERDICT_SKIP
+TRAINED = "Content-Signal: search=yes, ai-train=no"
+
+
+def crawl_of(*uses: str, **changes: Any) -> CrawlModel:
+    limits = {"respect": list(uses)} if uses else {}
+    return CrawlModel(
+        CrawlConfig("c", PolicyChoice("breadth_first"), limits=limits, **changes), ticket_key=b"key"
+    )
+
+
+def sent(url: str, *links: str, site: str = "a.test", **of_page: Any) -> PageFetched:
+    """Return the event of a page as the server makes it of a crawl that respects something."""
+    event = page(url, *links, site=site)
+    assert event.features is not None
+    facts = RespectLimit(None).read(SentPage(0, url, **of_page))
+    return replace(event, features=replace(event.features, facts=facts))
+
+
+def robots(*lines: str, host: str = "a.test") -> PageFetched:
+    return sent(f"http://{host}{ROBOTS}", body="\n".join(lines).encode())
+
+
+def tdmrep(*rules: Any) -> PageFetched:
+    return sent(f"http://a.test{TDMREP}", body=json.dumps(rules).encode())
+
+
+def feed(crawl: CrawlModel, *events: PageFetched) -> Any:
+    return [crawl.apply(crawl.seq + 1, event) for event in events][-1]
+
+
+def skipped(crawl: CrawlModel, *urls: str) -> list[bool]:
+    found = CrawlQueries(crawl).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
+    return [reason == RESPECT for reason in found.skip_reasons or [0] * len(urls)]
+
+
+def test_links_of_a_site_that_reserves_the_use_are_to_skip_and_its_pages_say_so() -> None:
+    crawl = crawl_of("ai-train")
+    feed(crawl, robots("User-agent: *", TRAINED))
+    outcome = feed(crawl, sent("http://a.test/", "http://a.test/1", "http://A.test:80/2"))
+    assert (outcome.links.verdicts, outcome.links.skip_reasons) == ([SKIP] * 2, [RESPECT] * 2)
+    assert (outcome.reserved, outcome.standing) == (["ai-train"], None)
+    assert skipped(crawl, "http://a.test/3") == [True]
+
+
+@pytest.mark.parametrize("uses", [(), ("search",), ("ai-input", "tdm")])
+def test_another_use_is_not_kept_from_anything(uses: Sequence[str]) -> None:
+    crawl = crawl_of(*uses)
+    feed(crawl, robots("User-agent: *", TRAINED))
+    outcome = feed(crawl, sent("http://a.test/", "http://a.test/1"))
+    assert (outcome.links.verdicts, outcome.links.skip_reasons, outcome.reserved) == (None, None, [])
+
+
+def test_a_site_file_is_no_page() -> None:
+    crawl = crawl_of("ai-train")
+    outcome = feed(crawl, robots("User-agent: *", TRAINED))
+    assert (crawl.pages, outcome.duplicate, len(outcome.links.scores)) == (0, False, 0)
+    assert crawl.sites["a.test"].model.history.fetches == 0
+
+
+def test_a_site_that_changes_its_mind_is_believed() -> None:
+    crawl = crawl_of("ai-train")
+    feed(crawl, robots("User-agent: *", TRAINED), robots("User-agent: *", "Disallow: /"))
+    assert skipped(crawl, "http://a.test/1") == [False]
+    gone = fetched(f"http://a.test{ROBOTS}", site="a.test")
+    feed(crawl, robots("User-agent: *", TRAINED), gone)
+    assert (skipped(crawl, "http://a.test/1"), crawl.pages) == ([False], 0)
+
+
+def test_hosts_of_one_site_speak_for_themselves() -> None:
+    crawl = crawl_of("ai-train", scope="domain")
+    feed(crawl, robots("User-agent: *", TRAINED))
+    outcome = feed(crawl, sent("http://a.test/", "http://a.test/1", "http://b.test/1", "https://a.test/1"))
+    assert outcome.links.skip_reasons == [RESPECT, 0, 0]
+
+
+def test_rules_of_two_files_add_up() -> None:
+    crawl = crawl_of("ai-train", "search")
+    feed(crawl, robots("Content-Signal: search=no, ai-train=yes"))
+    feed(crawl, tdmrep({"location": "/in/*", "tdm-reservation": 1}))
+    outcome = feed(crawl, sent("http://a.test/in/1"))
+    assert outcome.reserved == ["ai-train", "search"]
+    assert skipped(crawl, "http://a.test/out") == [True]
+    assert feed(crawl, sent("http://a.test/out")).reserved == ["search"]
+
+
+@pytest.mark.parametrize(
+    ("of_page", "reserved"),
+    [
+        ({"headers": [("x-robots-tag", "noindex")]}, ["search"]),
+        ({"headers": [("Content-Signal", "ai-train=no, ai-input=no")]}, ["ai-input", "ai-train"]),
+        ({"headers": [("TDM-Reservation", "1"), ("tdm-reservation", "0")]}, ["ai-train", "tdm"]),
+        ({"body": b"<meta name='tdm-reservation' content='1'>"}, ["ai-train", "tdm"]),
+        ({"body": b'<META CONTENT="NOAI, noarchive" NAME=Robots>'}, ["ai-train"]),
+        ({"headers": [("X-Robots-Tag", "index"), ("Server", "x"), ("TDM-Reservation", "yes")]}, []),
+    ],
+)
+def test_a_page_says_what_it_reserves_itself(of_page: dict[str, Any], reserved: list[str]) -> None:
+    crawl = crawl_of("ai-train", "ai-input", "search", "tdm")
+    outcome = feed(crawl, sent("http://a.test/", "http://a.test/1", **of_page))
+    assert (outcome.reserved, outcome.links.skip_reasons) == (reserved, None)
+
+
+@pytest.mark.parametrize(
+    "of_page",
+    [
+        {"headers": [("X-Robots-Tag", "noarchive, nofollow")]},
+        {
+            "headers": [
+                ("X-Robots-Tag", "unavailable_after: 25 Jun 2031 15:00:00 GMT"),
+                ("X-Robots-Tag", "none"),
+            ]
+        },
+        {"body": b'<meta name="robots" content="noindex nofollow">'},
+    ],
+)
+def test_links_of_a_page_that_asks_not_to_follow_them_are_to_skip(of_page: dict[str, Any]) -> None:
+    event = sent("http://a.test/", "http://a.test/1", **of_page)
+    crawl = crawl_of("tdm")
+    assert feed(crawl, event).links.skip_reasons == [RESPECT]
+    assert CrawlQueries(crawl).score_page(event).skip_reasons == [RESPECT]
+    assert skipped(crawl, "http://a.test/1") == [False]  # another page may link to it
+    assert feed(crawl_of(), event).links.skip_reasons is None
+
+
+def test_a_page_read_elsewhere_that_forbids_to_follow_is_heard() -> None:
+    event = page("http://a.test/", "http://a.test/1", site="a.test")
+    assert event.features is not None
+    event = replace(event, features=replace(event.features, nofollow=True))
+    assert feed(crawl_of("search"), event).links.skip_reasons == [RESPECT]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("otherbot: noindex, nofollow", set()),
+        ("noindex, otherbot: nofollow", {"search"}),
+        ("max-snippet: 20, noindex", {"search"}),
+        ("NONE", {"search", "nofollow"}),
+        ("noindexed, unfollow, \x00noindex, \r\n", set()),
+    ],
+)
+def test_what_is_said_to_one_crawler_by_name_is_not_said_to_all(value: str, said: set[str]) -> None:
+    assert said_by_headers([("X-Robots-Tag", value)]) == said
+
+
+def test_of_two_answers_no_counts() -> None:
+    assert signals("ai-train=yes; AI-TRAIN = no ,search=maybe, ads=no") == {"ai-train": False}
+
+
+@pytest.mark.parametrize(
+    ("lines", "path", "reserved"),
+    [
+        (["User-agent: *", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
+        (["Content-signal: ai-train=no # not for models"], "/", {"ai-train"}),
+        (["User-agent: OtherBot", "Content-Signal: ai-train=no"], "/", set()),
+        (["User-agent: OtherBot", "User-agent: *", "Content-Signal: ai-train=no"], "/", {"ai-train"}),
+        (["User-agent: *", "Allow: /", "User-agent: B", "Content-Signal: ai-train=no"], "/", set()),
+        (["User-agent: *", "Content-Signal: /a ai-train=no"], "/b", set()),
+        (["User-agent: *", "Content-Signal: /a ai-train=no"], "/ab", {"ai-train"}),
+        (["Content-Signal: ai-train=no", "Content-Signal: /open/ ai-train=yes"], "/open/1", set()),
+        (["Content-Signal: /x ai-train=yes", "Content-Signal: /x ai-train=no"], "/x", {"ai-train"}),
+        (["# Content-Signal: ai-train=no", "Content-Signal ai-train=no"], "/", set()),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_robots(lines: list[str], path: str, reserved: set[str], end: str) -> None:
+    assert reserved_at(read_rules(ROBOTS, end.join(lines).encode(), ""), path) == reserved
+
+
+@pytest.mark.parametrize(
+    ("rules", "path", "reserved"),
+    [
+        ([{"location": "/", "tdm-reservation": "1"}], "/a", True),
+        (
+            [{"location": "/open*", "tdm-reservation": 0}, {"location": "/", "tdm-reservation": 1}],
+            "/open/1",
+            False,
+        ),
+        ([{"location": "/*.pdf$", "tdm-reservation": 1}], "/a.pdf?b", False),
+        (
+            [{"location": ["/"], "tdm-reservation": 1}, 7, None, {"location": "/", "tdm-reservation": True}],
+            "/",
+            False,
+        ),
+    ],
+)
+def test_tdmrep(rules: list[Any], path: str, reserved: bool) -> None:
+    found = reserved_at(read_rules(TDMREP, json.dumps(rules).encode(), ""), path)
+    assert found == ({"ai-train", "tdm"} if reserved else set())
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 100_000, "null", '"a"', "\x00\xff"])
+def test_a_tdmrep_that_is_none_says_nothing(text: str) -> None:
+    assert read_rules(TDMREP, text.encode("latin-1"), "") == []
+
+
+def test_more_rules_than_are_kept_reserve_everywhere() -> None:
+    lines = [f"Content-Signal: /{n} ai-train=no" for n in range(60)]
+    assert read_rules(ROBOTS, "\n".join(lines).encode(), "") == [["/", ["ai-train"], []]]
+    stars = f"Content-Signal: /{'a*' * 200} ai-train=no"
+    assert read_rules(ROBOTS, stars.encode(), "") == [["/", ["ai-train"], []]]
+
+
+def test_a_site_of_many_hosts_with_long_rules_is_bounded() -> None:
+    crawl = crawl_of("ai-train", scope="domain")
+    for n in range(40):
+        line = f"Content-Signal: /{'x' * 9_000} ai-train=no"
+        feed(crawl, robots(line, host=f"h{n}.test"))
+    files = crawl.sites["a.test"].limits["respect"].to_state()["files"]
+    assert len(files) == 40
+    assert sum(len(row[0]) for rows in files.values() for row in rows) < MAX_SITE_CHARS + 100
+
+
+def test_beyond_its_bound_a_file_is_not_read() -> None:
+    body = b"#" * MAX_BYTES + b"\nContent-Signal: ai-train=no\n"
+    assert read_rules(ROBOTS, body, "") == []
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [
+        ("", lambda b: b),
+        ("", gzip.compress),
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda b: zlib.compress(b)[2:-4]),
+        ("br", brotli.compress),
+        ("zstd", zstandard.compress),
+    ],
+)
+def test_the_head_of_a_compressed_page_is_read(encoding: str, pack: Any) -> None:
+    body = b'<html><head><meta name="robots" content="noindex">' + b"<p>text" * 100_000
+    assert said_by_head(pack(body), encoding) == {"search"}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "deflate", "gzip, br", "x-unknown"])
+def test_a_body_that_cannot_be_read_says_nothing(encoding: str) -> None:
+    assert said_by_head(b'\x1f\x8b<meta name="robots" content="noindex">', encoding) == set()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<!-- <meta name="robots" content="noindex"> -->',
+        b'<SCRIPT>"<meta name=robots content=noindex>"</SCRIPT>',
+        b'<style>/* <meta name="robots" content="none"> */',
+        b'<metadata name="robots" content="noindex">',
+        b" " * 70_000 + b'<meta name="robots" content="noindex">',
+        b'<meta name="googlebot" content="noindex">',
+    ],
+)
+def test_what_is_no_meta_of_the_head_says_nothing(body: bytes) -> None:
+    assert said_by_head(body, "") == set()
+
+
+def test_a_pattern_of_many_stars_takes_no_time_to_miss() -> None:
+    assert not matches("/" + "*a" * 99 + "b$", "/" + "a" * 2_000)
+    assert matches("/%24*/x$", "/$/y/x")
+
+
+def test_state_and_replay_give_the_same_and_changes_hold_at_once() -> None:
+    crawl, log = crawl_of("ai-train"), []
+    for event in (robots(TRAINED), sent("http://a.test/", "http://a.test/1"), tdmrep({})):
+        log.append(encode(event))
+        feed(crawl, decode(log[-1]))
+    again, loaded = crawl_of("ai-train"), crawl_of()
+    feed(again, *map(decode, log))
+    loaded.load_state(unpacked(packed(crawl.to_state())))
+    assert state(again) == state(crawl) == state(loaded)
+    assert skipped(loaded, "http://a.test/2") == [True]
+    without = replace(loaded.config, limits={})
+    loaded.apply(loaded.seq + 1, ConfigChanged(without.to_state()))
+    assert skipped(loaded, "http://a.test/2") == [False]
+    assert "limits" not in loaded.to_state()["config"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("ai-trian", "did you mean 'ai-train'?"), ("AI_TRAIN", "did you mean 'ai-train'?"), ("x", "there are")],
+)
+def test_a_use_that_there_is_not_is_named(name: str, rule: str) -> None:
+    with pytest.raises(InvalidInput, match="respect") as refused:
+        crawl_of("tdm", name).config.check()
+    assert refused.value.problems[0].field == "respect[1]"
+    assert rule in refused.value.problems[0].rule
