@@ -9,7 +9,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.companion import SiteRevisitor
-from linkscore_scoring.revisits.site import Due, SiteRevisits
+from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.values import Due
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert.names import parse_crawl, site_name, site_of
 from linkscore_server.grpc.convert.pages import seconds_of

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_lab.revisits.histories import YEAR_DAYS, SiteHistory, Times
-from linkscore_scoring.revisits.site import DAY_S, OBJECTIVES, Fetched, RevisitSettings, SiteRevisits
+from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Fetched, RevisitSettings
 from linkscore_scoring.revisits.worth import discovery_worth, known_rate_worth
 
-_START_S = 1e9
+START_S = 1e9
 """When histories begin, in seconds since the epoch: any time will do."""
 _AT_ONCE = 100
 """One page of so many is fetched at a time; all are ranked before that."""
@@ -124,7 +125,7 @@ class Oracle(Schedule):
 
 
 def _time(day: float) -> float:
-    return _START_S + day * DAY_S
+    return START_S + day * DAY_S
 
 
 def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measured:

@@ -8,7 +8,8 @@ from typing import Any
 
 from linkscore_scoring.engine.companions import Companion
 from linkscore_scoring.errors import FieldProblem
-from linkscore_scoring.revisits.site import Fetched, Revisited, RevisitSettings, SiteRevisits
+from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
@@ -45,7 +46,7 @@ class SiteRevisitor(Companion):
             if fetch.status_code in _GONE:
                 said = self.revisits.gone(requested, fetch.now_s)
             else:
-                self.revisits.failed(requested, fetch.now_s)
+                said = self.revisits.failed(requested, fetch.now_s)
         else:
             if fetch.requested != fetch.key:
                 self.revisits.gone(fetch.requested, fetch.now_s)  # a page of its own once; a redirect by now
@@ -75,7 +76,7 @@ class SiteRevisitor(Companion):
 
     def memory_bytes(self) -> int:
         """Estimate what it takes in memory."""
-        return self.revisits.pages.memory_bytes()
+        return self.revisits.memory_bytes()
 
     def to_state(self) -> State:
         """Return what was learned."""

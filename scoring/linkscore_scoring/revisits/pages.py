@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,30 @@ ROW = np.dtype(
         ("flags", "u1"),
     ]
 )
-GONE, HUB = 1, 2
-"""Flags: its last fetch found it gone; a fetch again showed links to new pages."""
+GONE, HUB, FAILED = 1, 2, 4
+"""Flags: its last fetch found it gone; a fetch again showed links to new pages; its last fetch failed."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16
 """Of a large table a sixteenth may wait so: each page is sorted in at most some 16 times."""
+ENTRY_BYTES = 125
+"""Memory of an entry of a dictionary from a key to a number: the objects, and their place in a table that is
+two thirds full at most. Measured with ``tracemalloc``, CPython 3.11: 92 to 137 as the table grows."""
+
+
+class Row(NamedTuple):
+    """One row of `ROW` as plain numbers."""
+
+    key: int
+    last: int
+    url: int = 0
+    changes: float = 0.0
+    days: float = 0.0
+    watched: float = 0.0
+    interval: float = 0.0
+    own: int = 0
+    group: int = 0
+    flags: int = 0
 
 
 class PageTable:
@@ -56,6 +74,19 @@ class PageTable:
         """All rows, (n_pages,) of `ROW`, to be read and written; their order may change with `add`."""
         return self._table[: self._count]
 
+    def row(self, row: int) -> Row:
+        """Return one row to read: a tenth of the cost of its fields one by one."""
+        return Row(*self._table.item(row))
+
+    def put(self, row: int, numbers: Row) -> None:
+        """Write one row, as it was read but for what changed."""
+        self._table[row] = numbers
+
+    def flag(self, row: int, bit: int, *, is_set: bool) -> None:
+        """Set a flag of a row, or clear it."""
+        flags = int(self._table["flags"][row])
+        self._table["flags"][row] = flags | bit if is_set else flags & ~bit
+
     def find(self, key: int) -> int:
         """Return the row of a page, -1 if it is not known; O(log n)."""
         row = self._new.get(key)
@@ -65,8 +96,8 @@ class PageTable:
         row = int(keys.searchsorted(np.uint64(key)))
         return row if row < self._sorted and int(keys[row]) == key else -1
 
-    def add(self, key: int, url: str, last: int) -> int:
-        """Enter a page that is not known; return its row. Amortised O(log n)."""
+    def add(self, page: Row, url: str) -> int:
+        """Enter a page that is not known, `page.url` is set here; return its row. Amortised O(log n)."""
         if self._count >= self.max_pages:
             self._evict()
         if len(self._new) >= max(_FEW, self._count // _SHARE):
@@ -74,11 +105,9 @@ class PageTable:
         if self._count == len(self._table):
             self._table = np.concatenate([self._table, np.zeros(self._count // 4 + _FEW, ROW)])
         row = self._count
-        self._table[row] = 0
-        self._table[row]["key"], self._table[row]["last"] = key, last
-        self._table[row]["url"] = len(self._urls)
+        self._table[row] = page._replace(url=len(self._urls))
         self._urls += url.replace("\n", "").encode() + b"\n"
-        self._new[key] = row
+        self._new[page.key] = row
         self._count += 1
         return row
 
@@ -89,7 +118,7 @@ class PageTable:
 
     def memory_bytes(self) -> int:
         """Return what the pages take in memory, their URLs too."""
-        return self._table.nbytes + len(self._urls)
+        return self._table.nbytes + len(self._urls) + ENTRY_BYTES * len(self._new)
 
     def _sort(self) -> None:
         rows = self.rows

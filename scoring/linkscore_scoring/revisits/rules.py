@@ -6,16 +6,17 @@ of the group ``linkscore.revisits`` names a `Rule` of another package.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.revisits.worth import Column, discovery_worth, worth, worth_intervals
+from linkscore_scoring.revisits.worth import Column, discovery_worth, worth, worth_interval, worth_intervals
 
 GROUP = "linkscore.revisits"
 """Entry points that name rules of other packages."""
@@ -50,6 +51,16 @@ class Waiting:
     discoveries: Column
 
 
+class OnePage(NamedTuple):
+    """One page that was just fetched, see `Waiting`."""
+
+    shape: float
+    days: float
+    interval: float
+    importance: float
+    discoveries: float
+
+
 class Rule(ABC):
     """A schedule.
 
@@ -72,6 +83,11 @@ class Rule(ABC):
     def intervals(self, pages: Waiting, price: float) -> Column:
         """Return after how many days a fetch of each page is worth a price, (n,), may be infinite."""
 
+    def interval(self, page: OnePage, price: float) -> float:
+        """Return `intervals` of one page: a rule may have a cheaper way, each page that comes asks for it."""
+        columns = [np.array([number]) for number in page]
+        return float(self.intervals(Waiting(np.zeros(1), *columns), price)[0])
+
     def next_interval(self, interval: float, *, changed: bool) -> float:
         """Return the interval to keep of a page that was just fetched again, in days."""
         return interval
@@ -89,6 +105,10 @@ class Fixed(Rule):
     def intervals(self, pages: Waiting, price: float) -> Column:
         """Return the price."""
         return np.full(len(pages.waited), price)
+
+    def interval(self, page: OnePage, price: float) -> float:
+        """See `Rule.interval`."""
+        return price
 
 
 class Proportional(Rule):
@@ -108,6 +128,10 @@ class Proportional(Rule):
         """Return the days in which as many changes are to be expected."""
         return price * pages.days / pages.shape
 
+    def interval(self, page: OnePage, price: float) -> float:
+        """See `Rule.interval`."""
+        return price * page.days / page.shape
+
 
 class Adaptive(Rule):
     """What crawlers have: the interval of a page falls by .2 of itself at a change, and else rises by .4.
@@ -126,6 +150,10 @@ class Adaptive(Rule):
     def intervals(self, pages: Waiting, price: float) -> Column:
         """Return multiples of the intervals kept."""
         return price * pages.interval
+
+    def interval(self, page: OnePage, price: float) -> float:
+        """See `Rule.interval`."""
+        return price * page.interval
 
     def next_interval(self, interval: float, *, changed: bool) -> float:
         """See `Rule.next_interval`."""
@@ -162,6 +190,13 @@ class Greedy(Rule):
         with np.errstate(divide="ignore"):
             new = np.sqrt(2.0 * price / pages.discoveries)
             return 1.0 / np.hypot(1.0 / stale, 1.0 / new)
+
+    def interval(self, page: OnePage, price: float) -> float:
+        """See `Rule.interval`."""
+        stale = worth_interval(page.shape / page.days, page.importance, price)
+        often = math.sqrt(page.discoveries / (2.0 * price))
+        both = math.hypot(1.0 / stale, often)
+        return 1.0 / both if both else math.inf
 
 
 class GreedyAlone(Greedy):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.errors import FieldProblem, NotFound
 from linkscore_scoring.revisits.changes import (
     GONE,
     UNCHANGED,
@@ -18,16 +17,17 @@ from linkscore_scoring.revisits.changes import (
     changed_chars,
     own_difference,
 )
+from linkscore_scoring.revisits.failures import Failures
+from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, PageTable, Row
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
-from linkscore_scoring.revisits.pages import HUB, PageTable
+from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
-from linkscore_scoring.revisits.rules import DEFAULT, Rule, Waiting, rule_named
+from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
 from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit
+from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
 from linkscore_scoring.revisits.worth import Column, discovery_worth
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import State, Stateful, Stored
 
-DAY_S = 86_400.0
-"""Seconds of a day, by definition: events come in seconds, rates are by the day."""
 FIRST_DAYS = 30.0
 """Days between two changes of a page of which nothing is known, and whose site taught nothing; chosen."""
 FORGET = 0.9
@@ -41,131 +41,11 @@ _HUBS, _REPORTED = 20_000, 100_000
 """Bounds: pages that showed new links, and pages with an importance of their own."""
 _SAMPLED = 512
 """A bound: pages by which the price of a fetch is told."""
-_FIT_SHARE = 4
-"""Groups learn when a quarter as many fetches came as pages are known; chosen, not measured."""
-_PRICE_STEPS = 40
-"""A bound: halvings of the logarithm of the price; the last is by less than a billionth."""
+_FIT_SHARE, _FIT_LEAST = 4, 8
+"""Groups learn when a quarter as many fetches came as pages are known, eight at least: it costs a millisecond
+however few they are. Chosen, not measured."""
 FIRST_LINK_DAYS = 365.0
 """Days between two new links on a page of which nothing is known: most pages show none. Chosen."""
-OBJECTIVES = {"both": (1.0, 1.0), "freshness": (1.0, 0.0), "discovery": (0.0, 1.0)}
-"""What a fresh copy and what a discovered page is worth, by objective."""
-
-
-@dataclass(frozen=True, slots=True)
-class RevisitSettings:
-    """How a crawl fetches pages again.
-
-    Attributes
-    ----------
-    objective
-        One of `OBJECTIVES`.
-    rule
-        Name of the schedule, see `rules`.
-    fetches_per_day
-        Fetches of known pages a day, of each site; 0 if nobody said. By it pages are given a next time.
-    least_s, longest_s
-        Seconds between two fetches of a page: not before, and not later than.
-    """
-
-    objective: str = "both"
-    rule: str = DEFAULT
-    fetches_per_day: float = 0.0
-    least_s: float = 3_600.0
-    longest_s: float = 365.0 * DAY_S
-
-    def problems(self, prefix: str) -> list[FieldProblem]:
-        """Return what is wrong, by field."""
-        found = []
-        if self.objective not in OBJECTIVES:
-            rule = f"must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}"
-            found.append(FieldProblem(f"{prefix}.objective", rule))
-        try:
-            rule_named(self.rule)
-        except NotFound as exc:
-            found.append(FieldProblem(f"{prefix}.rule", str(exc)))
-        if not (math.isfinite(self.fetches_per_day) and self.fetches_per_day >= 0.0):
-            rule = f"must be at least 0, got {self.fetches_per_day}"
-            found.append(FieldProblem(f"{prefix}.fetches_per_day", rule))
-        if not 0.0 < self.longest_s < math.inf:
-            rule = f"must be above 0, got {self.longest_s} s"
-            found.append(FieldProblem(f"{prefix}.longest_interval", rule))
-        elif not 0.0 < self.least_s <= self.longest_s:
-            rule = f"must be above 0 and at most longest_interval, got {self.least_s} and {self.longest_s} s"
-            found.append(FieldProblem(f"{prefix}.least_interval", rule))
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """One fetch as revisits see it.
-
-    Attributes
-    ----------
-    key, url
-        Identity hash and URL of the page.
-    now_s
-        When, in seconds since the epoch.
-    link_path, pattern
-        What it was reached through, and the pattern of its URL.
-    own
-        Characters of own text now.
-    unseen, taken
-        Of these, in blocks that the site had never shown, and in blocks that were another page's before.
-    fresh_links
-        Links to pages that nobody had seen.
-    """
-
-    key: int
-    url: str
-    now_s: float
-    link_path: int = 0
-    pattern: int = 0
-    own: int = 0
-    unseen: int = 0
-    taken: int = 0
-    fresh_links: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A page to fetch again: what a fetch is worth, and why.
-
-    Attributes
-    ----------
-    url, key
-        The page, by URL and identity hash.
-    worth
-        By the rule; comparable between sites.
-    reason
-        ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`.
-    last_s
-        When it was fetched last, in seconds since the epoch.
-    changes
-        Changes to expect since.
-    rate
-        Changes a day that are believed.
-    """
-
-    url: str
-    key: int
-    worth: float
-    reason: str
-    last_s: float
-    changes: float
-    rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class Revisited:
-    """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told.
-
-    `is_again` says whether the page was fetched before.
-    """
-
-    change: PageChange
-    rate: Belief
-    next_s: float | None
-    is_again: bool = True
 
 
 class SiteRevisits(Stateful):
@@ -200,6 +80,7 @@ class SiteRevisits(Stateful):
         self._stamps = Stamps()
         self._hubs = {}
         self._importance = {}
+        self._failures = Failures()
         self._price = 0.0
         self._since_fit = 0
         self.fetches = self.wasted = 0
@@ -217,13 +98,10 @@ class SiteRevisits(Stateful):
         if row < 0:
             row = self._enter(fetch)
             return replace(self._answer(row, UNCHANGED), is_again=False)
-        known = self.pages.rows[row]
-        change = self._change(int(known["own"]), fetch)
-        known["own"] = fetch.own % 0x10000
-        known["flags"] &= ~np.uint8(IS_GONE)
-        if change.gone:
-            known["flags"] |= IS_GONE
-        self._learn(row, fetch.now_s, change)
+        known = self.pages.row(row)
+        change = self._change(known.own, fetch)
+        flags = known.flags | IS_GONE if change.gone else known.flags & ~IS_GONE
+        self._learn(row, known._replace(own=fetch.own % 0x10000, flags=flags), fetch.now_s, change)
         return self._answer(row, change)
 
     def unchanged(self, key: int, now_s: float) -> Revisited | None:
@@ -231,8 +109,8 @@ class SiteRevisits(Stateful):
         row = self.pages.find(key)
         if row < 0:
             return None
-        self.pages.rows[row]["flags"] &= ~np.uint8(IS_GONE)
-        self._learn(row, now_s, UNCHANGED)
+        known = self.pages.row(row)
+        self._learn(row, known._replace(flags=known.flags & ~IS_GONE), now_s, UNCHANGED)
         return self._answer(row, UNCHANGED)
 
     def gone(self, key: int, now_s: float) -> Revisited | None:
@@ -240,16 +118,29 @@ class SiteRevisits(Stateful):
         row = self.pages.find(key)
         if row < 0:
             return None
-        if not int(self.pages.rows[row]["flags"]) & IS_GONE:
-            self.pages.rows[row]["flags"] |= IS_GONE
-            self._learn(row, now_s, GONE)
+        known = self.pages.row(row)
+        if not known.flags & IS_GONE:
+            self._learn(row, known._replace(flags=known.flags | IS_GONE), now_s, GONE)
         return self._answer(row, GONE)
 
-    def failed(self, key: int, now_s: float) -> None:
-        """Take in that a page did not come: nothing is known of it, and it waits anew."""
+    def failed(self, key: int, now_s: float) -> Revisited | None:
+        """Take in that a page did not come; None if it was not known.
+
+        Nothing was seen of it, so its last fetch stays what it was. It is tried again after the least
+        interval, after twice that if it fails once more, and so on.
+        """
         row = self.pages.find(key)
-        if row >= 0:
-            self.pages.rows[row]["last"] = _seconds(now_s)
+        if row < 0:
+            return None
+        for old in self._failures.add(key, now_s):
+            at = self.pages.find(old)
+            if at >= 0:
+                self.pages.flag(at, FAILED, is_set=False)
+        self.pages.flag(row, FAILED, is_set=True)
+        known = self.pages.row(row)
+        until = self._failures.until(key, self.settings.least_s, self.settings.longest_s)
+        is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
+        return Revisited(UNCHANGED, self._belief(known), until if is_told else None, is_again=False)
 
     def lost(self, chars: dict[int, int]) -> None:
         """Take in that pages, by key, lost own text to others."""
@@ -279,7 +170,7 @@ class SiteRevisits(Stateful):
         is_check = waited * DAY_S >= self.settings.longest_s
         worth = np.where(is_check, np.inf, self.rule.worth(self._waiting(rows, waited)))
         keys = self.pages.rows["key"][rows]
-        left = np.flatnonzero(waited * DAY_S >= self.settings.least_s)
+        left = np.flatnonzero((waited * DAY_S >= self.settings.least_s) & ~self._resting(rows, now_s))
         if len(left) > n > 0:
             bar = np.partition(worth[left], len(left) - n)[len(left) - n]
             left = left[worth[left] >= bar]  # with all that are worth the same, to be told apart by key
@@ -296,6 +187,32 @@ class SiteRevisits(Stateful):
         waited = _days(now_s, self.pages.rows["last"][rows])
         # the mean of e^(-D t) over a Gamma distribution
         return float(np.exp(-shape * np.log1p(waited / days)).mean())
+
+    def _resting(self, rows: NDArray[np.intp], now_s: float) -> NDArray[np.bool_]:
+        """Return of which rows the last fetches failed, and the next one would be too soon."""
+        found: NDArray[np.bool_] = (self.pages.rows["flags"][rows] & FAILED) != 0
+        least, longest = self.settings.least_s, self.settings.longest_s
+        for at in np.flatnonzero(found):
+            found[at] = self._failures.until(int(self.pages.rows["key"][rows[at]]), least, longest) > now_s
+        return found
+
+    def memory_bytes(self) -> int:
+        """Estimate what they take in memory."""
+        entries = len(self._hubs) + len(self._importance) + 2 * len(self.groups)
+        return self.pages.memory_bytes() + ENTRY_BYTES * entries + self._failures.memory_bytes()
+
+    def to_state(self) -> State:
+        """Return what was learned; what versions before failures wrote if nothing failed."""
+        state = super().to_state()
+        return state | {"failures": self._failures.to_state()} if self._failures else state
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        kept: dict[str, Any] = dict(state)
+        self._failures = Failures()
+        if "failures" in kept:
+            self._failures.load_state(kept.pop("failures"))
+        super().load_state(kept)
 
     def _known_rows(self) -> NDArray[np.intp]:
         return np.flatnonzero((self.pages.rows["flags"] & IS_GONE) == 0)
@@ -344,11 +261,16 @@ class SiteRevisits(Stateful):
         return Due(self.pages.url(row), key, worth, reason, last, changes, float(stale))
 
     def _enter(self, fetch: Fetched) -> int:
-        row = self.pages.add(fetch.key, fetch.url, _seconds(fetch.now_s))
-        known = self.pages.rows[row]
-        known["own"] = fetch.own % 0x10000
-        known["interval"] = self._bounded(FIRST_DAYS)
-        known["group"] = self.groups.number(fetch.link_path, fetch.pattern)
+        new = Row(
+            fetch.key,
+            _seconds(fetch.now_s),
+            interval=self._bounded(FIRST_DAYS),
+            own=fetch.own % 0x10000,
+            group=self.groups.number(fetch.link_path, fetch.pattern),
+        )
+        row = self.pages.add(new, fetch.url)
+        if is_step(len(self.pages)):
+            self._price = 0.0  # as many fetches for more pages: found again when it is asked for
         if len(self._change_days) < len(self.groups):  # like the rest of the site until the next fit
             self._change_days.append(self._change_days[0])
             self._link_days.append(self._link_days[0])
@@ -366,46 +288,51 @@ class SiteRevisits(Stateful):
         share = chars / max(fetch.own, fetch.own - longer, chars, 1)
         return PageChange(chars > 0, share, fetch.fresh_links)
 
-    def _learn(self, row: int, now_s: float, change: PageChange) -> None:
-        """Let the page, and those like it, learn from what a fetch found."""
-        known = self.pages.rows[row]
-        waited = (_seconds(now_s) - int(known["last"])) / DAY_S
-        known["last"] = _seconds(now_s)
+    def _learn(self, row: int, known: Row, now_s: float, change: PageChange) -> None:
+        """Let the page, and those like it, learn from what a fetch found; write its row."""
+        at = _seconds(now_s)
+        waited = (at - known.last) / DAY_S
+        if known.flags & FAILED:
+            self._failures.forget(known.key)
+        known = known._replace(last=at, flags=known.flags & ~FAILED)
         self.fetches += 1
         self.wasted += not (change.changed or change.fresh_links)
         if waited <= 0.0:
+            self.pages.put(row, known)
             return  # no time between the two, or they came out of order: that says nothing of a rate
-        before = self.belief(row)
+        before = self._belief(known)
         after = before.after(waited, changed=change.changed)
         changes, days = max(0.0, after.shape - before.shape), max(0.0, after.days - before.days)
-        known["changes"] = FORGET * float(known["changes"]) + changes
-        known["days"] = min(FORGET * float(known["days"]) + days, _MOST_DAYS)
-        known["interval"] = self._bounded(
-            self.rule.next_interval(float(known["interval"]), changed=change.changed)
+        learned = known._replace(
+            changes=FORGET * known.changes + changes,
+            days=min(FORGET * known.days + days, _MOST_DAYS),
+            interval=self._bounded(self.rule.next_interval(known.interval, changed=change.changed)),
+            watched=min(FORGET * known.watched + waited, _MOST_DAYS),
         )
-        known["watched"] = min(FORGET * float(known["watched"]) + waited, _MOST_DAYS)
-        self._learn_links(row, float(change.fresh_links))
+        self.pages.put(row, learned)
+        self._learn_links(row, known.key, float(change.fresh_links))
         self._since_fit += 1
-        if self._since_fit >= max(1, len(self.pages) // _FIT_SHARE):
+        if self._since_fit >= max(_FIT_LEAST, len(self.pages) // _FIT_SHARE):
             self._fit()
 
-    def _learn_links(self, row: int, links: float) -> None:
-        known, key = self.pages.rows[row], int(self.pages.rows[row]["key"])
+    def _learn_links(self, row: int, key: int, links: float) -> None:
         if links and key not in self._hubs:
             self._hubs[key] = 0.0
-            known["flags"] |= HUB
+            self.pages.flag(row, HUB, is_set=True)
             for old, _ in drop_oldest(self._hubs, _HUBS):
                 at = self.pages.find(old)
                 if at >= 0:
-                    self.pages.rows[at]["flags"] &= ~np.uint8(HUB)
+                    self.pages.flag(at, HUB, is_set=False)
         if key in self._hubs:
             self._hubs[key] = FORGET * self._hubs[key] + links
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of the rate of a row."""
-        known = self.pages.rows[row]
-        days = self._change_days[int(known["group"])] if self.rule.shares else FIRST_DAYS
-        return Belief(SHAPE + float(known["changes"]), SHAPE * days + float(known["days"]))
+        return self._belief(self.pages.row(row))
+
+    def _belief(self, known: Row) -> Belief:
+        days = self._change_days[known.group] if self.rule.shares else FIRST_DAYS
+        return Belief(SHAPE + known.changes, SHAPE * days + known.days)
 
     def _fit(self) -> None:
         """Let groups take over what their pages taught, and tell the price of a fetch; O(pages)."""
@@ -419,39 +346,44 @@ class SiteRevisits(Stateful):
             self._price = self._price_now()
 
     def _answer(self, row: int, change: PageChange) -> Revisited:
-        belief = self.belief(row)
-        return Revisited(change, belief, None if change.gone else self._next(row))
+        known = self.pages.row(row)
+        belief = self._belief(known)
+        return Revisited(change, belief, None if change.gone else self._next(known, belief))
 
-    def _next(self, row: int) -> float | None:
+    def _next(self, known: Row, belief: Belief) -> float | None:
         """Return when to fetch a page again at the fetches a day that the site has, None if nobody said."""
         if not self.settings.fetches_per_day:
             return None
         if not self._price:
             self._price = self._price_now()
-        days = float(self._intervals(np.array([row]), self._price)[0])
-        return float(self.pages.rows[row]["last"]) + days * DAY_S
+        days, least = self.rule.interval(self._one(known, belief), self._price), self.settings.least_s / DAY_S
+        return known.last + min(max(days, least), self.settings.longest_s / DAY_S) * DAY_S
+
+    def _one(self, known: Row, belief: Belief) -> OnePage:
+        """Return a row as a rule sees it: what `_waiting` does for many."""
+        links = self._hubs[known.key] if known.flags & HUB else 0.0
+        prior = SHAPE * self._link_days[known.group]
+        return OnePage(
+            shape=belief.shape,
+            days=belief.days,
+            interval=known.interval,
+            importance=self._fresh_worth * self._importance.get(known.key, 1.0),
+            discoveries=self._found_worth * (SHAPE + links) / (prior + known.watched),
+        )
 
     def _price_now(self) -> float:
-        """Return what a fetch must be worth so that there are as many as there may be.
-
-        Cost O(pages), and 100 us for each of some 40 tries.
-        """
+        """Return what a fetch must be worth so that there are as many as there may be; O(pages)."""
         rows = self._known_rows()
         sample = rows[:: max(1, len(rows) // _SAMPLED)]
         share = self.settings.fetches_per_day * len(sample) / max(1, len(rows))
-        low, high = 1e-12, 1e12
-        for _ in range(_PRICE_STEPS):
-            price = math.sqrt(low * high)
-            if float((1.0 / self._intervals(sample, price)).sum()) > share:
-                low = price
-            else:
-                high = price
-        return high
+        waiting = self._waiting(sample, np.zeros(len(sample)))
+        return price_of(lambda price: self._fetches(waiting, price), share, self._price)
 
-    def _intervals(self, rows: NDArray[np.intp], price: float) -> Column:
-        """Return after how many days a fetch of each page is worth a price, within the bounds."""
-        days = self.rule.intervals(self._waiting(rows, np.zeros(len(rows))), price)
-        return np.clip(days, self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S)
+    def _fetches(self, waiting: Waiting, price: float) -> float:
+        """Return the fetches a day of pages, each as often as it is worth a price, within the bounds."""
+        days = self.rule.intervals(waiting, price)
+        days = np.clip(days, self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S)
+        return float((1.0 / days).sum())
 
 
 def _seconds(now_s: float) -> int:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.revisits.pages import GONE, ROW, PageTable
+from linkscore_scoring.revisits.pages import GONE, ROW, PageTable, Row
 
 KEYS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60)
 
@@ -17,7 +17,7 @@ KEYS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60)
 def filled(keys: list[int], most: int = 1_000) -> PageTable:
     table = PageTable(most)
     for at, key in enumerate(keys):
-        table.add(key, f"http://a.org/{key}", at)
+        table.add(Row(key, at), f"http://a.org/{key}")
     return table
 
 
@@ -38,7 +38,7 @@ def test_pages_are_found_when_many_were_sorted_in() -> None:
 def test_beyond_the_bound_those_gone_are_forgotten_then_those_fetched_longest_ago() -> None:
     table = filled(list(range(32)), 32)
     table.rows[table.find(20)]["flags"] |= GONE
-    table.add(99, "http://a.org/99", 99)
+    table.add(Row(99, 99), "http://a.org/99")
     assert len(table) == 31
     assert [key for key in range(32) if table.find(key) < 0] == [0, 20]
     assert table.url(table.find(31)) == "http://a.org/31"
@@ -49,7 +49,7 @@ def test_state_gives_the_same_table_and_goes_on_the_same() -> None:
     again = PageTable(4_000)
     again.load_state(msgpack.unpackb(msgpack.packb(table.to_state())))
     for one in (table, again):
-        one.add(9_999, "http://a.org/9999", 7)
+        one.add(Row(9_999, 7), "http://a.org/9999")
     assert again.to_state() == table.to_state()
     assert again.url(again.find(1_500)) == "http://a.org/1500"
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
+
 import msgpack
+import numpy as np
 import pytest
 
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.revisits.rules import BUILTIN, rule_named
-from linkscore_scoring.revisits.site import DAY_S, Fetched, RevisitSettings, SiteRevisits
+from linkscore_scoring.revisits.pages import ENTRY_BYTES
+from linkscore_scoring.revisits.rules import BUILTIN, Rule, rule_named
+from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 
 START = 1_000_000.0
 
@@ -68,12 +74,83 @@ def test_a_page_without_any_text_of_its_own_left_is_gone() -> None:
     assert site.fetched(page(2, 41, own=0)).change.gone
 
 
-def test_a_failed_fetch_teaches_nothing_and_waits_anew() -> None:
-    site = lived()
+def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:
+    site, hour = lived(), DAY_S / 24
     before = site.belief(site.pages.find(2))
-    site.failed(2, day(41))
+    tried = day(41)
+    for hours in (1, 2, 4):
+        site.failed(2, tried)
+        assert 2 not in [due.key for due in site.rank(tried + hours * hour - 1, 9)]
+        found = next(due for due in site.rank(tried + hours * hour, 9) if due.key == 2)
+        assert found.last_s == day(39)
+        tried += hours * hour
     assert site.belief(site.pages.find(2)) == before
-    assert next(due for due in site.rank(day(43), 9) if due.key == 2).last_s == day(41)
+    assert "failures" in site.to_state()
+
+
+def test_a_page_that_came_again_has_not_failed() -> None:
+    site = lived()
+    site.failed(2, day(41))
+    site.fetched(page(2, 42, unseen=77))
+    assert site.rank(day(42) + DAY_S / 24, 9)[0].last_s == day(39)
+    assert 2 in [due.key for due in site.rank(day(42) + DAY_S / 24, 9)]
+    assert "failures" not in site.to_state()
+
+
+def test_a_failed_fetch_says_when_to_try_again() -> None:
+    site = lived(fetches_per_day=2.0)
+    found = site.failed(2, day(41))
+    assert found is not None
+    assert found.next_s == day(41) + DAY_S / 24
+    assert site.failed(99, day(41)) is None
+
+
+@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
+def test_one_page_has_the_interval_that_it_has_among_many(rule: str) -> None:
+    site = lived(rule, fetches_per_day=0.5)
+    site.important(2, 0.3)
+    rows = site._known_rows()
+    waiting = site._waiting(rows, np.zeros(len(rows)))
+    for price in (1e-9, 0.03, 1.0, 40.0, 1e6):
+        ones = [site._one(site.pages.row(int(row)), site.belief(int(row))) for row in rows]
+        alone = [site.rule.interval(one, price) for one in ones]
+        assert alone == pytest.approx(site.rule.intervals(waiting, price).tolist(), rel=1e-9)
+        assert Rule.interval(site.rule, ones[1], price) == pytest.approx(alone[1], rel=1e-9)
+
+
+def test_pages_get_their_time_by_how_many_there_are_and_not_by_how_many_there_were() -> None:
+    site = SiteRevisits(RevisitSettings(fetches_per_day=1.0))
+    found = [site.fetched(page(key, 0)) for key in range(1, 101)]
+    waits = [(each.next_s - day(0)) / DAY_S for each in found if each.next_s is not None]
+    assert len(waits) == 100
+    assert waits[-1] > 50.0 * waits[0]
+
+
+def test_memory_counts_what_is_kept_beside_the_pages() -> None:
+    def grown(change: Callable[[SiteRevisits, int], object]) -> tuple[int, int]:
+        site = SiteRevisits(RevisitSettings())
+        for key in range(3_000):
+            site.fetched(page(key, 0))
+        change(site, 0)
+        tracemalloc.start()
+        counted = site.memory_bytes()
+        for key in range(3_000):
+            change(site, key)
+        really = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return site.memory_bytes() - counted, really
+
+    for change in (
+        lambda site, key: site.important(key, 0.5 + key),
+        lambda site, key: site.failed(key, day(1) + key),
+    ):
+        counted, really = grown(change)
+        assert 0.5 < counted / really < 2.0
+    site = SiteRevisits(RevisitSettings())
+    empty = site.memory_bytes()
+    site.fetched(page(1, 0))
+    site.fetched(page(1, 1, fresh_links=3))
+    assert site.memory_bytes() - empty >= 3 * ENTRY_BYTES  # not sorted in yet, a hub, and a group of its own
 
 
 def test_text_that_a_page_lost_to_others_is_no_change_of_it() -> None:
@@ -127,8 +204,8 @@ def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> Non
 @pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
 def test_intervals_of_a_price_are_where_pages_are_worth_it(rule: str) -> None:
     site = lived(rule, fetches_per_day=0.5, objective="freshness")
-    site.unchanged(3, day(45))
-    spent = sum(1.0 / site._intervals(site._known_rows(), site._price))
+    rows = site._known_rows()
+    spent = site._fetches(site._waiting(rows, np.zeros(len(rows))), site._price_now())
     assert spent == pytest.approx(0.5, rel=0.02)
 
 

@@ -1,0 +1,71 @@
+"""What a fetch must be worth so that as many pages are worth one as fetches there may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+_LOWEST, _HIGHEST = 1e-12, 1e12
+"""Bounds of a price, in days of one page."""
+_WIDER = 4.0
+"""How far beyond the last price the next is looked for at once: it moves by less, as a rule. Chosen."""
+_STEPS, _NEAR = 40, 0.99
+"""A bound: narrowings of that; and the share of the fetches that there may be that is enough."""
+
+
+def price_of(fetches: Callable[[float], float], per_day: float, near: float = 0.0) -> float:
+    """Return a price at which there are no more than so many fetches a day.
+
+    Parameters
+    ----------
+    fetches
+        Price -> fetches a day; does not rise.
+    per_day
+        As many as there may be, > 0.
+    near
+        The price before, 0 if there was none.
+
+    Examples
+    --------
+    >>> round(price_of(lambda price: 100.0 / price, 4.0), 1)
+    25.1
+    """
+    low = high = near or 1.0
+    many = few = fetches(low)
+    while few > per_day and high < _HIGHEST:
+        low, many, high = high, few, high * _WIDER
+        few = fetches(high)
+    while many <= per_day and low > _LOWEST:
+        high, few, low = low, many, low / _WIDER
+        many = fetches(low)
+    for step in range(_STEPS):
+        if _NEAR * per_day <= few <= per_day:
+            break
+        middle = math.sqrt(low * high) if step % 2 else _between(low, many, high, few, per_day)
+        found = fetches(middle)
+        if found > per_day:
+            low, many = middle, found
+        else:
+            high, few = middle, found
+    return high
+
+
+def _between(low: float, many: float, high: float, few: float, per_day: float) -> float:
+    """Return where fetches would be just below so many a day, were they a power of the price."""
+    if not many > per_day > few > 0.0:
+        return math.sqrt(low * high)
+    aim = (1.0 + _NEAR) / 2.0 * per_day
+    part = (math.log(many) - math.log(aim)) / (math.log(many) - math.log(few))
+    return low * math.exp(math.log(high / low) * min(max(part, 0.0), 1.0))
+
+
+def is_step(pages: int) -> bool:
+    """Say whether a site of so many pages has grown enough to look for its price again: by half at most.
+
+    Examples
+    --------
+    >>> [pages for pages in range(1, 50) if is_step(pages)]
+    [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48]
+    """
+    odd = pages & -pages  # the largest power of two that divides it
+    return pages // odd in (1, 3)

@@ -1,0 +1,133 @@
+"""What revisits are told, and what they answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from linkscore_scoring.errors import FieldProblem, NotFound
+from linkscore_scoring.revisits.changes import PageChange
+from linkscore_scoring.revisits.rates import Belief
+from linkscore_scoring.revisits.rules import DEFAULT, rule_named
+
+DAY_S = 86_400.0
+"""Seconds of a day, by definition: events come in seconds, rates are by the day."""
+OBJECTIVES = {"both": (1.0, 1.0), "freshness": (1.0, 0.0), "discovery": (0.0, 1.0)}
+"""What a fresh copy and what a discovered page is worth, by objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitSettings:
+    """How a crawl fetches pages again.
+
+    Attributes
+    ----------
+    objective
+        One of `OBJECTIVES`.
+    rule
+        Name of the schedule, see `rules`.
+    fetches_per_day
+        Fetches of known pages a day, of each site; 0 if nobody said. By it pages are given a next time.
+    least_s, longest_s
+        Seconds between two fetches of a page: not before, and not later than.
+    """
+
+    objective: str = "both"
+    rule: str = DEFAULT
+    fetches_per_day: float = 0.0
+    least_s: float = 3_600.0
+    longest_s: float = 365.0 * DAY_S
+
+    def problems(self, prefix: str) -> list[FieldProblem]:
+        """Return what is wrong, by field."""
+        found = []
+        if self.objective not in OBJECTIVES:
+            rule = f"must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}"
+            found.append(FieldProblem(f"{prefix}.objective", rule))
+        try:
+            rule_named(self.rule)
+        except NotFound as exc:
+            found.append(FieldProblem(f"{prefix}.rule", str(exc)))
+        if not (math.isfinite(self.fetches_per_day) and self.fetches_per_day >= 0.0):
+            rule = f"must be at least 0, got {self.fetches_per_day}"
+            found.append(FieldProblem(f"{prefix}.fetches_per_day", rule))
+        if not 0.0 < self.longest_s < math.inf:
+            rule = f"must be above 0, got {self.longest_s} s"
+            found.append(FieldProblem(f"{prefix}.longest_interval", rule))
+        elif not 0.0 < self.least_s <= self.longest_s:
+            rule = f"must be above 0 and at most longest_interval, got {self.least_s} and {self.longest_s} s"
+            found.append(FieldProblem(f"{prefix}.least_interval", rule))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """One fetch as revisits see it.
+
+    Attributes
+    ----------
+    key, url
+        Identity hash and URL of the page.
+    now_s
+        When, in seconds since the epoch.
+    link_path, pattern
+        What it was reached through, and the pattern of its URL.
+    own
+        Characters of own text now.
+    unseen, taken
+        Of these, in blocks that the site had never shown, and in blocks that were another page's before.
+    fresh_links
+        Links to pages that nobody had seen.
+    """
+
+    key: int
+    url: str
+    now_s: float
+    link_path: int = 0
+    pattern: int = 0
+    own: int = 0
+    unseen: int = 0
+    taken: int = 0
+    fresh_links: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A page to fetch again: what a fetch is worth, and why.
+
+    Attributes
+    ----------
+    url, key
+        The page, by URL and identity hash.
+    worth
+        By the rule; comparable between sites.
+    reason
+        ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`.
+    last_s
+        When it was fetched last, in seconds since the epoch.
+    changes
+        Changes to expect since.
+    rate
+        Changes a day that are believed.
+    """
+
+    url: str
+    key: int
+    worth: float
+    reason: str
+    last_s: float
+    changes: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Revisited:
+    """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told.
+
+    `is_again` says whether the page was fetched before.
+    """
+
+    change: PageChange
+    rate: Belief
+    next_s: float | None
+    is_again: bool = True
