@@ -597,8 +597,10 @@ type SourceUccParams struct {
 	WithoutDsim *bool `protobuf:"varint,2,opt,name=without_dsim,json=withoutDsim,proto3,oneof" json:"without_dsim,omitempty"`
 	// Leave out Balance of eq. 11 (ablation); default false.
 	WithoutBalance *bool `protobuf:"varint,3,opt,name=without_balance,json=withoutBalance,proto3,oneof" json:"without_balance,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Leave out Info of eq. 11 (ablation); default false.
+	WithoutInfo   *bool `protobuf:"varint,4,opt,name=without_info,json=withoutInfo,proto3,oneof" json:"without_info,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SourceUccParams) Reset() {
@@ -648,6 +650,13 @@ func (x *SourceUccParams) GetWithoutDsim() bool {
 func (x *SourceUccParams) GetWithoutBalance() bool {
 	if x != nil && x.WithoutBalance != nil {
 		return *x.WithoutBalance
+	}
+	return false
+}
+
+func (x *SourceUccParams) GetWithoutInfo() bool {
+	if x != nil && x.WithoutInfo != nil {
+		return *x.WithoutInfo
 	}
 	return false
 }
@@ -1960,14 +1969,16 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x10DepthFirstParams\"7\n" +
 	"\x13UniformRandomParams\x12\x17\n" +
 	"\x04seed\x18\x01 \x01(\x04H\x00R\x04seed\x88\x01\x01B\a\n" +
-	"\x05_seed\"\xb1\x01\n" +
+	"\x05_seed\"\xea\x01\n" +
 	"\x0fSourceUccParams\x12\x19\n" +
 	"\x05alpha\x18\x01 \x01(\x01H\x00R\x05alpha\x88\x01\x01\x12&\n" +
 	"\fwithout_dsim\x18\x02 \x01(\bH\x01R\vwithoutDsim\x88\x01\x01\x12,\n" +
-	"\x0fwithout_balance\x18\x03 \x01(\bH\x02R\x0ewithoutBalance\x88\x01\x01B\b\n" +
+	"\x0fwithout_balance\x18\x03 \x01(\bH\x02R\x0ewithoutBalance\x88\x01\x01\x12&\n" +
+	"\fwithout_info\x18\x04 \x01(\bH\x03R\vwithoutInfo\x88\x01\x01B\b\n" +
 	"\x06_alphaB\x0f\n" +
 	"\r_without_dsimB\x12\n" +
-	"\x10_without_balance\"\xfa\x01\n" +
+	"\x10_without_balanceB\x0f\n" +
+	"\r_without_info\"\xfa\x01\n" +
 	"\x12SourceTargetParams\x12$\n" +
 	"\vexample_url\x18\x01 \x01(\tH\x00R\n" +
 	"exampleUrl\x88\x01\x01\x12&\n" +

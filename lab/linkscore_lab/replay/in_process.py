@@ -49,6 +49,8 @@ class InProcessScorer:
         The crawl.
     logs
         Counts of browse logs, mined as the policy asks before the first page.
+    sample_pages
+        Pages of a site before it is learned; None: as many as the library takes.
 
     Raises
     ------
@@ -56,8 +58,10 @@ class InProcessScorer:
         If the policy, its parameters or the clusterer do not exist or are out of range.
     """
 
-    def __init__(self, setup: CrawlSetup, logs: Sequence[BrowseCounts] = ()) -> None:
-        config = crawl_config(setup)
+    def __init__(
+        self, setup: CrawlSetup, logs: Sequence[BrowseCounts] = (), *, sample_pages: int | None = None
+    ) -> None:
+        config = crawl_config(setup, sample_pages)
         config.check()
         policy = policy_class(setup.policy)
         self.per_url, self._reads_templates = policy.per_url, policy.reads_templates
@@ -147,9 +151,11 @@ class InProcessScorer:
             self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, "", {}), learned)
 
 
-def crawl_config(setup: CrawlSetup) -> CrawlConfig:
-    """Return the configuration of a crawl."""
+def crawl_config(setup: CrawlSetup, sample_pages: int | None = None) -> CrawlConfig:
+    """Return the configuration of a crawl; see `InProcessScorer`."""
     learning = LearningConfig(paper=setup.paper)
+    if sample_pages is not None:
+        learning = replace(learning, sample_pages=sample_pages)
     if setup.clusterer:
         learning = replace(learning, clusterer=setup.clusterer)
     choice = PolicyChoice(setup.policy, setup.params)

@@ -71,14 +71,16 @@ class UniformRandomParams(_message.Message):
     def __init__(self, seed: _Optional[int] = ...) -> None: ...
 
 class SourceUccParams(_message.Message):
-    __slots__ = ("alpha", "without_dsim", "without_balance")
+    __slots__ = ("alpha", "without_dsim", "without_balance", "without_info")
     ALPHA_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_DSIM_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_BALANCE_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_INFO_FIELD_NUMBER: _ClassVar[int]
     alpha: float
     without_dsim: bool
     without_balance: bool
-    def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ...) -> None: ...
+    without_info: bool
+    def __init__(self, alpha: _Optional[float] = ..., without_dsim: bool = ..., without_balance: bool = ..., without_info: bool = ...) -> None: ...
 
 class SourceTargetParams(_message.Message):
     __slots__ = ("example_url", "example_html", "alpha", "multi_hop", "beta")

@@ -23,13 +23,14 @@ class SourceUccParams(Params):
     ----------
     alpha
         Weight of authority against hub in Info (eq. 9), [0, 1].
-    without_dsim, without_balance
+    without_dsim, without_balance, without_info
         Leave a factor of eq. 11 out (the paper's ablation, Table 5).
     """
 
     alpha: float = 0.5
     without_dsim: bool = False
     without_balance: bool = False
+    without_info: bool = False
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for an alpha out of range."""
@@ -70,6 +71,8 @@ class SourceUcc(StructuralPolicy):
         Info = info(a, h, alpha=self.params.alpha)
         assert site.templates is not None
         Dsim = np.array([stats.dsim for stats in site.templates.clusters])
+        if self.params.without_info:
+            Info = np.ones_like(Info)
         if self.params.without_dsim:
             Dsim = np.ones_like(Dsim)
         return cluster_value(Info, Dsim, np.ones_like(Dsim))

@@ -112,6 +112,13 @@ def test_without_dsim_the_spread_of_a_cluster_does_not_count() -> None:
     assert a == pytest.approx(0.5 * _info_of(board), rel=1e-6)
 
 
+def test_without_info_only_the_spread_of_a_cluster_counts() -> None:
+    board = sampled(without_info=True, without_balance=True)
+    assert board.shard.model.templates is not None
+    spread = [stats.dsim for stats in board.shard.model.templates.clusters]
+    assert ucc(board).cluster_worth == pytest.approx(np.maximum(spread, 1e-6), rel=1e-9)
+
+
 def test_the_reason_names_the_likely_cluster_and_its_value() -> None:
     board = sampled()
     [why] = board.explain("/post-9")
