@@ -1,0 +1,122 @@
+"""Anthelion (Meusel, Mika and Blanco 2014): one crawl of many hosts, few of which have the wanted markup."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from linkscore_lab.datasets.site import Reply, identity
+from linkscore_lab.replay.policies import read_policy
+from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
+from linkscore_research.papers.results import Cell, PaperChart, PaperTable, thinned
+from linkscore_research.papers.sites import PaperOptions, target
+from linkscore_research.papers.source import Tables
+
+_HTML = {"Content-Type": "text/html; charset=utf-8"}
+HOSTS = 200
+ITEMS, PER_LIST = (10, 40), 10
+"""Items of a host, drawn; and items of a list page. Chosen: some 7,000 pages are minutes of replay."""
+BUDGET = 1_000
+"""Fetches of a crawl, about a seventh of the pages."""
+WANTED, OTHER = "with_markup", "without"
+_SHOPS = ("product", "recipe", "event", "review", "job")
+_OTHERS = ("article", "page", "story", "post", "about", "docs")
+"""Words of the paths of items: the former are more frequent where there is markup, and the reverse."""
+CRAWLERS = {
+    "breadth-first": "breadth_first",
+    "classifier alone": "anthelion:value_function=best_score,hub_weight=0.0",
+    "bandit and classifier": "anthelion:hub_weight=0.0",
+    "the same, lambda .1 that decays": "anthelion:hub_weight=0.0,explore_prob=0.1,decay_pulls=100",
+    "default, hubs too": "anthelion",
+    "the published code": "anthelion:mode=as_released,value_function=success_rate_best_score",
+}
+
+
+class ManyHosts:
+    """Hosts that link each other; the first page is a directory of all, as the paper starts from one.
+
+    A host has a front page, lists and items. Each uses one word in the paths of its items. Where there is
+    markup it is on most items, as sites decide that by template; a few hosts have it here and there.
+
+    Parameters
+    ----------
+    share
+        Share of the hosts with markup.
+    seed
+        Of everything drawn.
+    """
+
+    def __init__(self, share: float, seed: int = 1) -> None:
+        self.name = f"{HOSTS} generated hosts, {share:.0%} with markup"
+        self.entry = "http://directory.test/"
+        self._rng = random.Random(f"hosts {share} {seed}")
+        self._share = share
+        self._pages: dict[str, tuple[str, str]] = {}
+        for url, kind, links in self._all():
+            body = "".join(f'<li><a href="{to}">{to.rsplit("/", 1)[-1] or to}</a></li>' for to in links)
+            html = f"<!DOCTYPE html><html><title>{url}</title><body><ul>{body}</ul><p>{url}</p></body></html>"
+            self._pages[identity(url)] = (kind, html)
+
+    @property
+    def wanted_types(self) -> frozenset[str]:
+        """Pages with markup."""
+        return frozenset({WANTED})
+
+    def urls(self) -> list[str]:
+        """Return every page, the entry first."""
+        return list(self._pages)
+
+    def respond(self, url: str) -> Reply:
+        """Return the page of a URL."""
+        found = self._pages.get(identity(url))
+        return Reply(200, _HTML, found[1].encode()) if found else Reply(404, _HTML, b"")
+
+    def labels(self) -> dict[str, str]:
+        """Return the type of every page, by identity."""
+        return {key: kind for key, (kind, _) in self._pages.items()}
+
+    def _all(self) -> Iterator[tuple[str, str, list[str]]]:
+        homes = [f"http://h{n}.test/" for n in range(HOSTS)]
+        yield self.entry, OTHER, self._rng.sample(homes, HOSTS)
+        for home in homes:
+            yield from self._host(home, homes)
+
+    def _host(self, home: str, homes: list[str]) -> Iterator[tuple[str, str, list[str]]]:
+        rng = self._rng
+        has = rng.random() < self._share
+        with_markup = rng.uniform(0.7, 1.0) if has else rng.choice((0.0, 0.0, 0.0, 0.05))
+        word = rng.choice(_SHOPS if rng.random() < (0.7 if has else 0.2) else _OTHERS)
+        items = [f"{home}{word}/{rng.randint(100, 9_999)}-{n}" for n in range(rng.randint(*ITEMS))]
+        lists = [f"{home}list?page={n + 1}" for n in range(-(-len(items) // PER_LIST))]
+        yield home, OTHER, [*lists[:1], *(f"{home}{name}" for name in ("contact", "terms"))]
+        for name in ("contact", "terms"):
+            yield f"{home}{name}", OTHER, [home]
+        for n, url in enumerate(lists):
+            yield url, OTHER, [home, *items[n * PER_LIST : (n + 1) * PER_LIST], *lists[n + 1 : n + 2]]
+        for url in items:
+            kind = WANTED if rng.random() < with_markup else OTHER
+            yield url, kind, [home, *rng.sample(items, 2), *rng.sample(homes, 2)]
+
+
+def many_hosts(options: PaperOptions) -> Tables:
+    """Relevant pages found in one crawl of 200 hosts, labels reported after each fetch."""
+    rows: list[list[Cell]] = []
+    charts = []
+    for share in (0.2, 0.05):
+        with prepare_generated(ManyHosts(share)) as site:
+            experiment = Experiment(site, ReplayProtocol(budget=str(BUDGET)))
+            task = target(experiment, WANTED, as_share=True)
+            lines, found = {}, {}
+            for name, policy in CRAWLERS.items():
+                run = experiment.run(Case(task, FEEDBACK, read_policy(policy), 1))
+                lines[name] = thinned([good / (n + 1) for n, good in enumerate(run.curve)])
+                found[name] = run.curve[-1]
+                parts = [run.curve[BUDGET * part // 10 - 1] for part in (1, 5, 10)]
+                base, alone = found["breadth-first"], found.get("classifier alone")
+                ratio = run.curve[-1] / alone if alone else None
+                rows.append([f"{share:.0%}", name, *parts, run.curve[-1] / max(base, 1), ratio])
+            charts.append(PaperChart(site.name, "pages fetched", "share with markup", lines))
+    paper: list[Cell] = ["paper, 5 million pages", "bandit and classifier", None, None, None, 3.0, 1.26]
+    columns = ["hosts with markup", "crawler", "found in 100", "in 500", "in 1,000", "x breadth-first"]
+    return [PaperTable([*columns, "x classifier alone"], [*rows, paper])], charts

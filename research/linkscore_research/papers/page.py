@@ -1,0 +1,132 @@
+"""The page of the docs that says what of the papers holds: made from the results, never by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from linkscore_research.papers.catalog import CATALOG
+from linkscore_research.papers.drawing import drawn
+from linkscore_research.papers.findings import INTRODUCTION, PAPERS, Paper
+from linkscore_research.papers.results import RESULTS, ROOT, Cell, PaperResult, PaperTable, read_result
+
+PAGE = Path("docs/reference/reproduction.md")
+DRAWINGS = Path("docs/reference/reproduction")
+_FIGURE = re.compile(r"\{([\w-]+)\|([^|}]+)\|([^|}]+)\}")
+
+
+def write_page(root: Path = ROOT) -> None:
+    """Write the page and its drawings; drawings of no result are removed."""
+    files = page_files()
+    for old in (root / DRAWINGS).glob("*.svg"):
+        if DRAWINGS / old.name not in files:
+            old.unlink()
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+def stale_files(root: Path = ROOT) -> list[Path]:
+    """Return the files that are not what the results give."""
+    files = page_files()
+    stale = [p for p, text in files.items() if not _says(root / p, text)]
+    extra = (DRAWINGS / old.name for old in sorted((root / DRAWINGS).glob("*.svg")))
+    return stale + [path for path in extra if path not in files]
+
+
+def _says(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def page_files(folder: Path = RESULTS) -> dict[Path, str]:
+    """Return the text of the page and of every drawing, by path.
+
+    Raises
+    ------
+    ValueError
+        If a finding names a figure that no result has.
+    """
+    results = {name: result for name in CATALOG if (result := read_result(name, folder)) is not None}
+    files = {
+        DRAWINGS / f"{name}-{n}.svg": drawn(chart) + "\n"
+        for name, result in results.items()
+        for n, chart in enumerate(result.charts, start=1)
+    }
+    text = "\n".join(_page(results))
+    return {PAGE: _FIGURE.sub(lambda found: _looked_up(results, *found.groups()), text), **files}
+
+
+def _page(results: dict[str, PaperResult]) -> Iterator[str]:
+    yield INTRODUCTION
+    rows = [
+        (f"[{paper.name}](#{_anchor(paper.name)})", claim.claim, claim.verdict, claim.why)
+        for paper in PAPERS
+        for claim in paper.claims
+    ]
+    yield from _table(("Paper", "Claim", "Here", "Why"), rows)
+    for paper in PAPERS:
+        yield from _section(paper, results)
+
+
+def _section(paper: Paper, results: dict[str, PaperResult]) -> Iterator[str]:
+    yield f"## {paper.name}\n"
+    yield f"{paper.about}\n"
+    for name, entry in CATALOG.items():
+        if entry.paper == paper.title and name in results:
+            yield f"### {entry.title}\n"
+            yield from _result(results[name], paper.remarks.get(name, ""))
+    if paper.not_tried:
+        yield "### Not tried\n"
+        yield from _table(("Row", "Why"), paper.not_tried)
+
+
+def _result(result: PaperResult, remark: str) -> Iterator[str]:
+    if remark:
+        yield f"{remark}\n"
+    for table in result.tables:
+        if table.title:
+            yield f"{table.title}:\n"
+        yield from _table(table.columns, [list(map(shown, row)) for row in table.rows])
+    for n, chart in enumerate(result.charts, start=1):
+        yield f"![{chart.title}]({DRAWINGS.name}/{result.name}-{n}.svg)\n"
+    yield from _table(
+        ("", ""), [("data", result.data), ("command", f"`{result.command}`"), ("date", result.date)]
+    )
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+def shown(cell: Cell) -> str:
+    """Return a cell as the page shows it: shares without their 0, a dash for nothing.
+
+    >>> [shown(cell) for cell in (0.5, 1.0, 12.34567, 1200, "BFS", None)]
+    ['.500', '1.000', '12.35', '1,200', 'BFS', '-']
+    """
+    if cell is None:
+        return "-"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if isinstance(cell, float):
+        return f"{cell:.3f}".removeprefix("0") if abs(cell) < 2 else f"{cell:,.2f}"
+    return cell
+
+
+def _looked_up(results: dict[str, PaperResult], name: str, row: str, column: str) -> str:
+    """Return a figure of a result: `row` is how its cells begin, joined by commas, `column` a heading."""
+    tables: Sequence[PaperTable] = results[name].tables if name in results else ()
+    for table in tables:
+        for cells in table.rows:
+            if column in table.columns and ", ".join(map(shown, cells)).startswith(row):
+                return shown(cells[list(table.columns).index(column)])
+    raise ValueError(f"no figure {column!r} of {row!r} in the results of {name}")
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

@@ -1,0 +1,81 @@
+"""The stored sites that the papers' tables are tried on, and what is wanted on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.runs import Experiment, ReplayProtocol
+from linkscore_lab.replay.task import USER_CONTENT, Task, target_name, type_rewards, wanted_pages
+from linkscore_research.page_types.examples import LabelledArchive, find_sites
+
+FOUR = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
+"""Sites that the tables of SOUrCe are tried on: a forum, a Q&A site, a wiki and a blog."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOptions:
+    """What a table is measured on.
+
+    Attributes
+    ----------
+    corpora
+        Folders of labelled sites.
+    folder
+        Data that one table alone needs: browse logs, paths of visitors.
+    names
+        Only these of the stored sites; empty: all that the table is about.
+    """
+
+    corpora: Sequence[Path] = ()
+    folder: Path | None = None
+    names: Collection[str] = field(default_factory=tuple)
+
+
+def stored_sites(
+    options: PaperOptions, names: Collection[str], *, layout: bool = False, **protocol: Any
+) -> Iterator[tuple[Experiment, LabelledArchive]]:
+    """Yield the stored sites of these names that are there; each is closed after its turn.
+
+    Parameters
+    ----------
+    layout
+        Read layouts too, for policies that go by them.
+    protocol
+        Fields of `ReplayProtocol`.
+
+    Raises
+    ------
+    InvalidInput
+        If none of the folders has a labelled site.
+    """
+    for found in find_sites(options.corpora):
+        if found.name not in names or (options.names and found.name not in options.names):
+            continue
+        sources = [SiteSource([found.archive], found.labels)]
+        with prepare_site(sources, workers=1, layout=layout) as site:
+            kinds = {name: kind.kind for name, kind in found.types.items()}
+            yield Experiment(site, ReplayProtocol(**protocol), kinds), found
+
+
+def user_content(experiment: Experiment, found: LabelledArchive) -> Task:
+    """Return the task to find the user content of a site."""
+    rewards: dict[str, float] = {}
+    for name, kind in found.types.items():
+        if kind.user_content:
+            of_type = type_rewards(experiment.site, name)
+            rewards = {key: max(reward, rewards.get(key, 0.0)) for key, reward in of_type.items()}
+    return Task(USER_CONTENT, wanted_pages(experiment.site, experiment.facts, rewards), rewards)
+
+
+def target(experiment: Experiment, page_type: str, *, as_share: bool = False) -> Task:
+    """Return the task to find the pages of one type.
+
+    With `as_share` it gets as many fetches as the protocol says, not as many as there are such pages.
+    """
+    rewards = type_rewards(experiment.site, page_type)
+    wanted = wanted_pages(experiment.site, experiment.facts, rewards)
+    return Task(USER_CONTENT if as_share else target_name(page_type), wanted, rewards)

@@ -1,0 +1,175 @@
+"""The papers' tables: the page is what the results give, and what measures them does what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from linkscore_lab.datasets.synthetic import SyntheticSite
+from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_lab.replay.runs import Experiment, ReplayProtocol
+from linkscore_research.papers.__main__ import main
+from linkscore_research.papers.anthelion import WANTED, ManyHosts
+from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
+from linkscore_research.papers.catalog import CATALOG
+from linkscore_research.papers.crawlers import obeys_hints, only_kinds
+from linkscore_research.papers.drawing import drawn
+from linkscore_research.papers.findings import PAPERS
+from linkscore_research.papers.focus import crawled, keyword_entry
+from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
+from linkscore_research.papers.page import page_files, stale_files, write_page
+from linkscore_research.papers.results import (
+    PaperChart,
+    PaperResult,
+    PaperTable,
+    read_result,
+    thinned,
+    write_result,
+)
+from linkscore_research.papers.source import BreadthFirstSample, runs_of
+from linkscore_research.tuning.sites import opened
+from linkscore_scoring.browse_logs.counts import OUTSIDE
+
+XENFORO = next(engine for engine in ENGINES if engine.name == "as XenForo")
+
+
+def test_the_page_is_what_the_results_give() -> None:
+    assert stale_files() == []
+
+
+def test_a_page_that_somebody_changed_is_stale_until_it_is_written_again(tmp_path: Path) -> None:
+    write_page(tmp_path)
+    assert stale_files(tmp_path) == []
+    page = tmp_path / "docs/reference/reproduction.md"
+    page.write_text(page.read_text(encoding="utf-8") + "by hand", encoding="utf-8")
+    assert stale_files(tmp_path) == [page.relative_to(tmp_path)]
+
+
+def test_every_paper_has_a_claim_and_every_table_a_paper() -> None:
+    assert {entry.paper for entry in CATALOG.values()} <= {paper.title for paper in PAPERS}
+    verdicts = {claim.verdict.partition(":")[0] for paper in PAPERS for claim in paper.claims}
+    assert verdicts <= {"holds", "holds partly", "does not hold", "cannot be tried"}
+    assert all(paper.claims for paper in PAPERS)
+
+
+def test_a_finding_without_its_figure_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no figure"):
+        page_files(tmp_path)
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
+    table = PaperTable(["a", "b"], [["x", 0.123456], ["y", None]])
+    chart = PaperChart("t", "x", "y", {"one": [(1, 0.5), (2, 0.75)]})
+    result = PaperResult(
+        name="some-table", command="c", date="2026-11-26", data="d", tables=[table], charts=[chart]
+    )
+    write_result(result, tmp_path)
+    read = read_result("some-table", tmp_path)
+    assert read is not None
+    assert read.tables[0].rows == [["x", 0.1235], ["y", None]]
+    assert read.charts[0].lines == {"one": [[1, 0.5], [2, 0.75]]}
+    assert read_result("another", tmp_path) is None
+
+
+def test_the_command_lists_what_can_be_measured() -> None:
+    listed = CliRunner().invoke(main, ["--list"]).output
+    assert [line.split()[0] for line in listed.splitlines()] == list(CATALOG)
+
+
+def test_a_table_without_its_data_says_which_option_it_needs() -> None:
+    told = CliRunner().invoke(main, ["news-figure-2"])
+    assert told.exit_code == 1
+    assert "--folder" in told.output
+
+
+def test_a_thinned_curve_keeps_its_end() -> None:
+    assert thinned([0.1] * 130 + [0.9], 60)[-1] == (131, 0.9)
+    assert len(thinned([0.0] * 1_000, 60)) <= 61
+    assert thinned([]) == []
+
+
+def test_a_drawing_names_every_curve() -> None:
+    text = drawn(PaperChart("how it grows", "pages", "share", {"a<b": [(1, 0.0), (10, 1.0)]}))
+    assert "a&lt;b" in text
+    assert "100 %" in text
+
+
+def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_learned() -> None:
+    with opened(SyntheticSite(1)) as (experiment, task):
+        make = partial(BreadthFirstSample, sample_pages=60)
+        sampled = replace(experiment, make_scorer=make)
+        (ours,) = runs_of(sampled, task, "source_ucc", (1,), budget="40")
+        (first,) = runs_of(experiment, task, "breadth_first", (1,), budget="40")
+        (plan,) = runs_of(experiment, task, "source_ucc", (1,), budget="40")
+        (learned,) = runs_of(sampled, task, "source_ucc", (1,), budget="120")
+    assert ours.order_digest == first.order_digest
+    assert ours.order_digest != plan.order_digest
+    assert learned.fetched == 120
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
+    forum = GeneratedForum(engine)  # type: ignore[arg-type]
+    with prepare_generated(forum) as site:
+        pages = {site.records[n].key for n in site.reachable()}
+        assert pages == set(forum.labels())
+        assert set(forum.labels().values()) == set(KINDS)
+
+
+def test_a_crawler_that_obeys_hints_leaves_nofollow_and_what_robots_txt_forbids() -> None:
+    with prepare_generated(GeneratedForum(XENFORO)) as site:
+        experiment = Experiment(site, ReplayProtocol(budget="100%"), KINDS)
+        every = crawled(experiment, "breadth_first", lambda _: obeys_hints())
+        shut = crawled(experiment, "breadth_first", lambda _: obeys_hints("User-agent: *\nDisallow: /m"))
+        threads = crawled(experiment, "breadth_first", lambda _: only_kinds(KINDS, frozenset({"THREAD"})))
+    assert every.composition.keys() == {"home", "board", "thread", "profile"}
+    assert every.metrics["coverage"] == 1.0
+    assert shut.composition.keys() == {"home", "board", "thread"}
+    assert threads.fetched == 1
+
+
+def test_the_heuristic_takes_the_url_up_to_a_keyword_for_the_entry() -> None:
+    assert keyword_entry("http://h.example/a/bbs/t/1.html") == "http://h.example/a/bbs/"
+    assert keyword_entry("http://h.example/bbs.php?t=1") == "http://h.example/"
+
+
+def test_transits_count_once_a_client_and_day_or_once_a_pair() -> None:
+    clicks = [
+        Click(0, "a", "/x", ""),
+        Click(0, "a", "/x", "/y"),
+        Click(1, "a", "/x", "/y"),
+        Click(1, "b", "/x", "/y"),
+        Click(9, "b", "/x", "/y"),
+    ]
+    first, pairs = counted(clicks, 0, 2), counted(clicks, 0, 2, pairs=True)
+    assert (first.urls, first.clicks.tolist()) == (["/x", "/y"], [1, 2])
+    assert dict(zip(first.from_urls.tolist(), first.transits.tolist(), strict=True)) == {OUTSIDE: 1, 1: 2}
+    assert dict(zip(pairs.from_urls.tolist(), pairs.transits.tolist(), strict=True)) == {OUTSIDE: 1, 1: 2}
+    twice = counted([*clicks, Click(1, "a", "/z", "/y"), Click(0, "a", "/z", "/y")], 0, 2)
+    assert int(twice.visits().sum()) == 5
+
+
+def test_going_back_in_a_game_is_no_request_and_where_it_begins_is_no_visit() -> None:
+    rows = [["who", "86400", "9", "A;B;<;C;<;<;D", "T", "timeout"]]
+    went = [(click.referrer.removeprefix(WIKI), click.url.removeprefix(WIKI)) for click in path_clicks(rows)]
+    assert went == [("A", "B"), ("A", "C"), ("A", "D")]
+
+
+def test_the_mirror_of_the_game_begins_with_the_article_of_most_links() -> None:
+    mirror = wiki_mirror([("A", "B"), ("B", "A"), ("B", "C"), ("C", "C"), ("X", "A")])
+    assert [key.removeprefix(WIKI) for key in mirror.keys] == ["B", "A", "C"]
+    assert [links.tolist() for links in mirror.links] == [[1, 2], [0], []]
+
+
+def test_all_hosts_are_reached_from_the_directory_and_few_have_markup() -> None:
+    hosts = ManyHosts(0.05)
+    with prepare_generated(hosts) as site:
+        reached = {site.records[n].key for n in site.reachable()}
+    labels = hosts.labels()
+    assert reached == set(labels)
+    with_markup = {key.split("/")[2] for key, kind in labels.items() if kind == WANTED}
+    assert 5 <= len(with_markup) <= 60
