@@ -111,6 +111,7 @@ def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_lear
     assert learned.fetched == 120
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
     forum = GeneratedForum(engine)  # type: ignore[arg-type]
@@ -120,6 +121,7 @@ def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
         assert set(forum.labels().values()) == set(KINDS)
 
 
+@pytest.mark.long
 def test_a_crawler_that_obeys_hints_leaves_nofollow_and_what_robots_txt_forbids() -> None:
     with prepare_generated(GeneratedForum(XENFORO)) as site:
         experiment = Experiment(site, ReplayProtocol(budget="100%"), KINDS)
@@ -165,6 +167,7 @@ def test_the_mirror_of_the_game_begins_with_the_article_of_most_links() -> None:
     assert [links.tolist() for links in mirror.links] == [[1, 2], [0], []]
 
 
+@pytest.mark.long
 def test_all_hosts_are_reached_from_the_directory_and_few_have_markup() -> None:
     hosts = ManyHosts(0.05)
     with prepare_generated(hosts) as site:
