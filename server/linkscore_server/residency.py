@@ -13,9 +13,11 @@ import logging
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from itertools import islice
 from typing import Any, Protocol
 
@@ -52,8 +54,16 @@ _EVENT_BYTES = 1_024
 of a state. Measured on forums of 1,000 and 3,000 pages."""
 
 
+_FIXMAP, _FIXARRAY = 0x8, 0x9
+_MAPS, _ARRAYS = (0xDE, 0xDF), (0xDC, 0xDD)
+"""First bytes of maps and arrays: half a byte of short ones, a byte of long ones (msgpack's format)."""
+
 _WRITE_BYTES = 16 << 10
 """Memory of a site whose state is written in the time that any write takes, .15 ms. Measured."""
+
+
+class SiteAway(Exception):
+    """A question needs a site that is evicted, where reading it back would hold up others."""
 
 
 class SiteStore(Protocol):
@@ -182,7 +192,8 @@ class ResidentSites(SiteTable):
         self._facts: list[bytes | None] = []  # by place; None of sites in memory
         self._live: OrderedDict[str, _Live] = OrderedDict()  # the one longest without an event first
         self._changed: dict[str, _Live] = {}  # by the event that is being applied
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # of what says where sites are; none is read or written under it
+        self._hurried = 0  # the thread that may not wait for a site
         self.checkpoint = Checkpoint(self._lock, self._live, self._write)
 
     def __getitem__(self, name: str) -> SiteShard:
@@ -192,15 +203,39 @@ class ResidentSites(SiteTable):
         ------
         KeyError
             If there is none of this name.
+        SiteAway
+            If it is evicted, see `at_hand`.
         """
         live = self._live.get(name)
         if live is not None:
             return live.shard
+        if self._hurried == threading.get_ident() and name in self._places:
+            raise SiteAway(name)
+        live = self._read_back(name)
         with self._lock:
-            live = self._live.get(name) or self._read_back(name)
             if self._budget.used + live.bytes <= self._budget.limit:
                 self._keep(name, live)
-            return live.shard
+        return live.shard
+
+    @contextmanager
+    def at_hand(self) -> Iterator[None]:
+        """Raise SiteAway within this block, in this thread, where a site would have to be read back."""
+        self._hurried = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._hurried = 0
+
+    def away(self, names: Iterable[str]) -> list[str]:
+        """Return those of some sites that are evicted."""
+        return [name for name in dict.fromkeys(names) if name in self._places and name not in self._live]
+
+    def bring_back(self, names: Iterable[str]) -> None:
+        """Have sites in memory that events are about to change, whether there is room or not."""
+        for name in self.away(names):
+            live = self._read_back(name)
+            with self._lock:
+                self._keep(name, live)
 
     def __contains__(self, name: object) -> bool:
         """Say whether the crawl has a site, without bringing it back."""
@@ -326,13 +361,14 @@ class ResidentSites(SiteTable):
         evicted = 0
         with self._lock:
             most = min(most or len(self._live), len(self._live) - 1)
-            for name, live in list(islice(self._live.items(), max(0, most))):
-                if not self._budget.is_over:
-                    break
-                if live.is_dirty and self.checkpoint.is_past(name):
-                    continue
-                self._evict(name, live)
-                evicted += 1
+            oldest = list(islice(self._live.items(), max(0, most)))
+        for name, live in oldest:
+            if not self._budget.is_over:
+                break
+            if live.is_dirty and self.checkpoint.is_past(name):
+                continue
+            self._evict(name, live)
+            evicted += 1
         return evicted
 
     def close(self) -> None:
@@ -362,6 +398,8 @@ class ResidentSites(SiteTable):
         """Return a site as it was evicted, under the configuration of now; it is not kept yet."""
         place = self._places[name]
         packed = self._facts[place]
+        if packed is None and (live := self._live.get(name)) is not None:
+            return live  # another thread was quicker
         if packed is None or self._store is None:
             raise CorruptState(f"site {name!r}: neither in memory nor evicted")
         number = _unpacked(packed).config
@@ -369,7 +407,7 @@ class ResidentSites(SiteTable):
         shard = self._make(name, self._configs[number])
         state, events = self._store.get(place), self._store.changes(place)
         with reading_state(f"site {name}"):
-            shard.load_state(msgpack.unpackb(state, strict_map_key=False))
+            shard.load_state(unpacked_in_pieces(state))
             self._replay(shard, self._configs[number], events)
         for config in later:
             self._configure(shard, config)
@@ -379,9 +417,10 @@ class ResidentSites(SiteTable):
 
     def _evict(self, name: str, live: _Live) -> None:
         facts = self._write(name, live, is_evicted=True) if live.is_dirty else self._facts_of(live)
-        self._facts[live.place] = facts
-        if self._live.pop(name, None) is not None:
-            self._budget.add(-live.bytes)
+        with self._lock:
+            self._facts[live.place] = facts
+            if self._live.pop(name, None) is not None:
+                self._budget.add(-live.bytes)
 
     def _write(self, name: str, live: _Live, *, is_evicted: bool = False) -> bytes:
         if self._store is None:
@@ -448,21 +487,16 @@ class Checkpoint:
     def copy_on_write(self, names: Sequence[str]) -> None:
         """Write those of some sites that are still to be written, before events change them."""
         for name in names:
-            with self._lock:
-                if (live := self._pending.get(name)) is not None:
-                    self._write(name, live)
+            if (live := self._pending.get(name)) is not None:
+                self._write(name, live)
 
     def write_some(self, at_least: float) -> None:
         """Write sites until their estimated bytes are `at_least` so many, or all are written."""
         written = 0
-        while written < at_least:
-            with self._lock:
-                found = next(iter(self._pending.items()), None)
-                if found is None:
-                    return
-                size = found[1].bytes_to_write
-                self._write(*found)
-                written += size
+        while written < at_least and (found := next(iter(self._pending.items()), None)) is not None:
+            size = found[1].bytes_to_write
+            self._write(*found)
+            written += size
 
     def written(self, name: str) -> None:
         """Say that a site was written."""
@@ -570,6 +604,30 @@ def packed_in_pieces(value: Any, packer: msgpack.Packer | None = None) -> Iterat
             yield from packed_in_pieces(part, packer)
     else:
         yield packer.pack(value)
+
+
+def unpacked_in_pieces(raw: bytes) -> Any:
+    """Return the value of bytes of msgpack, read in the pieces that `packed_in_pieces` made."""
+    reader = msgpack.Unpacker(BytesIO(raw), strict_map_key=False, max_buffer_size=0)
+    try:
+        return _next_value(reader, raw)
+    except msgpack.OutOfData as exc:
+        raise ValueError("the state ends early") from exc
+
+
+def _next_value(reader: msgpack.Unpacker, raw: bytes) -> Any:
+    """Read one value: what is short is opened, of what is long the items are read one by one."""
+    first = raw[reader.tell()]
+    if first >> 4 == _FIXMAP or first in _MAPS:
+        count = reader.read_map_header()
+        next_part = partial(_next_value, reader, raw) if count <= _SHORT else reader.unpack
+        return {reader.unpack(): next_part() for _ in range(count)}
+    if first >> 4 == _FIXARRAY or first in _ARRAYS:
+        count = reader.read_array_header()
+        if count > _SHORT:
+            return [item for item in islice(reader, count)]  # noqa: C416  others have their turn between two
+        return [_next_value(reader, raw) for _ in range(count)]
+    return reader.unpack()
 
 
 def _size_of(events: Sequence[bytes]) -> int:

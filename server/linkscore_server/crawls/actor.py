@@ -8,12 +8,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, Event, LearningRequested, PageFetched, decode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import Outcome, PageOutcome
+from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server.crawls.anchors import AnchorTexts
@@ -23,7 +25,7 @@ from linkscore_server.crawls.snapshots import SnapshotWriter, load_newest, requi
 from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter, Outcomes
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
-from linkscore_server.residency import ResidentCrawl
+from linkscore_server.residency import ResidentCrawl, SiteAway
 from linkscore_server.storage.base import CrawlLog
 from linkscore_server.storage.formats import unreadable
 from linkscore_server.storage.space import DiskFull, SpaceAlarm
@@ -106,6 +108,7 @@ class CrawlActor:
             turn=self._turn,
             snapshots=self._snapshots,
             executor=executor,
+            background=self._background,
             metrics=metrics,
             tracing=tracing,
             space=space or SpaceAlarm(),
@@ -216,6 +219,18 @@ class CrawlActor:
         async with self._turn:
             return await asyncio.get_running_loop().run_in_executor(self._reader, question)
 
+    async def answer(self, question: Callable[[], _T]) -> _T:
+        """Answer a question at once, or as a big one if a site has to be read back for it."""
+        try:
+            with self.model.sites.at_hand():
+                return question()
+        except SiteAway:
+            return await self.ask(question)
+
+    async def site(self, name: str) -> SiteShard:
+        """Return a site, to read it; NotFound if the crawl has none of this name."""
+        return await self.answer(partial(self.model.shard, name))
+
     async def submit(self, event: Event) -> Outcome:
         """Make an event durable, apply it and return its outcome.
 
@@ -288,7 +303,7 @@ class CrawlActor:
 
         Without room on the disk it waits on: whoever asks is answered all the same.
         """
-        if site in self.model.sites and self.model.shard(site).model.waits_for_question:
+        if site in self.model.sites and (await self.site(site)).model.waits_for_question:
             with suppress(DiskFull):
                 await self.submit(LearningRequested(site))
 

@@ -85,6 +85,8 @@ class CrawlWriter:
         Written between events.
     executor
         Runs what blocks on the disk.
+    background
+        Brings sites back that were evicted.
     metrics, tracing
         Where commits are counted, and the stages of an event told.
     space
@@ -103,6 +105,7 @@ class CrawlWriter:
         turn: asyncio.Lock,
         snapshots: SnapshotWriter,
         executor: Executor,
+        background: Executor,
         metrics: Metrics,
         tracing: Tracing,
         space: SpaceAlarm,
@@ -110,7 +113,8 @@ class CrawlWriter:
         make_room: Callable[[], Awaitable[None]] | None,
     ) -> None:
         self._model, self._log, self._turn, self._snapshots = model, log, turn, snapshots
-        self._executor, self._metrics, self._tracing, self._space = executor, metrics, tracing, space
+        self._executor, self._background, self._space = executor, background, space
+        self._metrics, self._tracing = metrics, tracing
         self._applied, self._make_room = applied, make_room
         self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
         self._in_work: list[_Submission] = []
@@ -193,8 +197,10 @@ class CrawlWriter:
             if self._log.states.is_lost or self._log.is_away:
                 self._fail_all(group)
             elif group and await self._commit(group):
+                events = [event for item in group for event in item.events]
                 async with self._turn:
-                    await self._snapshots.before([event for item in group for event in item.events])
+                    await self._snapshots.before(events)
+                    await self._bring_back(events)
                     await self._apply_group(group)
                 if self._model.sites.is_over_budget and self._make_room is not None:
                     await self._make_room()
@@ -266,6 +272,16 @@ class CrawlWriter:
         with suppress(SiteLost):  # then the crawl is opened again from its log, which has none of this
             for event, raw in zip(item.events, item.raw, strict=True):
                 self.apply(self._model.seq, event, raw)
+
+    async def _bring_back(self, events: Sequence[Event]) -> None:
+        """Read sites back that events are about to change, so that nobody else waits for it.
+
+        What goes wrong is met again, and told, by the event itself.
+        """
+        if away := self._model.sites.away(getattr(event, "site", "") for event in events):
+            bring_back = self._model.sites.bring_back
+            with suppress(Exception):
+                await asyncio.get_running_loop().run_in_executor(self._background, bring_back, away)
 
     async def _apply_group(self, group: list[_Submission]) -> None:
         seq = self._log.last_seq - sum(len(item.events) - len(item.repeats) for item in group)

@@ -112,7 +112,7 @@ class InspectionService:
     async def _found(self, name: str) -> tuple[CrawlActor, SiteShard]:
         crawl, site = parse_site(name)
         actor = await self._registry.open(crawl)
-        return actor, actor.model.shard(site)
+        return actor, await actor.site(site)
 
 
 def _at_most(field: str, got: int, most: int) -> None:

@@ -153,7 +153,8 @@ class LinkScoringService:
         async with self._turns.of_call(request, context) as queue:
             for page, preparsed in zip(request.pages, known, strict=True):
                 async with self._turns.of_page(queue, context):
-                    found.append(self._classify(actor, page, options, preparsed))
+                    question = partial(self._classify, actor, page, options, preparsed)
+                    found.append(await actor.answer(question))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
@@ -239,7 +240,7 @@ class LinkScoringService:
         actor, choice, _ = await self.resolve(request)
         _check_count("links", len(request.links), MAX_EXPLAINED)
         rows, columns, bad = _candidates(request.links, self._parser)
-        found = actor.queries.explain(*columns, choice)
+        found = await actor.answer(partial(actor.queries.explain, *columns, choice))
         explained = [pb.LinkExplanation(url=link.url) for link in request.links]
         for row, status in bad.items():
             explained[row].status.CopyFrom(status)
@@ -262,7 +263,7 @@ class LinkScoringService:
         n, site = results.example_query(request, model.config.name)
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
         question = partial(actor.queries.suggest_examples, n, site, choice)
-        found = await actor.ask(question) if is_big else question()
+        found = await (actor.ask(question) if is_big else actor.answer(question))
         policy = _policy_name(actor, choice)
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         answer = results.suggested_examples(
@@ -289,7 +290,7 @@ class LinkScoringService:
             If so many big questions wait that it would be late.
         """
         if not is_big:
-            return answer()
+            return await actor.answer(answer)
         flow, size = self._work.flow(actor.model.config.name), self._work.size_of(request)
         self._work.leave()
         self._big_questions.check(flow, size, context.time_remaining())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
@@ -40,12 +41,17 @@ class SiteModelService:
         """Read one site, and say what to make of it."""
         if request.horizon > _MAX_HORIZON:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
-        actor, site = await self.found(request.name)
-        advice = actor.queries.advice(site.name, request.horizon or DEFAULT_HORIZON)
-        message = sites.advice_message(advice)
-        if (standing := actor.queries.standing(site.name)) is not None:
-            add_decision(message, standing)
-        return pb.GetSiteResponse(site=self._site(actor, site.name), advice=message)
+        crawl, name = parse_site(request.name)
+        actor = await self._registry.open(crawl)
+
+        def answer() -> pb.GetSiteResponse:
+            advice = actor.queries.advice(name, request.horizon or DEFAULT_HORIZON)
+            message = sites.advice_message(advice)
+            if (standing := actor.queries.standing(name)) is not None:
+                add_decision(message, standing)
+            return pb.GetSiteResponse(site=self._site(actor, name), advice=message)
+
+        return await actor.answer(answer)
 
     async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
         """Return clusters and the links between them."""
@@ -77,14 +83,15 @@ class SiteModelService:
             raise NotLearned(f"site {site.name!r}: no page to learn from yet")
         self._registry.space.check()
         await actor.learn(site.name)
-        return pb.LearnSiteResponse(site=self._site(actor, site.name))
+        return pb.LearnSiteResponse(site=await actor.answer(partial(self._site, actor, site.name)))
 
     async def GetSamplePlan(self, request: pb.GetSamplePlanRequest, context: Any) -> pb.GetSamplePlanResponse:
         """Return the pages that would teach most about a site."""
         if request.max_results > _MAX_PLAN:
             raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
         actor, site = await self.found(request.name)
-        plan = actor.queries.fetch_plan(site.name, request.max_results or _DEFAULT_PLAN)
+        n = request.max_results or _DEFAULT_PLAN
+        plan = await actor.answer(partial(actor.queries.fetch_plan, site.name, n))
         return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
@@ -95,9 +102,9 @@ class SiteModelService:
         return sites.suggested_seeds(
             model.config.name,
             site,
-            actor.queries.seeds(site, n, choice),
+            await actor.answer(partial(actor.queries.seeds, site, n, choice)),
             policy=(choice or model.config.policy).name,
-            state=actor.queries.policy_state(site, choice),
+            state=await actor.answer(partial(actor.queries.policy_state, site, choice)),
             event_seq=model.seq,
         )
 
@@ -106,7 +113,8 @@ class SiteModelService:
     ) -> pb.ExportExperienceResponse:
         """Return what was learned on a site that helps on others."""
         actor, site = await self.found(request.name)
-        learned = actor.queries.experience(site.name, choice_of(request.policy))
+        question = partial(actor.queries.experience, site.name, choice_of(request.policy))
+        learned = await actor.answer(question)
         return pb.ExportExperienceResponse(
             experience=learned.to_bytes(),
             group_count=len(learned.groups),
@@ -118,7 +126,7 @@ class SiteModelService:
         """Return the crawl and the model of a site, by its name in the contract."""
         crawl, site = parse_site(name)
         actor = await self._registry.open(crawl)
-        return actor, actor.model.shard(site).model
+        return actor, (await actor.site(site)).model
 
     async def _model(self, name: str) -> SiteModel:
         """Return a site of which somebody wants to know what was learned."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_server import tasks
-from linkscore_server.app import Application, collect_cycles_rarely
+from linkscore_server.app import Application, tune_interpreter
 from linkscore_server.observability import logs
 from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.directory import WorkerDirectory
@@ -47,7 +47,7 @@ async def run(line: str) -> None:
     store = FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=address.lock)
     app = Application(settings, store=store, directory=partial(WorkerDirectory, address=address))
     if await _is_done_before(app.start(), stopping):
-        collect_cycles_rarely()
+        tune_interpreter()
         say(SERVES)
         await stopping.wait()
         await app.drain()
