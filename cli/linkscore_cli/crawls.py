@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from rich.text import Text
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
+from linkscore_cli.budgets import budget_of
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, name_of, plain, print_json
@@ -85,6 +86,19 @@ _quality = click.option(
 _embedding = click.option(
     "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the queries by meaning."
 )
+_budget = click.option(
+    "--budget",
+    "bounds",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Bound at which the crawl ends: max_fetches=5000, enough_coverage=0.95; repeatable.",
+)
+_respect = click.option(
+    "--respect",
+    multiple=True,
+    metavar="USE",
+    help="Use that sites may reserve: ai-train, ai-input, search, tdm; repeatable.",
+)
 
 
 @crawls.command("list")
@@ -113,6 +127,8 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_languages
 @_quality
 @_embedding
+@_budget
+@_respect
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of random draws.")
 @click.option("--observe-only", is_flag=True, help="Answer without encoded priorities.")
 @click.option("--keep-titles", is_flag=True, help="Keep titles of pages, for the console.")
@@ -146,6 +162,8 @@ def create(
     languages: tuple[str, ...],
     quality_weight: float,
     embedding: str,
+    bounds: tuple[str, ...],
+    respect: tuple[str, ...],
     seed: int,
     observe_only: bool,
     groups: int | None,
@@ -173,6 +191,8 @@ def create(
             groups=groups or 0,
             keep_titles=keep_titles,
             experience=[_experience(path) for path in experiences],
+            budget=budget_of(bounds, "--budget"),
+            respect=respect,
         )
     _show(made, as_json)
 
@@ -204,6 +224,10 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_languages
 @_quality
 @_embedding
+@_budget
+@click.option("--no-budget", is_flag=True, help="Lift the budget.")
+@_respect
+@click.option("--no-respect", is_flag=True, help="Respect no reserved use any more.")
 @click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
 @json_option
 @_of_crawl
@@ -216,23 +240,31 @@ def update(
     languages: tuple[str, ...],
     quality_weight: float,
     embedding: str,
+    bounds: tuple[str, ...],
+    no_budget: bool,
+    respect: tuple[str, ...],
+    no_respect: bool,
     observe_only: bool | None,
     as_json: bool,
     connection: Connection,
 ) -> None:
     """Change what is given; a new policy serves from the next call on, examples are added."""
-    if extra_policies and no_extra_policies:
-        raise click.UsageError("--extra-policy and --no-extra-policies cannot both be given.")
+    _one_of("extra-policy", extra_policies, "no-extra-policies", no_extra_policies)
+    _one_of("budget", bounds, "no-budget", no_budget)
+    _one_of("respect", respect, "no-respect", no_respect)
     changes: dict[str, Any] = {
         "policy": policy,
         "extra_policies": extra_policies if extra_policies or no_extra_policies else None,
         "observe_only": observe_only,
         "examples": _example_pages(examples) or None,
         "wanted": _wanted_of(queries, languages, quality_weight, embedding),
+        "budget": {} if no_budget else budget_of(bounds, "--budget"),
+        "respect": respect if respect or no_respect else None,
     }
     if all(value is None for value in changes.values()):
         raise click.UsageError(
-            "Nothing to change: give --policy, --extra-policy, --example or --observe-only."
+            "Nothing to change: give --policy, --extra-policy, --example, --budget, --respect or "
+            "--observe-only."
         )
     name = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
@@ -251,6 +283,11 @@ def delete(yes: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         client.delete_crawl(crawl=name)
     click.echo(f"deleted: {name}")
+
+
+def _one_of(name: str, given: Sequence[Any], none: str, is_none: bool) -> None:
+    if given and is_none:
+        raise click.UsageError(f"--{name} and --{none} cannot both be given.")
 
 
 def _wanted_of(
@@ -322,6 +359,13 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row("wanted", Text("\n".join(queries)))
     if crawl.wanted.languages:
         table.add_row("languages", Text(", ".join(crawl.wanted.languages)))
+    if crawl.HasField("budget"):
+        bounds = (f"{field.name}={value:g}" for field, value in crawl.budget.ListFields())
+        table.add_row("budget", Text(", ".join(bounds)))
+    if crawl.decision_reason:
+        table.add_row("stopped", Text(crawl.decision_reason))
+    if crawl.respect:
+        table.add_row("respect", Text(", ".join(crawl.respect)))
     if crawl.groups > 1:
         table.add_row("groups", str(crawl.groups))
     if crawl.learn == pb.LEARN_ON_DEMAND:

@@ -249,6 +249,13 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 	return item
 }
 
+// hasSeeds says whether a start page waits.
+func (f *Frontier) hasSeeds() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.seeds) > 0
+}
+
 // Done notes that what became of a URL that was taken is known to the server, or never will be.
 func (f *Frontier) Done(item *Item) {
 	f.mu.Lock()

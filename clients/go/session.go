@@ -34,6 +34,8 @@ type Session struct {
 
 	crawl   *Crawl
 	policy  *PolicySpec
+	budget  *Budget
+	allowed *allowance
 	breaker *Breaker
 	backlog backlog
 	timeout time.Duration
@@ -52,6 +54,8 @@ type Session struct {
 type SessionOptions struct {
 	// Policy chooses the policy; the server's default if nil.
 	Policy *PolicySpec
+	// Budget bounds the crawl; the one it has, or none, if nil.
+	Budget *Budget
 	// RankEvery asks for the order of the buckets before every n-th fetch, 1 if less.
 	RankEvery int
 	// Timeout bounds each call, 5 s if 0.
@@ -71,6 +75,7 @@ const SessionTimeout = 5 * time.Second
 func NewSession(client *Client, id string, set SessionOptions) (*Session, error) {
 	s := &Session{
 		crawl: client.Crawl(id), policy: set.Policy, timeout: set.Timeout, key: set.Key, log: set.Logger, told: time.Now(),
+		budget: set.Budget, allowed: newAllowance(set.Budget),
 	}
 	if s.timeout <= 0 {
 		s.timeout = SessionTimeout
@@ -110,6 +115,7 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 		})
 		if err == nil {
 			s.count(page)
+			s.allowed.take(results[0].Message)
 			if s.Frontier.countUnscored() > 0 {
 				go s.catchUp(s.catching.TryLock())
 			}
@@ -139,6 +145,15 @@ func (s *Session) Found(url string, found []Link, answered bool, value any) {
 		}
 	}
 }
+
+// Full says whether the budget lets no fetch begin beside those under way. If it says so of none the crawl has ended.
+func (s *Session) Full(underWay int) bool {
+	waiting, dropped := s.backlog.size()
+	return s.allowed.full(underWay, waiting+dropped, s.Frontier.hasSeeds())
+}
+
+// Stopped says why the crawl ends by its budget, "linkscore_budget" for example, and in a sentence; empty while it goes on.
+func (s *Session) Stopped() (reason, why string) { return s.allowed.stopped() }
 
 // Failed reports a fetch that brought no page, now or when the server is back.
 func (s *Session) Failed(ctx context.Context, url string, status int, reason string, ticket []byte) {
@@ -192,7 +207,7 @@ func (s *Session) call(ctx context.Context, call func(context.Context) error) er
 }
 
 func (s *Session) ensure(ctx context.Context) error {
-	crawl, err := s.crawl.client.EnsureCrawl(ctx, s.crawl.Name, s.policy)
+	crawl, err := s.crawl.client.EnsureCrawl(ctx, s.crawl.Name, s.policy, WithBudget(s.budget))
 	if err == nil {
 		version, _ := s.crawl.ServerVersion(ctx) // for the log alone
 		s.log.Info("linkscore orders this crawl", "server", s.crawl.client.conn.Target(), "version", version, "crawl", crawl.Name,
@@ -275,6 +290,7 @@ func (s *Session) send(ctx context.Context, page kept) error {
 	}
 	for _, result := range results {
 		s.count(page.Page)
+		s.allowed.take(result.Message)
 		s.rescored(result.Links)
 	}
 	return err

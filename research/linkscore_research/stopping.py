@@ -54,6 +54,7 @@ class WatchedScorer(InProcessScorer):
         name = self.model.site_of(site.records[visit.number].url)
         standing = self.model.standing(self.model.shard(name))
         self.shares.append(standing.coverage.share if standing.coverage else 0.0)
+        scores.stopped = ""  # what comes after is looked at too
         return scores
 
 

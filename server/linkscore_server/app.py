@@ -338,6 +338,9 @@ async def run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    if not os.isatty(0):  # else it says that the terminal is gone
+        said = "SIGHUP changes nothing here: files of tokens and TLS are followed by themselves"
+        loop.add_signal_handler(signal.SIGHUP, _log.info, said)
     await app.start()
     tune_interpreter()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for

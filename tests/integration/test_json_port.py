@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import base64
 import concurrent.futures
-import http.client
 import json
 import re
 import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,47 +20,11 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_lab.conformance.certificates import make_certificates
-from support.server_process import PATIENCE_S, ServerProcess, Stubs, refusal, serving, stubs
+from support.json_calls import JSON, port_of, post
+from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 from support.small_site import HOST, page
 
-JSON = ("--json-listen", "127.0.0.1:0")
 MB = 1 << 20
-
-
-def port_of(process: ServerProcess) -> int:
-    return next(
-        int(found[1])
-        for record in process.records()
-        if (found := re.fullmatch(r"JSON on .*:(\d+)", record.get("message", "")))
-    )
-
-
-class Posted:
-    """What a call in JSON was answered."""
-
-    def __init__(self, status: int, body: bytes) -> None:
-        self.status = status
-        self.said: dict[str, Any] = json.loads(body)
-
-    @property
-    def reason(self) -> str:
-        return str(self.said["details"][0]["debug"]["reason"])
-
-
-def post(process: ServerProcess, call: str, request: Any, *, token: str = "", tls: Any = None) -> Posted:
-    """Make a call; `request` is a message, or bytes."""
-    port = port_of(process)
-    connection = (
-        http.client.HTTPSConnection("localhost", port, timeout=PATIENCE_S, context=tls)
-        if tls
-        else http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    )
-    body = request if isinstance(request, bytes) else json_format.MessageToJson(request).encode()
-    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
-    with closing(connection):
-        connection.request("POST", f"/linkscore.v1.{call}", body, headers)
-        answer = connection.getresponse()
-        return Posted(answer.status, answer.read())
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import runpy
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -139,3 +140,64 @@ async def test_tools_say_what_they_are_for(target: str) -> None:
 async def test_a_server_that_is_not_there_is_said_to_the_agent() -> None:
     async with agent("127.0.0.1:1") as it:
         assert "127.0.0.1:1" in await it.refused("begin", start_urls=[START])
+
+
+@pytest.mark.long
+async def test_two_agents_at_once_crawl_apart_and_share_a_crawl_that_both_name(
+    target: str, fetch: Callable[[str], str | None]
+) -> None:
+    async def session(*flags: str) -> tuple[str, list[str]]:
+        async with agent(target, "--max-pages", "12", *flags) as it:
+            begun = await it.call("begin", start_urls=[START])
+            return begun["crawl"], await crawled(it, fetch, 2, says_worth=True)
+
+    (one, first), (other, second) = await asyncio.gather(session(), session())
+    assert one != other
+    assert (len(set(first)), len(set(second))) == (12, 12)
+    await asyncio.gather(session("--crawl", "both"), session("--crawl", "both"))
+    with Client(target) as client:
+        assert client.get_crawl(crawl="both").page_count == 24
+        assert not {one, other} & {each.name.removeprefix("crawls/") for each in client.list_crawls()}
+
+
+@pytest.mark.long
+async def test_pages_of_20_megabytes_are_cut_and_the_agent_goes_on(
+    target: str, fetch: Callable[[str], str | None]
+) -> None:
+    async with agent(target, "--max-pages", "9") as it:
+        await it.call("begin", start_urls=[START])
+        (first,) = (await it.call("next_urls"))["urls"]
+        large = (fetch(START) or "") + "<p>" + "words " * 3_500_000
+        assert (await it.call("report_page", url=first["url"], content=large))["new_links"] == 9
+        (second,) = (await it.call("next_urls"))["urls"]
+        await it.call("report_page", url=second["url"], content="text " * 4_000_000)
+        assert len(await crawled(it, fetch, 1, says_worth=True)) == 7
+
+
+@pytest.mark.long
+async def test_a_server_that_goes_and_comes_back_costs_an_agent_an_answer_and_no_page(
+    tmp_path: Path, fetch: Callable[[str], str | None]
+) -> None:
+    with serving(tmp_path) as process:
+        target = process.target
+        async with agent(target, "--crawl", "kept", "--max-pages", "20") as it:
+            await it.call("begin", start_urls=[START])
+            (first,) = (await it.call("next_urls"))["urls"]
+            await it.call("report_page", url=first["url"], content=fetch(first["url"]))
+            (second,) = (await it.call("next_urls"))["urls"]
+            process.kill()
+            page = {"url": second["url"], "content": fetch(second["url"])}
+            assert "linkscore" in await it.refused("report_page", **page)
+            assert "linkscore" in await it.refused("next_urls")
+            with serving(tmp_path, "--listen", target):
+                for _ in range(40):  # a connection that failed is tried again after some seconds
+                    found = await it._session.call_tool("report_page", page)
+                    if not found.is_error:
+                        break
+                    await asyncio.sleep(0.5)
+                assert found.structured_content is not None
+                assert found.structured_content["budget"]["pages_used"] == 2
+                fetched = await crawled(it, fetch, 1, says_worth=True)
+                assert len({first["url"], second["url"], *fetched}) == 20
+                with Client(target) as client:
+                    assert client.get_crawl(crawl="kept").page_count == 20

@@ -74,6 +74,7 @@ class AgentCrawl:
         self._waiting: dict[str, dict[str, float]] = {}
         self._taken: dict[str, str] = {}
         self._reported: set[str] = set()
+        self._begun = uuid.uuid4()
 
     async def begin(self, start_urls: Sequence[str], wanted: str = "", max_pages: int = 0) -> dict[str, Any]:
         """Begin a crawl at some URLs, for what is wanted in words; the last one ends."""
@@ -176,12 +177,14 @@ class AgentCrawl:
             self._forget_waiting(url)
             self._took(url, "", 0.0)
         if status >= _FAILED:
-            sent = page(url=url, status_code=status, ticket=self._ticket(url))
+            brought: dict[str, Any] = {"status_code": status}
         elif not content:
-            sent = page(url=url, fetch_error="empty", ticket=self._ticket(url))
+            brought = {"fetch_error": "empty"}
         else:
-            body = _as_html(content).encode()[:_MAX_BODY_BYTES]
-            sent = page(url=url, body=body, content_type=_TYPE, ticket=self._ticket(url))
+            brought = {"body": _as_html(content).encode()[:_MAX_BODY_BYTES], "content_type": _TYPE}
+        # The same id when it is said again: the answer may have been lost, and not the page.
+        event_id = uuid.uuid5(self._begun, url).hex
+        sent = page(url=url, ticket=self._ticket(url), event_id=event_id, **brought)
         (result,) = (await self._client.ingest_pages(crawl=self.crawl, pages=[sent])).results
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             raise AgentError(f"the page cannot be used: {_problems(result.status)}")

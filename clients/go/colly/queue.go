@@ -74,6 +74,11 @@ func WithPolicy(policy *linkscore.PolicySpec) Option {
 	return func(c *config) { c.session.Policy = policy }
 }
 
+// WithBudget bounds the crawl: no fetch begins beyond it, Run returns, and Stopped says why.
+func WithBudget(budget *linkscore.Budget) Option {
+	return func(c *config) { c.session.Budget = budget }
+}
+
 // WithRankEvery asks for the order of the buckets before every n-th fetch, 1 if not given.
 func WithRankEvery(n int) Option { return func(c *config) { c.session.RankEvery = n } }
 
@@ -177,7 +182,10 @@ func (q *Queue) Stop() {
 	q.changed.Broadcast()
 }
 
-// Run fetches until nothing waits, Stop is called or the collector's MaxRequests are spent.
+// Stopped says why the crawl ended by its budget, "linkscore_budget" for example, and in a sentence; empty if it did not.
+func (q *Queue) Stopped() (reason, why string) { return q.session.Stopped() }
+
+// Run fetches until nothing waits, Stop is called, the budget or the collector's MaxRequests are spent.
 func (q *Queue) Run() error {
 	q.mu.Lock()
 	q.stopped = false
@@ -213,10 +221,10 @@ func (q *Queue) Close() error {
 func (q *Queue) begin() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.stopped && q.frontier.Len() == 0 && q.active > 0 {
+	for !q.stopped && q.active > 0 && (q.frontier.Len() == 0 || q.session.Full(q.active)) {
 		q.changed.Wait()
 	}
-	if q.stopped || q.frontier.Len() == 0 {
+	if q.stopped || q.frontier.Len() == 0 || q.session.Full(q.active) {
 		q.changed.Broadcast()
 		return false
 	}

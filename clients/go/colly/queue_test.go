@@ -30,6 +30,7 @@ type fake struct {
 	pages   []*pb.Page
 	rewards []*pb.Feedback
 	away    bool
+	most    uint64    // fetches of the budget of the crawl, if it has one
 	taken   sync.Cond // when a page is taken in
 }
 
@@ -72,7 +73,20 @@ func (f *fake) IngestPages(_ context.Context, r *pb.IngestPagesRequest) (*pb.Ing
 		links.Scores = append(links.Scores, .1+.8*float64(kind))
 		links.Buckets, links.Tickets = append(links.Buckets, kind), append(links.Tickets, kind)
 	}
-	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: links}}}, nil
+	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: links, Standing: f.standing()}}}, nil
+}
+
+// standing is that of a crawl with a budget; nil without one.
+func (f *fake) standing() *pb.Standing {
+	if f.most == 0 {
+		return nil
+	}
+	left := max(f.most, uint64(len(f.pages))) - uint64(len(f.pages))
+	said := &pb.Standing{Decision: pb.Decision_DECISION_CONTINUE, FetchesLeft: &left}
+	if left == 0 {
+		said.Decision, said.Spent, said.Reason = pb.Decision_DECISION_STOP_BUDGET, true, "all spent"
+	}
+	return said
 }
 
 func (f *fake) RankBuckets(_ context.Context, r *pb.RankBucketsRequest) (*pb.RankBucketsResponse, error) {
@@ -136,10 +150,10 @@ func serve(t *testing.T, f *fake) (string, *grpc.Server) {
 }
 
 // crawl runs a crawl to its end and returns the paths in the order they came.
-func crawl(t *testing.T, target, start string, threads int, each func(*linkscolly.Queue, *colly.HTMLElement)) ([]string, *linkscolly.Queue) {
+func crawl(t *testing.T, target, start string, threads int, each func(*linkscolly.Queue, *colly.HTMLElement), options ...linkscolly.Option) ([]string, *linkscolly.Queue) {
 	t.Helper()
 	c := colly.NewCollector()
-	q, err := linkscolly.NewQueue(threads, c, target, linkscolly.WithTimeout(2*time.Second))
+	q, err := linkscolly.NewQueue(threads, c, target, append(options, linkscolly.WithTimeout(2*time.Second))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +200,37 @@ func TestGoodLinksComeFirstTicketsGoBackAndFailuresAreReported(t *testing.T) {
 		if strings.HasSuffix(page.GetUrl(), "gone") && page.GetStatusCode() != 404 {
 			t.Fatalf("a lost page was sent as %d", page.GetStatusCode())
 		}
+	}
+}
+
+func TestABudgetEndsTheCrawlAtItsLastFetch(t *testing.T) {
+	for _, threads := range []int{1, 8} {
+		f := &fake{most: 7}
+		target, _ := serve(t, f)
+		most := uint64(7)
+		_, q := crawl(t, target, site(t).URL+"/", threads, nil, linkscolly.WithBudget(&linkscore.Budget{MaxFetches: &most}))
+		if reason, why := q.Stopped(); reason != "linkscore_budget" || why != "all spent" || len(f.pages) != 7 {
+			t.Fatalf("%d threads: %d pages, %q, %q", threads, len(f.pages), reason, why)
+		}
+	}
+}
+
+func TestABudgetHoldsWithoutAServerToo(t *testing.T) {
+	f := &fake{most: 7}
+	target, _ := serve(t, f)
+	most := uint64(7)
+	paths, q := crawl(t, target, site(t).URL+"/", 3, func(*linkscolly.Queue, *colly.HTMLElement) { f.set(true) },
+		linkscolly.WithBudget(&linkscore.Budget{MaxFetches: &most}))
+	if reason, why := q.Stopped(); reason != "linkscore_budget" || !strings.Contains(why, "does not know") || len(paths) > 7 {
+		t.Fatalf("%d pages, %q, %q", len(paths), reason, why)
+	}
+}
+
+func TestACrawlWithoutABudgetDoesNotStop(t *testing.T) {
+	target, _ := serve(t, &fake{})
+	if paths, q := crawl(t, target, site(t).URL+"/", 2, nil); len(paths) != 21 {
+		reason, _ := q.Stopped()
+		t.Fatalf("%d pages, stopped %q", len(paths), reason)
 	}
 }
 

@@ -5,11 +5,12 @@ import { randomUUID } from "node:crypto";
 import { create, equals } from "@bufbuild/protobuf";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
+import { type Budget, budgetMessage } from "./allowance.js";
 import type { Reward } from "./backlog.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
-import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
@@ -70,6 +71,8 @@ export interface ClientOptions {
 export interface CrawlOptions {
   policy?: Policy | undefined;
   wanted?: Wanted | undefined;
+  /** Bounds at which the crawl ends by itself. */
+  budget?: Budget | undefined;
 }
 
 /** What the server says of one page. */
@@ -141,7 +144,9 @@ export class Client {
     const { name } = this.crawl(id);
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
-    const config = create(CrawlSchema, { name, ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}) });
+    const budget = options.budget && budgetMessage(options.budget);
+    const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
+    const config = create(CrawlSchema, { name, ...given });
     try {
       const made = await this.stubs.crawls.createCrawl({ crawl: config }, options);
       return new Crawl(this, name, made.crawl);
@@ -149,10 +154,11 @@ export class Client {
       const error = LinkscoreError.from(thrown);
       if (error.code !== Code.ALREADY_EXISTS) throw error;
       const there = await this.stubs.crawls.getCrawl({ name }, options);
-      const { policy: serves, wanted: isFor } = there.crawl ?? {};
+      const { policy: serves, wanted: isFor, budget: may } = there.crawl ?? {};
       const paths = [
         ...(policy && !(serves && equals(PolicySpecSchema, serves, policy)) ? ["policy"] : []),
         ...(wanted && !(isFor && equals(WantedSchema, isFor, wanted)) ? ["wanted"] : []),
+        ...(budget && !(may && equals(BudgetSchema, may, budget)) ? ["budget"] : []),
       ];
       if (!paths.length) return new Crawl(this, name, there.crawl);
       const updated = await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);

@@ -11,6 +11,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { type Dictionary, type IRequestManager, log, Request, type RequestsLike, type Source } from "@crawlee/core";
 
+import type { Budget } from "./allowance.js";
 import { Client, type ClientOptions } from "./client.js";
 import type { Link, Page, Policy } from "./messages.js";
 import { byUrl, type Logger, Session, type Stats } from "./session.js";
@@ -21,6 +22,8 @@ export interface LinkscoreOptions extends ClientOptions {
   /** Name of the crawl on the server, "crawlee" if absent. */
   crawl?: string;
   policy?: Policy;
+  /** Bounds at which the crawl ends by itself: `{ maxFetches: 5000 }`. */
+  budget?: Budget;
   /** Asks for the order of the buckets before every n-th request, 1 if absent. */
   rankEvery?: number;
   /** Makes a server that is away at the start an error of `run`. */
@@ -34,6 +37,8 @@ export interface LinkscoreContext {
   /** Says what the page was worth, in [0, 1]. */
   reward(worth: number): Promise<void>;
   stats: Readonly<Stats>;
+  /** Why the crawl ends by its budget, `linkscore_budget` for example; empty while it goes on. */
+  readonly stopped: string;
 }
 
 interface HandlerContext {
@@ -94,7 +99,14 @@ class CrawleeSession {
 
   contextOf(request: Request): LinkscoreContext {
     const page = { url: request.url, ticket: this.queue.ticketOf(request) };
-    return { stats: this.session.stats, reward: (worth) => this.session.reward(page, worth) };
+    const { allowance, stats } = this.session;
+    return {
+      stats,
+      reward: (worth) => this.session.reward(page, worth),
+      get stopped() {
+        return allowance.reason;
+      },
+    };
   }
 
   /** Sends the page of a handler; undefined links if there was no answer. */
@@ -153,6 +165,7 @@ export class BucketRequestQueue implements IRequestManager {
 
   /** Takes the best request, null if none waits; several may be taken before the first is handled. */
   async fetchNextRequest<T extends Dictionary = Dictionary>(): Promise<Request<T> | null> {
+    if (this.session.isFull(this.active)) return null;
     this.active++; // before the wait for the server, so that nobody takes the queue for finished meanwhile
     const request = await this.next().catch((refused) => {
       this.active--;
@@ -190,11 +203,13 @@ export class BucketRequestQueue implements IRequestManager {
 
   /** Whether there is nothing to fetch now: nothing waits, or nothing should go before the next page is answered. */
   async isEmpty(): Promise<boolean> {
+    if (this.session.isFull(this.active)) return true;
     return !this.again.length && (!this.frontier.size || this.frontier.held);
   }
 
   async isFinished(): Promise<boolean> {
-    if (this.active || this.again.length || this.frontier.size) return false;
+    if (this.active) return false;
+    if ((this.again.length || this.frontier.size) && !this.session.isFull(0)) return false;
     await this.session.finish();
     return true;
   }

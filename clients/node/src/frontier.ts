@@ -163,6 +163,11 @@ export class Frontier<T> {
     this.underWay.delete(key);
   }
 
+  /** Whether a start page waits. */
+  get hasSeeds(): boolean {
+    return this.seeds.length > 0;
+  }
+
   /** Whether something waits that should not be fetched before the next answer. */
   get held(): boolean {
     return this.short && !this.news && this.underWay.size > 0 && ![...this.left.values()].some(Boolean) && !this.seeds.length;

@@ -8,6 +8,7 @@
  * back with the page it led to. `Session` does both for a crawler without a queue of its own, and carries it over outages;
  * linkscore/crawlee is for Crawlee.
  */
+export { Allowance, type Budget } from "./allowance.js";
 export { Breaker } from "./breaker.js";
 export { type CallOptions, Client, type ClientOptions, Crawl, type CrawlOptions, type Result, VERSION } from "./client.js";
 export { Code, type FieldViolation, LinkscoreError } from "./errors.js";

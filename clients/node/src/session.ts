@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { Allowance, budgetMessage } from "./allowance.js";
 import { Backlog, type Kept } from "./backlog.js";
 import { Breaker, isOutage, PROBE_TIMEOUT_MS } from "./breaker.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
@@ -63,6 +64,8 @@ const CONSOLE: Logger = {
 export class Session<T> {
   readonly stats: Stats = { pages: 0, failed: 0, rewards: 0, scored: 0, missed: 0, fallback: 0, guessed: 0, late: 0 };
   readonly frontier: Frontier<T>;
+  /** What the budget still allows, and why the crawl ended by it. */
+  readonly allowance: Allowance;
   private readonly breaker: Breaker;
   private readonly backlog = new Backlog();
   private readonly crawl: Crawl;
@@ -81,6 +84,7 @@ export class Session<T> {
     private readonly options: SessionOptions = {},
   ) {
     this.crawl = client.crawl(id);
+    this.allowance = new Allowance(options.budget && budgetMessage(options.budget));
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
@@ -115,6 +119,7 @@ export class Session<T> {
     const { answer, error } = await this.tried(() => this.crawl.ingest([sent], this.call));
     if (answer) {
       this.count(sent);
+      this.allowance.take(answer[0]?.message);
       if (this.frontier.unscored) void this.catchUp();
       return answer[0]?.links ?? [];
     }
@@ -137,6 +142,11 @@ export class Session<T> {
       this.stats.fallback++;
       if (this.frontier.addUnscored(key, url, value)) this.stats.guessed++;
     }
+  }
+
+  /** Whether the budget lets no fetch begin beside those under way. If it says so of none the crawl has ended. */
+  isFull(underWay: number): boolean {
+    return this.allowance.full(underWay, this.backlog.size + this.backlog.dropped, this.frontier.hasSeeds);
   }
 
   /** Reports a fetch that brought no page, now or when the server is back. */
@@ -198,8 +208,8 @@ export class Session<T> {
   }
 
   private async ensure(): Promise<void> {
-    const { policy, wanted } = this.options;
-    const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted });
+    const { policy, wanted, budget } = this.options;
+    const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget });
     const version = await this.crawl.serverVersion(this.call).catch(() => ""); // for the log alone
     this.log.info("linkscore orders this crawl", { server: this.client.target, version, crawl: name, policy: policyName(config?.policy) });
   }
@@ -271,6 +281,7 @@ export class Session<T> {
     try {
       const [result] = await this.repaired(() => this.crawl.ingest([kept.page], this.call));
       this.count(kept.page);
+      this.allowance.take(result?.message);
       this.rescored(result?.links ?? []);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);

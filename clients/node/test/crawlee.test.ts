@@ -5,6 +5,7 @@ import { afterEach, beforeEach, test } from "node:test";
 
 import { CheerioCrawler, type CheerioCrawlingContext, Configuration, log, LogLevel } from "@crawlee/cheerio";
 
+import type { Budget } from "../src/allowance.js";
 import { linkscore, type LinkscoreContext } from "../src/crawlee.js";
 import { Code, type Logger } from "../src/index.js";
 import { Fake } from "./fake.js";
@@ -34,12 +35,12 @@ afterEach(async () => {
   await new Promise((resolve) => site.close(resolve));
 });
 
-async function crawl(options: { target?: string; after?: (pages: number) => Promise<void>; reward?: boolean; concurrency?: number; required?: boolean; log?: Logger; most?: number } = {}) {
+async function crawl(options: { target?: string; after?: (pages: number) => Promise<void>; reward?: boolean; concurrency?: number; required?: boolean; log?: Logger; most?: number; budget?: Budget } = {}) {
   const paths: string[] = [];
   let told: LinkscoreContext | undefined;
   const crawler = new CheerioCrawler(
     linkscore(
-      { target: options.target ?? target, timeoutMs: 2000, required: options.required ?? false, ...(options.log ? { log: options.log } : {}) },
+      { target: options.target ?? target, timeoutMs: 2000, required: options.required ?? false, ...(options.log ? { log: options.log } : {}), ...(options.budget ? { budget: options.budget } : {}) },
       {
         ...(options.most ? { maxRequestsPerCrawl: options.most } : {}),
         maxConcurrency: options.concurrency ?? 1,
@@ -58,7 +59,7 @@ async function crawl(options: { target?: string; after?: (pages: number) => Prom
     new Configuration({ persistStorage: false, purgeOnStart: false }),
   );
   await crawler.run([`${root}/`]);
-  return { paths, stats: told?.stats };
+  return { paths, stats: told?.stats, stopped: told?.stopped };
 }
 
 test("good links come first, tickets go back and lost pages are reported as such", async () => {
@@ -117,6 +118,20 @@ test("the last page of a budget ends the crawl with a line", async () => {
   const log = { info: (message: string) => void lines.push(message), warning: () => undefined };
   await crawl({ log, most: 5 });
   assert.deepEqual(lines, ["linkscore orders this crawl", "linkscore: the crawl ends"]);
+});
+
+for (const concurrency of [1, 8]) {
+  test(`a budget ends the crawl at its last fetch, ${concurrency} at once`, async () => {
+    fake.most = 7;
+    const { paths, stopped } = await crawl({ budget: { maxFetches: 7 }, concurrency });
+    assert.deepEqual([paths.length, fake.ingested.length, stopped], [7, 7, "linkscore_budget"]);
+    assert.equal(fake.crawl?.budget?.maxFetches, 7n);
+  });
+}
+
+test("a budget holds without a server too", async () => {
+  const { paths, stopped } = await crawl({ target: "127.0.0.1:1", budget: { maxFetches: 7 }, concurrency: 3 });
+  assert.deepEqual([paths.length, stopped], [7, "linkscore_budget"]);
 });
 
 test("rewards name the page and its ticket", async () => {

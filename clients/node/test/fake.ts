@@ -4,7 +4,7 @@ import { Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Co
 
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
-import { ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
+import { Decision, ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
 import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
 import { LinkScoringService, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
@@ -36,6 +36,8 @@ export class Fake {
   readonly scored: string[][] = [];
   /** Called with every page that is taken in. */
   onPage: (pages: number) => void = () => undefined;
+  /** Fetches of the budget of the crawl; absent: it has none. */
+  most: number | undefined;
   /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
   handsOut: ((request: RankBucketsRequest) => number[]) | undefined;
   private readonly server = new Server({ "grpc.max_receive_message_length": 64 << 20 });
@@ -72,7 +74,7 @@ export class Fake {
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       this.onPage(this.ingested.length);
-      return { results: pages.map((page) => ({ links: scored(page) })) };
+      return { results: pages.map((page) => ({ links: scored(page), ...this.standing() })) };
     });
     unary(rankBuckets, (request: RankBucketsRequest) => ({
       order: request.buckets.map((_, i) => i),
@@ -103,6 +105,14 @@ export class Fake {
         else resolve(`127.0.0.1:${port}`);
       });
     });
+  }
+
+  /** Whether to go on, of a crawl with a budget. */
+  private standing() {
+    if (this.most === undefined) return {};
+    const left = Math.max(0, this.most - this.ingested.length);
+    const decision = left ? Decision.CONTINUE : Decision.STOP_BUDGET;
+    return { standing: { decision, spent: !left, reason: left ? "" : "all spent", fetchesLeft: BigInt(left) } };
   }
 
   /** Ends the server at once, calls under way included. */

@@ -42,7 +42,8 @@ class Allowance:
     why
         Why the crawl or the last site that stopped does, one sentence; empty while nothing has.
     asks_again
-        Whether links are to be asked about once more before they are fetched: they may be in a trap by now.
+        Whether links are to be asked about once more before they are fetched: they may be in a trap by now,
+        or some were to be dropped when they were found.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
@@ -58,6 +59,7 @@ class Allowance:
     def take(self, result: scoring_pb2.PageResult) -> None:
         """Take over what the answer to a page says."""
         self._is_first = False
+        self.asks_again |= any(map(is_dropped, set(result.links.skip_reasons)))
         if not result.HasField("standing"):
             return
         said = result.standing

@@ -263,8 +263,13 @@ class CrawlSession:
 
     @property
     def stopped(self) -> str:
-        """Why the crawl has stopped, ``linkscore_budget`` for example; empty while it goes on."""
-        return self.frontier.allowance.reason if self.frontier.ended else ""
+        """Why the crawl has stopped, ``linkscore_budget`` for example; empty while it goes on.
+
+        ``linkscore_away`` while the server is away and pages that it does not know may be all that was left.
+        """
+        if self.frontier.ended:
+            return self.frontier.allowance.reason
+        return "linkscore_away" if self.away and not self.frontier.taken and self._is_full else ""
 
     async def _is_to_skip(self, item: Item) -> bool:
         """Say whether a link is dropped by a setting of the crawl by now; without an answer it is not."""

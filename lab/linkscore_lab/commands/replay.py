@@ -51,6 +51,13 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option("--target-type", "targets", multiple=True, help="Page type to crawl for; repeatable.")
 @click.option("--policy", "policies", multiple=True, help="NAME[:param=value,...]; repeatable.")
 @click.option("--budget", default=None, help="Fetches, or share of the reachable pages.  [default: 25%]")
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Bound of the budget of a crawl, at which it ends: enough_coverage=0.9; repeatable.",
+)
 @click.option("--seeds", type=click.IntRange(1), default=None, help="Runs of each crawl.  [default: 5]")
 @click.option(
     "--starts",

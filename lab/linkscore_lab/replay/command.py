@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from linkscore_cli.budgets import budget_of
 from linkscore_lab.datasets.relevance import choose_relevance
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
@@ -88,6 +89,8 @@ def _protocol(protocol: ReplayProtocol, options: Mapping[str, Any]) -> ReplayPro
     given = {k: v for k, v in options.items() if k in names and v not in (None, False, "", ())}
     if options["examples"] is not None:
         given["n_examples"] = options["examples"]
+    if (bounds := budget_of(options["bounds"], "--bound")) is not None:
+        given["limits"] = {"budget": {field.name: value for field, value in bounds.ListFields()}}
     if options["warm_start"]:
         given["experience"] = tuple(path.read_bytes() for path in options["warm_start"])
     return replace(protocol, **given)
@@ -122,6 +125,10 @@ def run_replay(
         session = ReplaySession(suite, listener, _make_scorer(target, browse_logs, browse_days), workers)
         runs = list(session.run())
     print_summary(console, runs)
+    for run in runs:
+        if run.stopped:
+            where = f"{run.site}, {run.policy}, seed {run.seed}"
+            console.print(f"stopped: {where}: after {run.fetched:,} fetches, {run.stopped}", soft_wrap=True)
     if any(run.task == NEW_TEXT for run in runs):
         console.print(_BY_TEXT, soft_wrap=True)
     meta = Meta(created=datetime.now(UTC).isoformat(timespec="seconds"), inputs=session.inputs)

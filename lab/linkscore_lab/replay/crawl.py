@@ -98,6 +98,8 @@ class Trace:
     took
         Time from the first fetch to the end of the last, in latencies of a median fetch: places that stayed
         empty make it longer.
+    stopped
+        Why the crawl ended by its budget; empty if it did not.
     """
 
     order: list[str] = field(default_factory=list)
@@ -105,6 +107,7 @@ class Trace:
     skipped: int = 0
     reasons: list[ScoreExplanation] = field(default_factory=list)
     took: float = 0.0
+    stopped: str = ""
 
 
 def crawl(
@@ -155,7 +158,8 @@ class _Crawl:
     def _has_place(self) -> bool:
         """Say whether another fetch may begin; those under way count as charged until they end."""
         under_way = len(self._under_way)
-        return under_way < self.plan.in_flight and len(self.trace.order) + under_way < self.plan.budget
+        is_open = not self.trace.stopped and len(self.trace.order) + under_way < self.plan.budget
+        return is_open and under_way < self.plan.in_flight
 
     def _next(self) -> Waiting | None:
         """Return what the model asked for, if the crawl obeys, else the best link."""
@@ -192,6 +196,7 @@ class _Crawl:
         answer = self.scorer.visit(self.site, ReplayVisit(self._visits, link.key, link.number, link.ticket))
         self._visits += 1
         self._learned = self._learned or answer.learned
+        self.trace.stopped = answer.stopped
         self._offer(answer)
         self._report(link.number)
 

@@ -98,6 +98,7 @@ class InProcessScorer:
             *_rescored(outcome),
             self.model.shard(site_name).model.templates is not None,
             [identity_or_none(wanted.url) or "" for wanted in outcome.suggestions],
+            stop.reason if outcome.standing and (stop := outcome.standing.crawl) else "",
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:

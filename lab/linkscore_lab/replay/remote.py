@@ -25,6 +25,7 @@ from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, Re
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_server.grpc.convert.limits import add_limits
 from linkscore_server.grpc.convert.policies import spec_of
 from linkscore_server.grpc.convert.wanted import wanted_message
 
@@ -159,6 +160,7 @@ def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCra
         wanted=wanted_message(setup.wanted) if setup.wanted is not None else None,
         experience=setup.experience,
     )
+    add_limits(crawl, setup.limits)
     return crawl_service_pb2.CreateCrawlRequest(crawl=crawl)
 
 
@@ -189,4 +191,5 @@ def _answer(result: link_scoring_service_pb2.PageResult) -> PageScores:
         more.scores,
         result.learning or result.stage == common_pb2.SITE_STAGE_READY,
         [identity_or_none(wanted.url) or "" for wanted in result.suggestions],
+        result.standing.reason,
     )

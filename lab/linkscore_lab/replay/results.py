@@ -91,6 +91,8 @@ class RunResult:
     took
         Time from the first fetch to the end of the last, in latencies of a median fetch; `fetched` divided by
         it is how many were under way on average. 0: not known.
+    stopped
+        Why the crawl ended by its budget; empty if it did not.
     """
 
     site: str
@@ -115,6 +117,7 @@ class RunResult:
     n_examples: int = 0
     in_flight: int = 1
     took: float = 0.0
+    stopped: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,7 @@ class Experiment:
             n_examples=n_examples,
             in_flight=self.protocol.in_flight,
             took=trace.took,
+            stopped=trace.stopped,
         )
 
 

@@ -55,6 +55,8 @@ class PageScores:
         The page's site is learned.
     wanted
         Identities of pages the model would like fetched, most urgent first.
+    stopped
+        Why the crawl stops by its budget; empty while it goes on.
     """
 
     keys: Sequence[str]
@@ -68,6 +70,7 @@ class PageScores:
     rescored_scores: Sequence[float] = ()
     learned: bool = False
     wanted: Sequence[str] = ()
+    stopped: str = ""
 
 
 class CrawlScorer(Protocol):

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
+import grpc
 import pytest
 
+from linkscore.errors import Unavailable
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
@@ -138,6 +140,24 @@ async def test_a_crawl_of_its_own_is_deleted_and_one_that_was_named_is_kept(serv
     kept = await begun(server, crawl="kept")
     await kept.end()
     assert server.deleted == [first]
+
+
+async def test_a_page_that_is_said_again_as_its_answer_was_lost_is_the_same_page(server: Server) -> None:
+    crawl = await begun(server)
+    await crawl.next_urls(1)
+    taken_in = server.ingest_pages
+
+    async def lost(**given: Any) -> pb.IngestPagesResponse:
+        await taken_in(**given)
+        raise Unavailable("lost", code=grpc.StatusCode.UNAVAILABLE)
+
+    server.ingest_pages = lost  # type: ignore[method-assign]
+    with pytest.raises(Unavailable):
+        await crawl.report_page(f"{HOST}/", "<p>")
+    server.ingest_pages = taken_in  # type: ignore[method-assign]
+    assert (await crawl.report_page(f"{HOST}/", "<p>"))["budget"]["pages_used"] == 1
+    first, again = server.pages
+    assert first.event_id == again.event_id
 
 
 async def test_worth_may_be_said_later_and_a_page_once(server: Server) -> None:

@@ -135,7 +135,7 @@ async def test_a_session_ends_when_only_the_server_that_is_away_could_say_more(
     fake.refuses = dict.fromkeys(("IngestPages", "GetCrawl"), grpc.StatusCode.UNAVAILABLE)
     await session.fetched(item.url, b"<p>", [])
     session.done(item)
-    assert (await session.take(), session.stopped) == (None, "")
+    assert (await session.take(), session.stopped) == (None, "linkscore_away")
     monkeypatch.setattr(connection, "PATIENCE_S", 0.0)
     assert (await session.take(), session.stopped) == (None, "linkscore_budget")
     await session.close()
@@ -152,3 +152,25 @@ async def test_pages_that_the_server_refuses_count_against_the_budget(fake: Fake
         session.done(item)
     assert (len(fetched), session.stopped) == (2, "linkscore_budget")
     await session.close()
+
+
+async def test_a_crawl_that_ends_as_its_server_is_away_says_so() -> None:
+    session = CrawlSession("127.0.0.1:1", crawl="c", budget={"max_fetches": 2})
+    session.frontier.add_seed("http://a.org/1")
+    session.frontier.add_seed("http://a.org/2")
+    item = await session.take()
+    assert item is not None
+    await session.fetched(item.url, b"<p>", [])
+    assert session.stopped == ""  # something is under way
+    session.done(item)
+    assert (await session.take(), session.stopped) == (None, "linkscore_away")
+    await session.close()
+
+
+def test_links_that_are_reserved_are_asked_about_before_they_are_fetched() -> None:
+    allowance, found = Allowance(), result()
+    allowance.take(found)
+    assert not allowance.asks_again
+    found.links.skip_reasons.extend([0, common_pb2.SKIP_REASON_RESPECT])
+    allowance.take(found)
+    assert allowance.asks_again

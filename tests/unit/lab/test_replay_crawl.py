@@ -145,6 +145,12 @@ def test_the_library_in_process_crawls_breadth_first(site: StoredSite) -> None:
     assert trace.order == [HOME, A, B, C]
 
 
+def test_a_crawl_whose_own_budget_is_spent_ends_and_says_why(site: StoredSite) -> None:
+    limits = {"budget": {"max_fetches": 2}}
+    trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("breadth_first", limits=limits)))
+    assert (trace.order, trace.stopped) == ([HOME, A], "max_fetches: 2 of 2 are spent")
+
+
 def test_the_same_seed_gives_the_same_crawl_to_the_last_fetch(site: StoredSite) -> None:
     def order(seed: int) -> list[str]:
         return crawl(

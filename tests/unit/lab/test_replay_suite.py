@@ -25,7 +25,7 @@ NO_OPTIONS: dict[str, Any] = {
     "structured_data": "", "wanted_tag": "", "feedback_file": None, "targets": (), "policies": (),
     "budget": None, "seeds": None,
     "starts": None, "examples": None, "feedback": False, "delay": None, "share": None, "every": None,
-    "clusterer": None, "paper": False, "free_sampling": False, "warm_start": (),
+    "clusterer": None, "paper": False, "free_sampling": False, "warm_start": (), "bounds": (),
 }  # fmt: skip
 
 
@@ -120,6 +120,13 @@ def test_what_crawls_start_from_is_read_from_files(tmp_path: Path) -> None:
     given = {"archives": (warc,), "labels": labels, "relevant": "item"}
     learned = write(tmp_path / "learned.json", "{}")
     assert suite_of(NO_OPTIONS | given | {"warm_start": (learned,)}).protocol.experience == (b"{}",)
+
+
+def test_bounds_of_a_budget_are_given_to_the_crawl(tmp_path: Path) -> None:
+    warc, labels = shop(tmp_path)
+    given = {"archives": (warc,), "labels": labels, "relevant": "item"}
+    suite = suite_of(NO_OPTIONS | given | {"bounds": ("max_fetches=9", "enough_coverage=0.5")})
+    assert suite.protocol.limits == {"budget": {"max_fetches": 9, "enough_coverage": 0.5}}
 
 
 def test_options_win_over_a_suite(tmp_path: Path) -> None:

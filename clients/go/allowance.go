@@ -1,0 +1,91 @@
+package linkscore
+
+import (
+	"fmt"
+	"sync"
+
+	pb "linkscore.example/go/linkscorev1"
+)
+
+// Budget says how far a crawl may go; what is not set has no bound.
+type Budget = pb.Budget
+
+// WithBudget bounds the crawl: it ends by itself, with a reason.
+func WithBudget(budget *Budget) CrawlOption { return func(crawl *pb.Crawl) { crawl.Budget = budget } }
+
+// stops names decisions as crawlers end with them.
+var stops = map[pb.Decision]string{
+	pb.Decision_DECISION_STOP_YIELD:   "linkscore_yield",
+	pb.Decision_DECISION_STOP_COVERED: "linkscore_covered",
+	pb.Decision_DECISION_STOP_BUDGET:  "linkscore_budget",
+}
+
+// allowance is what the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered
+// one fetch may begin at a time: a crawl that was there may have spent all.
+type allowance struct {
+	mu          sync.Mutex
+	bounded     bool // whether left is one
+	left        uint64
+	answered    bool
+	spent       bool
+	reason, why string
+}
+
+func newAllowance(budget *Budget) *allowance {
+	a := &allowance{}
+	if budget == nil {
+		return a
+	}
+	if budget.MaxFetches != nil {
+		a.bounded, a.left = true, budget.GetMaxFetches()
+	}
+	if budget.MaxCost != nil && budget.GetFetchCost() > 0 {
+		if n := uint64(max(0, budget.GetMaxCost()/budget.GetFetchCost())); !a.bounded || n < a.left {
+			a.bounded, a.left = true, n
+		}
+	}
+	return a
+}
+
+// take takes over what the answer to a page says.
+func (a *allowance) take(result *pb.PageResult) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answered = true
+	said := result.GetStanding()
+	if said == nil {
+		return
+	}
+	a.bounded, a.left = said.FetchesLeft != nil, said.GetFetchesLeft()
+	a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
+}
+
+// full says whether no fetch may begin beside those begun, of which the server has not answered so many and does not know
+// others. A crawl whose sites have stopped goes on while start pages wait, which may be of another site.
+func (a *allowance) full(underWay, unknown int, seeds bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.spent || (a.reason != "" && !seeds) {
+		return true
+	}
+	if !a.bounded {
+		return false
+	}
+	if !a.answered && underWay > 0 {
+		return true
+	}
+	if uint64(underWay+unknown) < a.left {
+		return false
+	}
+	if underWay == 0 && a.reason == "" {
+		a.reason = "linkscore_budget"
+		a.why = fmt.Sprintf("%d fetches that the server does not know are all that was left", unknown)
+	}
+	return true
+}
+
+func (a *allowance) stopped() (reason, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.reason, a.why
+}

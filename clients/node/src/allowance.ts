@@ -1,0 +1,64 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+
+import { Decision } from "./gen/linkscore/v1/common_pb.js";
+import { type Budget as BudgetMessage, BudgetSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import type { PageResult } from "./gen/linkscore/v1/link_scoring_service_pb.js";
+
+/** How far a crawl may go, by the names of the message; what is not set has no bound. Whole numbers may be plain ones. */
+export type Budget = { [field in keyof MessageInitShape<typeof BudgetSchema>]: MessageInitShape<typeof BudgetSchema>[field] | number };
+
+const STOPS = new Map([
+  [Decision.STOP_YIELD, "linkscore_yield"],
+  [Decision.STOP_COVERED, "linkscore_covered"],
+  [Decision.STOP_BUDGET, "linkscore_budget"],
+]);
+const WHOLE = new Set(["maxFetches", "maxBytes", "maxSiteFetches", "maxSiteBytes"]);
+
+/** The message of a budget. */
+export function budgetMessage(budget: Budget): BudgetMessage {
+  const fields = Object.entries(budget).map(([name, value]) => [name, WHOLE.has(name) ? BigInt(value as number) : value]);
+  return create(BudgetSchema, Object.fromEntries(fields) as MessageInitShape<typeof BudgetSchema>);
+}
+
+/**
+ * What the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered one fetch may
+ * begin at a time: a crawl that was there may have spent all.
+ */
+export class Allowance {
+  /** Why the crawl ends, `linkscore_budget` for example; empty while it goes on. */
+  reason = "";
+  /** The same in a sentence. */
+  why = "";
+  private left = Infinity;
+  private answered = false;
+  private spent = false;
+
+  constructor(budget?: BudgetMessage) {
+    if (budget?.maxFetches !== undefined) this.left = Number(budget.maxFetches);
+    if (budget?.maxCost !== undefined && budget.fetchCost) this.left = Math.min(this.left, Math.floor(budget.maxCost / budget.fetchCost));
+  }
+
+  /** Takes over what the answer to a page says. */
+  take(result: PageResult | undefined): void {
+    this.answered = true;
+    const said = result?.standing;
+    if (!said) return;
+    this.left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
+  }
+
+  /**
+   * Whether no fetch may begin beside those begun, of which the server has not answered `underWay` and does not know
+   * `unknown`. A crawl whose sites have stopped goes on while start pages wait, which may be of another site.
+   */
+  full(underWay: number, unknown: number, seeds: boolean): boolean {
+    if (this.spent || (this.reason && !seeds)) return true;
+    if (this.left === Infinity) return false;
+    if (!this.answered && underWay > 0) return true;
+    if (underWay + unknown < this.left) return false;
+    if (!underWay && !this.reason) {
+      [this.reason, this.why] = ["linkscore_budget", `${unknown} fetches that the server does not know are all that was left`];
+    }
+    return true;
+  }
+}

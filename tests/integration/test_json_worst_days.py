@@ -1,0 +1,180 @@
+"""JSON over HTTP on days when something else goes wrong: disks, signals, tokens, several processes."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_lab.conformance.certificates import make_certificates
+from support.json_calls import JSON, Posted, port_of, post
+from support.server_process import PATIENCE_S, ServerProcess, serving
+
+pytestmark = pytest.mark.long
+TOKEN = "secret-token-of-somebody-who-may-do-everything"
+
+
+def pages(crawl: str, *numbers: int, chars: int = 40) -> bytes:
+    body = base64.b64encode(b"<p>" + b"x" * chars).decode()
+    sent = [
+        {"eventId": f"p{n}", "url": f"http://h.example/{n}", "statusCode": 200, "body": body} for n in numbers
+    ]
+    return json.dumps({"crawl": f"crawls/{crawl}", "pages": sent}).encode()
+
+
+def created(process: ServerProcess, crawl: str = "day", **how: Any) -> None:
+    request = json.dumps({"crawl": {"name": f"crawls/{crawl}"}}).encode()
+    assert post(process, "CrawlService/CreateCrawl", request, **how).status == 200
+
+
+def ingested(process: ServerProcess, *numbers: int, **how: Any) -> Posted:
+    return post(process, "LinkScoringService/IngestPages", pages("day", *numbers), **how)
+
+
+def counted(process: ServerProcess, **how: Any) -> int:
+    got = post(process, "CrawlService/GetCrawl", b'{"name": "crawls/day"}', **how)
+    return int(got.said["crawl"].get("pageCount", 0))
+
+
+def waited(until: Callable[[], bool]) -> bool:
+    """Wait for what comes within the time that a server has."""
+    end = time.monotonic() + PATIENCE_S
+    while not until() and time.monotonic() < end:
+        time.sleep(0.05)
+    return until()
+
+
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, *JSON, "--log-level", "info", max_file_bytes=30_000) as process:
+        created(process)
+        taken = 0
+        while (answer := ingested(process, taken)).status == 200:
+            taken += 1
+        assert (answer.status, answer.reason) == (429, "DISK_FULL")
+        assert counted(process) == taken > 3
+        assert post(process, "CrawlService/ListCrawls", b"{}").status == 200
+        process.kill()
+    with serving(tmp_path, *JSON) as process:
+        assert counted(process) == taken
+        assert ingested(process, taken).status == 200
+
+
+def test_a_call_in_flight_is_answered_when_the_server_is_told_to_end(tmp_path: Path) -> None:
+    with serving(tmp_path, *JSON) as process:
+        created(process)
+        body = pages("day", 0)
+        head = "POST /linkscore.v1.LinkScoringService/IngestPages HTTP/1.1\r\nhost: x\r\n"
+        head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port_of(process)), timeout=PATIENCE_S) as begun:
+            begun.sendall(head.encode() + body[:20])
+            assert waited(lambda: post(process, "CrawlService/ListCrawls", b"{}").status == 200)
+            process.process.send_signal(signal.SIGTERM)
+            assert waited(lambda: any("draining" in record["message"] for record in process.records()))
+            begun.sendall(body[20:])
+            answer = b""
+            while piece := begun.recv(65_536):
+                answer += piece
+        assert process.process.wait(PATIENCE_S) == 0
+        status = int(answer.split()[1])
+        assert status in {200, 503}  # taken, or told to come again: never cut off
+    with serving(tmp_path, *JSON) as process:
+        assert counted(process) == (1 if status == 200 else 0)
+
+
+def test_a_body_that_never_ends_does_not_keep_a_server_from_ending(tmp_path: Path) -> None:
+    head = (
+        b"POST /linkscore.v1.LinkScoringService/IngestPages HTTP/1.1\r\nhost: x\r\n"
+        b"content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+    )
+    with (
+        serving(tmp_path, *JSON, "--drain-s", "1") as process,
+        socket.create_connection(("127.0.0.1", port_of(process))) as begun,
+    ):
+        begun.sendall(head)
+        assert post(process, "CrawlService/ListCrawls", b"{}").status == 200
+        assert process.terminate() == 0
+
+
+def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    made, other = make_certificates(tmp_path / "a"), make_certificates(tmp_path / "b")
+    flags = ("--tls-cert", str(made / "server.pem"), "--tls-key", str(made / "server.key"))
+    with serving(tmp_path / "s", *JSON, *flags) as process:
+        first = ssl.create_default_context(cafile=str(made / "ca.pem"))
+        assert post(process, "CrawlService/ListCrawls", b"{}", tls=first).status == 200
+        for name in ("server.pem", "server.key"):
+            (made / name).write_bytes((other / name).read_bytes())
+        process.process.send_signal(signal.SIGHUP)
+        then = ssl.create_default_context(cafile=str(other / "ca.pem"))
+
+        def is_new() -> bool:
+            try:
+                return post(process, "CrawlService/ListCrawls", b"{}", tls=then).status == 200
+            except ssl.SSLError:
+                return False
+
+        assert waited(is_new)
+        assert process.terminate() == 0
+
+
+def test_a_token_that_is_taken_away_is_refused_on_a_connection_that_is_kept(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"{TOKEN}\n")
+    with serving(tmp_path, *JSON, "--token-file", str(tokens)) as process:
+        created(process, token=TOKEN)
+        with closing(http.client.HTTPConnection("127.0.0.1", port_of(process), timeout=PATIENCE_S)) as kept:
+
+            def status() -> int:
+                headers = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
+                kept.request("POST", "/linkscore.v1.LinkScoringService/IngestPages", pages("day", 0), headers)
+                answer = kept.getresponse()
+                answer.read()
+                return answer.status
+
+            assert status() == 200
+            tokens.write_text("another-token-of-somebody-who-may-do-everything\n")
+            assert waited(lambda: status() == 401)
+        process.process.send_signal(signal.SIGHUP)
+        another = tokens.read_text().strip()
+        assert counted(process, token=another) == 1
+
+
+def test_two_workers_share_the_port_and_the_crawl(tmp_path: Path) -> None:
+    with serving(tmp_path, *JSON, "--workers", "2") as process:
+        assert waited(lambda: "JSON on" in process.log.read_text())
+        created(process)
+        failed: list[int] = []
+
+        def send(first: int) -> None:
+            failed.extend(n for n in range(first, first + 15) if ingested(process, n).status != 200)
+
+        threads = [threading.Thread(target=send, args=(15 * n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (failed, counted(process)) == ([], 60)
+        process.process.send_signal(signal.SIGHUP)
+        assert waited(lambda: "replaced" in process.log.read_text())
+        assert waited(lambda: _is_answered(process))
+        assert counted(process) == 60
+
+
+def _is_answered(process: ServerProcess) -> bool:
+    try:
+        return ingested(process, 0).status == 200
+    except (OSError, http.client.HTTPException, subprocess.TimeoutExpired):
+        return False
