@@ -219,7 +219,9 @@ class FakeLinkscore(
     def UpdateCrawl(self, request, context):
         self._enter("UpdateCrawl", context)
         for path in request.update_mask.paths:
-            if path in {"policy", "wanted", "budget", "revisit"}:
+            if path == "respect":
+                self.crawls[request.crawl.name].respect[:] = request.crawl.respect
+            elif path in {"policy", "wanted", "budget", "revisit"}:
                 getattr(self.crawls[request.crawl.name], path).CopyFrom(getattr(request.crawl, path))
         return crawl_service_pb2.UpdateCrawlResponse(crawl=self.crawls[request.crawl.name])
 
