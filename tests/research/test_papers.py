@@ -13,7 +13,7 @@ from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_research.papers.__main__ import main
-from linkscore_research.papers.anthelion import WANTED, ManyHosts
+from linkscore_research.papers.anthelion import ManyHosts
 from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.crawlers import obeys_hints, only_kinds
@@ -30,9 +30,11 @@ from linkscore_research.papers.results import (
     thinned,
     write_result,
 )
+from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_research.tuning.sites import opened
 from linkscore_scoring.browse_logs.counts import OUTSIDE
+from linkscore_scoring.errors import InvalidInput
 
 XENFORO = next(engine for engine in ENGINES if engine.name == "as XenForo")
 
@@ -176,3 +178,31 @@ def test_all_hosts_are_reached_from_the_directory_and_few_have_markup() -> None:
     assert reached == set(labels)
     with_markup = {key.split("/")[2] for key, kind in labels.items() if kind == WANTED}
     assert 5 <= len(with_markup) <= 60
+
+
+def published(folder: Path, network: str = "7\t8\t9\n8\t7\n") -> Path:
+    (folder / "index.tsv").write_text("7\thttp://a.test/\n8\thttp://b.test/x?a&b\n9\thttp://b.test/y\n")
+    (folder / "network.tsv").write_text(network)
+    (folder / "label.tsv").write_text("9\tmicrodata\n10\t\n")
+    return folder
+
+
+def test_a_crawl_in_the_published_form_is_a_site(tmp_path: Path) -> None:
+    with prepare_generated(SimulatorSite(published(tmp_path))) as site:
+        assert [site.records[n].key for n in site.reachable()] == [
+            "http://a.test/",
+            "http://b.test/x?a=&b=",
+            "http://b.test/y",
+        ]
+        assert [key for key, kind in site.types.items() if kind == WANTED] == ["http://b.test/y"]
+
+
+@pytest.mark.parametrize("network", ["7\t8\t11\n", "11\t7\n"])
+def test_a_link_to_no_page_of_the_index_is_refused_by_its_number(tmp_path: Path, network: str) -> None:
+    with pytest.raises(InvalidInput, match="page 11"):
+        SimulatorSite(published(tmp_path, network))
+
+
+def test_a_folder_without_an_index_says_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="needs a file index"):
+        SimulatorSite(tmp_path)

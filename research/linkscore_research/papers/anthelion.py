@@ -7,19 +7,23 @@ from collections.abc import Iterator
 
 from linkscore_lab.datasets.site import Reply, identity
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_lab.replay.prepare import GeneratedSite, prepare_generated
 from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
 from linkscore_research.papers.results import Cell, PaperChart, PaperTable, thinned
+from linkscore_research.papers.simulator_files import OTHER, WANTED, SimulatorSite
 from linkscore_research.papers.sites import PaperOptions, target
 from linkscore_research.papers.source import Tables
+from linkscore_scoring.errors import InvalidInput
 
 _HTML = {"Content-Type": "text/html; charset=utf-8"}
-HOSTS = 200
+HOSTS, SHARES = 200, (0.2, 0.05)
+"""Hosts, and shares of them that have markup: the second is a rare target."""
 ITEMS, PER_LIST = (10, 40), 10
 """Items of a host, drawn; and items of a list page. Chosen: some 7,000 pages are minutes of replay."""
-BUDGET = 1_000
-"""Fetches of a crawl, about a seventh of the pages."""
-WANTED, OTHER = "with_markup", "without"
+BUDGET, EVERY = 1_000, 5
+"""Fetches of a crawl, a seventh of the pages, and fetches between two questions for the order: the published
+code learns in fives too.
+"""
 _SHOPS = ("product", "recipe", "event", "review", "job")
 _OTHERS = ("article", "page", "story", "post", "about", "docs")
 """Words of the paths of items: the former are more frequent where there is markup, and the reverse."""
@@ -31,6 +35,14 @@ CRAWLERS = {
     "default, hubs too": "anthelion",
     "the published code": "anthelion:mode=as_released,value_function=success_rate_best_score",
 }
+_COLUMNS = (
+    "crawler",
+    "found in 100",
+    "in 500",
+    "in 1,000",
+    "x breadth-first",
+    "x classifier alone",
+)
 
 
 class ManyHosts:
@@ -103,20 +115,36 @@ def many_hosts(options: PaperOptions) -> Tables:
     """Relevant pages found in one crawl of 200 hosts, labels reported after each fetch."""
     rows: list[list[Cell]] = []
     charts = []
-    for share in (0.2, 0.05):
-        with prepare_generated(ManyHosts(share)) as site:
-            experiment = Experiment(site, ReplayProtocol(budget=str(BUDGET)))
-            task = target(experiment, WANTED, as_share=True)
-            lines, found = {}, {}
-            for name, policy in CRAWLERS.items():
-                run = experiment.run(Case(task, FEEDBACK, read_policy(policy), 1))
-                lines[name] = thinned([good / (n + 1) for n, good in enumerate(run.curve)])
-                found[name] = run.curve[-1]
-                parts = [run.curve[BUDGET * part // 10 - 1] for part in (1, 5, 10)]
-                base, alone = found["breadth-first"], found.get("classifier alone")
-                ratio = run.curve[-1] / alone if alone else None
-                rows.append([f"{share:.0%}", name, *parts, run.curve[-1] / max(base, 1), ratio])
-            charts.append(PaperChart(site.name, "pages fetched", "share with markup", lines))
+    for share in SHARES:
+        found, chart = _crawled(ManyHosts(share))
+        rows += [[f"{share:.0%}", *row] for row in found]
+        charts.append(chart)
     paper: list[Cell] = ["paper, 5 million pages", "bandit and classifier", None, None, None, 3.0, 1.26]
-    columns = ["hosts with markup", "crawler", "found in 100", "in 500", "in 1,000", "x breadth-first"]
-    return [PaperTable([*columns, "x classifier alone"], [*rows, paper])], charts
+    return [PaperTable(["hosts with markup", *_COLUMNS], [*rows, paper])], charts
+
+
+def published_files(options: PaperOptions) -> Tables:
+    """The same on a crawl in the published form, for whoever has one."""
+    if options.folder is None:
+        raise InvalidInput("needs a folder with index, network and label", field="folder")
+    rows, chart = _crawled(SimulatorSite(options.folder))
+    return [PaperTable(_COLUMNS, rows)], [chart]
+
+
+def _crawled(generated: GeneratedSite) -> tuple[list[list[Cell]], PaperChart]:
+    """Return a row for each crawler, and their curves."""
+    rows: list[list[Cell]] = []
+    lines = {}
+    with prepare_generated(generated) as site:
+        experiment = Experiment(site, ReplayProtocol(budget=str(BUDGET), every=EVERY))
+        task = target(experiment, WANTED, as_share=True)
+        last: dict[str, int] = {}
+        for name, policy in CRAWLERS.items():
+            run = experiment.run(Case(task, FEEDBACK, read_policy(policy), 1))
+            lines[name] = thinned([good / (n + 1) for n, good in enumerate(run.curve)])
+            last[name] = run.curve[-1]
+            parts = [run.curve[min(BUDGET * part // 10, run.fetched) - 1] for part in (1, 5, 10)]
+            base, alone = last["breadth-first"], last.get("classifier alone", 0)
+            times = [run.curve[-1] / least if least else None for least in (base, alone)]
+            rows.append([name, *parts, *times])
+    return rows, PaperChart(generated.name, "pages fetched", "share with markup", lines)

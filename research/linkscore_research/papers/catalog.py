@@ -126,7 +126,13 @@ CATALOG: dict[str, Entry] = {
     "anthelion-many-hosts": Entry(
         ANTHELION,
         "Relevant pages of many hosts",
-        "200 generated hosts in one crawl of 1,000 fetches, one draw each",
+        "200 generated hosts in one crawl of 1,000 fetches, asked for the order every five; one draw each",
         anthelion.many_hosts,
+    ),
+    "anthelion-published-files": Entry(
+        ANTHELION,
+        "A crawl in the form of the published simulator",
+        "files of index, network and labels",
+        anthelion.published_files,
     ),
 }

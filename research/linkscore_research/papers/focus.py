@@ -49,6 +49,8 @@ _WHOLE: dict[str, Any] = {
 }
 """Protocol of a forum crawl: until nothing is left, page types by the model that never saw the site."""
 _FOLLOWED = frozenset({"INDEX", "THREAD"})
+FOLDERS = ("/forum", "/talk", "", "/community/en", "/smf")
+"""Where generated forums are when their entry is looked for: below a keyword or not, or the whole host."""
 N_STARTS = 10
 """Start pages that are no entry, drawn; the paper does not say how many it tried."""
 _START_FETCHES = 150
@@ -59,12 +61,22 @@ _TESTED = 40
 """Forums trained on, as in table 2, and made-up engines that are classified, others than those."""
 
 
-def forums(options: PaperOptions, stored: Sequence[str] = STORED) -> Iterator[tuple[Experiment, str]]:
-    """Yield stored forums and sites like them, then the generated ones, each with its robots.txt."""
+def forums(
+    options: PaperOptions, stored: Sequence[str] = STORED, bases: Sequence[str] = ("",) * len(ENGINES)
+) -> Iterator[tuple[Experiment, str]]:
+    """Yield stored forums and sites like them, then the generated ones, each with its robots.txt.
+
+    Parameters
+    ----------
+    stored
+        Names of the former.
+    bases
+        Folder that each of the latter is in.
+    """
     for experiment, _ in stored_sites(options, stored, layout=True, **_WHOLE):
         yield experiment, ""
-    for engine in ENGINES:
-        forum = GeneratedForum(engine)
+    for engine, base in zip(ENGINES, bases, strict=True):
+        forum = GeneratedForum(engine, base=base)
         if options.names and forum.name not in options.names:
             continue
         with prepare_generated(forum, layout=True) as site:
@@ -179,7 +191,7 @@ def _asked(asked: list[_Asked], setup: CrawlSetup) -> _Asked:
 def table_3(options: PaperOptions) -> Tables:
     """How often the entry is found from a page drawn: by the heuristic of keywords, and by focus."""
     rows: list[list[Cell]] = []
-    for experiment, _ in forums(options, SMALL):
+    for experiment, _ in forums(options, SMALL, FOLDERS):
         entry, asked = experiment.site.entries[0], list[_Asked]()
         make = partial(_asked, asked)
         short = replace(experiment, protocol=replace(experiment.protocol, budget=str(_START_FETCHES)))

@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.site import Reply, identity
 
@@ -177,20 +176,24 @@ class GeneratedForum:
         Its software.
     seed
         Of its threads and words.
+    base
+        Folder of the host that it is in, as ``/talk``; empty: the forum is the whole host.
     """
 
-    def __init__(self, engine: Engine, seed: int = 1) -> None:
+    def __init__(self, engine: Engine, seed: int = 1, base: str = "") -> None:
         self.engine = engine
+        self._base = base
         self._rng = random.Random(f"{engine.name} {seed}")
         self.name = f"generated, {engine.name}"
         self.host = f"http://{engine.name.split()[-1].lower()}.test"
-        self.entry = f"{self.host}/"
+        self.entry = f"{self.host}{base}/"
         n = _BOARDS * _PER_BOARD
         self._posts = [1 + int(self._rng.expovariate(1 / 7)) % (3 * _POSTS) for _ in range(n)]
         self._titles = [self._words(3, 8) for _ in range(n)]
         self._pages: dict[str, tuple[str, str]] = {}
         for path, kind, title, inside in self._all():
-            self._pages.setdefault(identity(self.host + path), (kind, self._framed(title, inside)))
+            html = self._framed(title, inside).replace('href="/', f'href="{base}/')
+            self._pages.setdefault(identity(self.host + base + path), (kind, html))
 
     @property
     def wanted_types(self) -> frozenset[str]:
@@ -200,7 +203,7 @@ class GeneratedForum:
     @cached_property
     def robots(self) -> str:
         """The text of its robots.txt, empty if it has none."""
-        shut = "".join(f"Disallow: {path}\n" for path in self.engine.shut)
+        shut = "".join(f"Disallow: {self._base}{path}\n" for path in self.engine.shut)
         return f"User-agent: *\n{shut}" if shut else ""
 
     def urls(self) -> list[str]:
@@ -305,9 +308,3 @@ class GeneratedForum:
 
 def _wrapped(lines: str) -> str:
     return f"<table>{lines}</table>" if lines.startswith("<tr") else f"<ul>{lines}</ul>"
-
-
-def path_of(url: str) -> str:
-    """Return path and query of a URL, as robots.txt has them."""
-    parts = urlsplit(url)
-    return parts.path + (f"?{parts.query}" if parts.query else "")
