@@ -78,15 +78,18 @@ PAPERS = (
                 "{source-table-5|Info x Dsim,|entropy, ours} without",
             ),
             Claim(
-                "200 to 1,000 pages to learn from are as good, and its own sampling is better than breadth-first",
+                "200 to 1,000 pages to learn from are as good, and its own sampling is better than "
+                "breadth-first",
                 FAILS,
                 "On a blog, valid ratio is {source-figure-8|valid ratio, own|100 pages}, "
-                "{source-figure-8|valid ratio, own|200 pages} and {source-figure-8|valid ratio, own|400 pages} "
+                "{source-figure-8|valid ratio, own|200 pages} and {source-figure-8|valid ratio, own|400 "
+                "pages} "
                 "with 100, 200 and 400 pages; for a target breadth-first sampling is better",
             ),
         ),
         {
-            "source-figure-8": "More pages split the blog into more clusters, and then another one may be valued "
+            "source-figure-8": "More pages split the blog into more clusters, and then another one may be "
+            "valued "
             "most: one that is content, or one that is not.",
             "source-table-5": "The paper varies by .006, our sites by .4: theirs hold little but user "
             "content. "
