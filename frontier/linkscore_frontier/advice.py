@@ -30,6 +30,9 @@ T = TypeVar("T")
 BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
 """Metadata of a link that linkscore scored; docs/reference/clients.md says what they are."""
 
+NEXT = "linkscore.next"
+"""Metadata of a fetched URL: when to fetch it again, in seconds since 1970: `PageResult.next_fetch_time`."""
+
 STATUS = "fetch.statusCode"
 """Metadata in which StormCrawler keeps the HTTP status of a fetch."""
 

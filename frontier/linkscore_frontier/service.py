@@ -17,7 +17,7 @@ import grpc
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
 from linkscore_frontier.access import Refused, may_touch, may_touch_all
-from linkscore_frontier.advice import STATUS, TICKET, Advisor, places_in, ticket_in
+from linkscore_frontier.advice import NEXT, STATUS, TICKET, Advisor, places_in, ticket_in
 from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
 from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Arrival, Listed, Question, State, Status
@@ -44,6 +44,8 @@ _MAX_KEY_BYTES = 1_024
 _MAX_INFO_BYTES = 32_768
 # Bytes of names of queues that one answer holds: gRPC's own bound of an answer is 4 MiB.
 _MAX_LISTED_BYTES = 2 << 20
+# Digits of a time in seconds: those of the year 300 million. A bound.
+_MAX_DIGITS = 16
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
 _DAY_S = 24 * 60 * 60  # PurgeURLs counts in days
@@ -406,7 +408,7 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
     if arrival is not None and item.HasField("known"):
         metadata = _metadata(_info(item))
         status = _status(metadata)
-        arrival.is_known, arrival.due = True, min(item.known.refetchable_from_date, 2**62)
+        arrival.is_known, arrival.due = True, min(_next(metadata) or item.known.refetchable_from_date, 2**62)
         arrival.failed_status = status if status >= _FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
     return crawl, arrival
@@ -436,6 +438,12 @@ def _metadata(info: pb.URLInfo) -> dict[str, list[str]]:
 def _status(metadata: dict[str, list[str]]) -> int:
     text = next(iter(metadata.get(STATUS, ())), "")
     return int(text) if text.isdecimal() and len(text) == 3 else 0
+
+
+def _next(metadata: dict[str, list[str]]) -> int:
+    """Return when linkscore says to fetch a URL again, 0 if it does not."""
+    text = next(iter(metadata.get(NEXT, ())), "")
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else 0
 
 
 def _host(url: str) -> str:

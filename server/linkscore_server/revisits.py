@@ -102,6 +102,8 @@ def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
         reason=_REASONS[page.reason],
         expected_changes=page.changes,
         change_rate=page.rate,
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
     )
     message.last_fetch_time.FromSeconds(int(page.last_s))
     return message

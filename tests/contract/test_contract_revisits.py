@@ -103,6 +103,26 @@ def test_not_modified_is_unchanged_and_not_a_failure(server: Stubs, crawl: str) 
     assert again.status.code == common_pb2.ITEM_CODE_DUPLICATE
 
 
+def test_validators_come_back_with_the_page_that_is_due(server: Stubs, crawl: str) -> None:
+    first, other = page(1, 0), page(2, 0)
+    first.headers.add(name="etag", value='"v1"')
+    first.headers.add(name="Last-Modified", value="Sat, 01 Jan 2022 00:00:00 GMT")
+    ingest(server, crawl, first, other)
+    ingest(server, crawl, page(1, 1, not_modified=True))
+    due = {each.url[-1]: (each.etag, each.last_modified) for each in rank(server, crawl, 5).pages}
+    assert due == {"1": ('"v1"', "Sat, 01 Jan 2022 00:00:00 GMT"), "2": ("", "")}
+    ingest(server, crawl, page(1, 6, version=1))
+    assert not any(each.etag for each in rank(server, crawl, 9).pages)
+
+
+def test_a_failed_fetch_is_no_visit_and_says_when_to_try_again(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0))
+    [got] = ingest(server, crawl, page(1, 5, status_code=503))
+    assert not got.HasField("changed_share")
+    assert got.next_fetch_time.seconds == START_S + 5 * DAY_S + 3_600
+    assert [due.last_fetch_time.seconds for due in rank(server, crawl, 6).pages] == [START_S]
+
+
 def test_a_page_that_is_gone_is_not_asked_for(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, page(1, 0), page(2, 0))
     [got] = ingest(server, crawl, page(1, 1, status_code=404))

@@ -66,6 +66,19 @@ def test_urls_go_out_in_the_order_they_came_while_linkscore_is_away(crawler: Cra
     assert dict(stats.counts) == {"completed": 1, "active_queues": 1}
 
 
+def test_a_url_is_fetched_again_when_linkscore_says(crawler: Crawler) -> None:
+    due = int(time.time()) + 1_000
+    crawler.put(
+        known("http://a.org/1", next=str(due)),
+        known("http://a.org/2", due + 9, next=str(due)),
+        known("http://a.org/3", due, next="soon"),
+        known("http://a.org/4", next="9" * 40),
+    )
+    listed = crawler.stub.ListURLs(pb.ListUrlParams())
+    dates = {item.known.info.url[-1]: item.known.refetchable_from_date for item in listed}
+    assert dates == {"1": due, "2": due, "3": due, "4": 0}
+
+
 def test_what_is_no_url_is_skipped_and_acknowledgements_have_their_id(crawler: Crawler) -> None:
     items = [discovered(""), discovered("no url"), discovered("http://a.org/" + "x" * 3_000)]
     items += [

@@ -889,8 +889,8 @@ type Page struct {
 	FetchTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=fetch_time,json=fetchTime,proto3" json:"fetch_time,omitempty"`
 	// Bytes that came over the network for it; 0 means the length of `body` as sent. Read if the crawl has a budget.
 	FetchedBytes uint64 `protobuf:"varint,20,opt,name=fetched_bytes,json=fetchedBytes,proto3" json:"fetched_bytes,omitempty"`
-	// Headers of the answer. Read if the crawl has `respect`: `X-Robots-Tag`, `Content-Signal` and `TDM-Reservation`, of the
-	// first 100 headers, 8,192 characters of each.
+	// Headers of the answer, the first 100, 8,192 characters of each. Read if the crawl has `respect`: `X-Robots-Tag`,
+	// `Content-Signal` and `TDM-Reservation`; if it has `revisit`: `ETag` and `Last-Modified`.
 	Headers []*Header `protobuf:"bytes,21,rep,name=headers,proto3" json:"headers,omitempty"`
 	// The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a
 	// crawl with `revisit` it counts as unchanged, in others, as a status of 304 does, as a failed fetch.

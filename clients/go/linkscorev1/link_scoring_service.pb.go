@@ -2635,7 +2635,11 @@ type DuePage struct {
 	// Changes to expect since then.
 	ExpectedChanges float64 `protobuf:"fixed64,6,opt,name=expected_changes,json=expectedChanges,proto3" json:"expected_changes,omitempty"`
 	// Changes a day that it is believed to have.
-	ChangeRate    float64 `protobuf:"fixed64,7,opt,name=change_rate,json=changeRate,proto3" json:"change_rate,omitempty"`
+	ChangeRate float64 `protobuf:"fixed64,7,opt,name=change_rate,json=changeRate,proto3" json:"change_rate,omitempty"`
+	// `ETag` of the copy, as it was sent in `Page.headers`, for `If-None-Match`; empty if there was none.
+	Etag string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
+	// `Last-Modified` of the copy, likewise, for `If-Modified-Since`.
+	LastModified  string `protobuf:"bytes,9,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2717,6 +2721,20 @@ func (x *DuePage) GetChangeRate() float64 {
 		return x.ChangeRate
 	}
 	return 0
+}
+
+func (x *DuePage) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *DuePage) GetLastModified() string {
+	if x != nil {
+		return x.LastModified
+	}
+	return ""
 }
 
 // Response of RankRevisits.
@@ -3007,7 +3025,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12,\n" +
-	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x8a\x02\n" +
+	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xc3\x02\n" +
 	"\aDuePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -3016,7 +3034,9 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x0flast_fetch_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFetchTime\x12)\n" +
 	"\x10expected_changes\x18\x06 \x01(\x01R\x0fexpectedChanges\x12\x1f\n" +
 	"\vchange_rate\x18\a \x01(\x01R\n" +
-	"changeRate\"\xb7\x01\n" +
+	"changeRate\x12\x12\n" +
+	"\x04etag\x18\b \x01(\tR\x04etag\x12#\n" +
+	"\rlast_modified\x18\t \x01(\tR\flastModified\"\xb7\x01\n" +
 	"\x14RankRevisitsResponse\x12+\n" +
 	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +

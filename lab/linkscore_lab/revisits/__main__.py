@@ -12,16 +12,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkscore_lab.revisits import cost
+from linkscore_lab.revisits import cost, scrapy_runs
 from linkscore_lab.revisits.histories import SiteHistory, living, read_log
 from linkscore_lab.revisits.replay import Learned, Oracle, replay
 from linkscore_scoring.revisits.rules import BUILTIN
 
+_COMMANDS = {"cost": cost.main, "scrapy": scrapy_runs.main}
+
 
 def main() -> None:
     """Print the table, or do what the first argument names."""
-    if sys.argv[1:2] == ["cost"]:
-        cost.main(sys.argv[2:])
+    command = _COMMANDS.get(sys.argv[1] if sys.argv[1:] else "")
+    if command is not None:
+        command(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m linkscore_lab.revisits", description=__doc__)
     parser.add_argument("logs", nargs="*", type=Path, help="logs of changes: tab-separated page, time, kind")

@@ -181,7 +181,7 @@ def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measure
             schedule.again(row, day, changed=changed, links=links, gone=gone)
             total += 1
             wasted += not (changed or gone or links)
-    return _measured(history, fetches, found, total, wasted)
+    return measured(history, fetches, found, total, wasted)
 
 
 def _living(history: SiteHistory) -> Callable[[float], int]:
@@ -190,9 +190,22 @@ def _living(history: SiteHistory) -> Callable[[float], int]:
     return lambda day: int(np.searchsorted(born, day, "right") - np.searchsorted(gone, day, "right"))
 
 
-def _measured(
+def measured(
     history: SiteHistory, fetches: list[list[float]], found: NDArray[np.float64], total: int, wasted: int
 ) -> Measured:
+    """Return how fresh the copies were.
+
+    Parameters
+    ----------
+    history
+        Of the site.
+    fetches
+        Days of the fetches of each page, ascending.
+    found
+        Day of the first of them, NaN if there is none.
+    total, wasted
+        Fetches of known pages, and those that found nothing new.
+    """
     life = stale = age = 0.0
     for row, page in enumerate(history.pages):
         end = min(page.gone, history.days)

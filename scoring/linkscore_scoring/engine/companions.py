@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
+from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.fetch import Fetch
@@ -42,6 +43,11 @@ class Companion(Stateful):
     def problems(name: str, value: Mapping[str, Any]) -> Iterator[FieldProblem]:
         """Yield what is wrong with the setting of a name."""
 
+    @staticmethod
+    def read(page: SentPage) -> dict[str, Any]:
+        """Return the facts of a page that events keep for it, as plain values."""
+        return {}
+
     @abstractmethod
     def configure(self, value: Mapping[str, Any]) -> None:
         """Take over another value of the setting."""
@@ -67,6 +73,19 @@ def _kinds() -> Mapping[str, type[Companion]]:
     return {entry.name: entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
 
 
+def companion_named(name: str) -> type[Companion]:
+    """Return the kind of a setting.
+
+    Raises
+    ------
+    InvalidInput
+        If no annex that is installed brings it.
+    """
+    if name not in _kinds():
+        raise InvalidInput("is not known to this server", field=name)
+    return _kinds()[name]
+
+
 def problems_of(config: Mapping[str, Any], groups: int) -> Iterator[FieldProblem]:
     """Yield what is wrong with the settings of a crawl of so many groups."""
     for name, value in config.items():
@@ -81,20 +100,12 @@ def problems_of(config: Mapping[str, Any], groups: int) -> Iterator[FieldProblem
 def configured(
     before: Mapping[str, Companion], config: Mapping[str, Any], bounds: SiteBounds
 ) -> dict[str, Companion]:
-    """Return the companions of a site by the settings of its crawl; one that was there goes on.
-
-    Raises
-    ------
-    InvalidInput
-        If no annex that is installed brings a setting.
-    """
+    """Return the companions of a site by the settings of its crawl; one that was there goes on."""
     found = {}
     for name, value in config.items():
-        if name not in _kinds():
-            raise InvalidInput("is not known to this server", field=name)
-        companion = before.get(name)
+        kind, companion = companion_named(name), before.get(name)
         if companion is None:
-            companion = _kinds()[name](value, bounds)
+            companion = kind(value, bounds)
         else:
             companion.configure(value)
         found[name] = companion

@@ -182,14 +182,6 @@ def limit_of(name: str, value: Any) -> Limit:
     return limits()[name](value)
 
 
-def read_facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
-    """Return the facts of a page that some settings go by."""
-    facts: dict[str, Any] = {}
-    for name in names:
-        facts |= limit_of(name, None).read(page)
-    return facts
-
-
 def configured_sites(before: Mapping[str, SiteLimit], config: Mapping[str, Any]) -> dict[str, SiteLimit]:
     """Return what the settings of a crawl count on a site; a setting that was there before counts on."""
     found = {}

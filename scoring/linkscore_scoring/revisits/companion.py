@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linkscore_scoring.engine.companions import Companion
+from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
 from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.fetch import Fetch
@@ -32,6 +34,12 @@ class SiteRevisitor(Companion):
     def problems(name: str, value: Mapping[str, Any]) -> Iterator[FieldProblem]:
         """See `Companion`."""
         yield from RevisitSettings(**value).problems(name)
+
+    @staticmethod
+    def read(page: SentPage) -> dict[str, Any]:
+        """Return the validators of an answer, if it has any."""
+        said = read_validators(page.headers)
+        return {FACT: list(said)} if any(said) else {}
 
     def configure(self, value: Mapping[str, Any]) -> None:
         """See `Companion`."""
@@ -61,6 +69,7 @@ class SiteRevisitor(Companion):
                     unseen=page.unseen_chars,
                     taken=page.own_chars - page.novel_chars,
                     fresh_links=sum(page.fresh),
+                    validators=Validators(*features.facts.get(FACT, ())),
                 )
             )
         page.revisit = _answer(said)

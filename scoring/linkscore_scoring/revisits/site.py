@@ -24,6 +24,7 @@ from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
 from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
 from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit
+from linkscore_scoring.revisits.validators import NOTHING_SAID, Validators
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
 from linkscore_scoring.revisits.worth import Column, discovery_worth
 from linkscore_scoring.state import State, Stateful, Stored
@@ -39,6 +40,8 @@ _LEAST_DAYS = 1.0 / DAY_S
 """A bound: times are kept in whole seconds. Of far less float16 would make 0, and rules divide by it."""
 _HUBS, _REPORTED = 20_000, 100_000
 """Bounds: pages that showed new links, and pages with an importance of their own."""
+_VALIDATORS_BYTES = 330
+"""Memory of an entry of two texts, an entity tag of 30 characters and a date, by ``sys.getsizeof``."""
 _SAMPLED = 512
 """A bound: pages by which the price of a fetch is told."""
 _FIT_SHARE, _FIT_LEAST = 4, 8
@@ -81,6 +84,7 @@ class SiteRevisits(Stateful):
         self._hubs = {}
         self._importance = {}
         self._failures = Failures()
+        self._validators: dict[int, Validators] = {}
         self._price = 0.0
         self._since_fit = 0
         self.fetches = self.wasted = 0
@@ -94,6 +98,7 @@ class SiteRevisits(Stateful):
 
     def fetched(self, fetch: Fetched) -> Revisited:
         """Take in a page that came; O(log pages)."""
+        self._keep(fetch.key, fetch.validators)
         row = self.pages.find(fetch.key)
         if row < 0:
             row = self._enter(fetch)
@@ -141,6 +146,14 @@ class SiteRevisits(Stateful):
         until = self._failures.until(key, self.settings.least_s, self.settings.longest_s)
         is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
         return Revisited(UNCHANGED, self._belief(known), until if is_told else None, is_again=False)
+
+    def _keep(self, key: int, validators: Validators) -> None:
+        """Keep what the site said of the copy there is; of one it said nothing of, forget the last."""
+        if any(validators):
+            self._validators[key] = validators
+            drop_oldest(self._validators, _REPORTED)
+        elif self._validators:
+            self._validators.pop(key, None)
 
     def lost(self, chars: dict[int, int]) -> None:
         """Take in that pages, by key, lost own text to others."""
@@ -199,12 +212,17 @@ class SiteRevisits(Stateful):
     def memory_bytes(self) -> int:
         """Estimate what they take in memory."""
         entries = len(self._hubs) + len(self._importance) + 2 * len(self.groups)
-        return self.pages.memory_bytes() + ENTRY_BYTES * entries + self._failures.memory_bytes()
+        beside = ENTRY_BYTES * entries + _VALIDATORS_BYTES * len(self._validators)
+        return self.pages.memory_bytes() + beside + self._failures.memory_bytes()
 
     def to_state(self) -> State:
-        """Return what was learned; what versions before failures wrote if nothing failed."""
+        """Return what was learned; failures and validators only if there are any, as versions before them."""
         state = super().to_state()
-        return state | {"failures": self._failures.to_state()} if self._failures else state
+        if self._failures:
+            state["failures"] = self._failures.to_state()
+        if self._validators:
+            state["validators"] = [[key, *said] for key, said in self._validators.items()]
+        return state
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned."""
@@ -212,6 +230,8 @@ class SiteRevisits(Stateful):
         self._failures = Failures()
         if "failures" in kept:
             self._failures.load_state(kept.pop("failures"))
+        said = kept.pop("validators", ())
+        self._validators = {key: Validators(etag, modified) for key, etag, modified in said}
         super().load_state(kept)
 
     def _known_rows(self) -> NDArray[np.intp]:
@@ -258,7 +278,8 @@ class SiteRevisits(Stateful):
         reason = "check" if worth == np.inf else "hub" if new > worth / 2.0 else "stale"
         changes = float(waited[0] * stale)
         key, last = int(known["key"]), float(known["last"])
-        return Due(self.pages.url(row), key, worth, reason, last, changes, float(stale))
+        validators = self._validators.get(key, NOTHING_SAID)
+        return Due(self.pages.url(row), key, worth, reason, last, changes, float(stale), validators)
 
     def _enter(self, fetch: Fetched) -> int:
         new = Row(

@@ -9,6 +9,7 @@ from linkscore_scoring.errors import FieldProblem, NotFound
 from linkscore_scoring.revisits.changes import PageChange
 from linkscore_scoring.revisits.rates import Belief
 from linkscore_scoring.revisits.rules import DEFAULT, rule_named
+from linkscore_scoring.revisits.validators import NOTHING_SAID, Validators
 
 DAY_S = 86_400.0
 """Seconds of a day, by definition: events come in seconds, rates are by the day."""
@@ -78,6 +79,8 @@ class Fetched:
         Of these, in blocks that the site had never shown, and in blocks that were another page's before.
     fresh_links
         Links to pages that nobody had seen.
+    validators
+        What the site said of this copy, for conditional requests.
     """
 
     key: int
@@ -89,6 +92,7 @@ class Fetched:
     unseen: int = 0
     taken: int = 0
     fresh_links: int = 0
+    validators: Validators = NOTHING_SAID
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class Due:
         Changes to expect since.
     rate
         Changes a day that are believed.
+    validators
+        Of the copy, to ask the site whether the page is as it was.
     """
 
     url: str
@@ -118,6 +124,7 @@ class Due:
     last_s: float
     changes: float
     rate: float
+    validators: Validators = NOTHING_SAID
 
 
 @dataclass(frozen=True, slots=True)

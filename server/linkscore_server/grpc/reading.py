@@ -64,7 +64,7 @@ class ParseOptions:
             config.words,
             config.keep_titles,
             limits,
-            tuple(sorted(config.limits)),
+            tuple(sorted([*config.limits, *config.companions])),
         )
 
     def plain(self) -> list[Any]:

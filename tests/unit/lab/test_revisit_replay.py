@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from linkscore_lab.revisits.histories import PageHistory, SiteHistory, living, read_log
+from linkscore_lab.revisits.living_site import LivingSite
 from linkscore_lab.revisits.replay import Learned, Oracle, Schedule, replay
+from linkscore_lab.revisits.scrapy_runs import run
 from linkscore_scoring.revisits.worth import best_intervals, freshness
 
 DAY_S = 86_400
@@ -51,6 +53,32 @@ def test_a_living_site_is_a_function_of_its_seed() -> None:
         assert all(np.diff(page.changes) >= 0.0)
         assert all((page.changes >= page.born) & (page.changes < min(page.gone, one.days)))
         assert one.lists[row] < 0 or one.pages[one.lists[row]].name.startswith("list/")
+
+
+def test_a_living_site_answers_as_it_was_at_a_time() -> None:
+    pages = [PageHistory("list/0", 0, 0.0), PageHistory("0/1", 1, 2.0, 8.0, changes=np.array([4.0]))]
+    site = LivingSite(SiteHistory("s", 10.0, pages, [-1, 0]))
+    assert site.respond("/0/1")[0] == 404
+    before = site.respond("/list/0")
+    site.day = 3.0
+    status, etag, body = site.respond("/0/1")
+    assert (status, b"run 3" in body) == (200, True)
+    assert b"/0/1" in site.respond("/list/0", before[1])[2]
+    assert site.respond("/0/1", etag) == (304, etag, b"")
+    site.day = 5.0
+    assert site.respond("/0/1", etag)[0] == 200
+    site.day = 9.0
+    assert site.respond("/0/1", etag)[0] == 404
+    assert [(row, status) for row, _, status in site.asked][-3:] == [(1, 304), (1, 200), (1, 404)]
+
+
+@pytest.mark.long
+def test_scrapy_keeps_a_living_site_fresh_with_a_share_of_the_fetches() -> None:
+    found = run(living(100, pages=40, years=0.1), every=9.0, share=0.3)
+    assert 0 < found.ours.fetches < 0.5 * found.full.fetches
+    assert found.ours.wasted > 0.0
+    assert found.bodies < found.ours.fetches
+    assert found.ours.freshness > 0.6 * found.full.freshness
 
 
 class Daily(Schedule):

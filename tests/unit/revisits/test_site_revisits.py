@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgpack
 import numpy as np
@@ -13,6 +14,7 @@ from linkscore_scoring.errors import NotFound
 from linkscore_scoring.revisits.pages import ENTRY_BYTES
 from linkscore_scoring.revisits.rules import BUILTIN, Rule, rule_named
 from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.validators import Validators
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 
 START = 1_000_000.0
@@ -292,3 +294,17 @@ def test_a_page_to_check_has_the_changes_that_its_rate_says() -> None:
         found = lived(rule.name, longest_s=30 * DAY_S).rank(day(79), 9)
         assert {page.reason for page in found} == {"check"}
         assert [page.changes for page in found] == pytest.approx([40.0 * page.rate for page in found])
+
+
+def test_validators_are_those_of_the_copy_and_kept() -> None:
+    site = lived()
+    assert "validators" not in site.to_state()
+    said = Validators('"1"', "")
+    site.fetched(replace(page(2, 41, unseen=77), validators=said))
+    site.unchanged(2, day(42))
+    again = SiteRevisits(site.settings)
+    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    for each in (site, again):
+        assert {due.key: due.validators for due in each.rank(day(50), 9)}[2] == said
+    site.fetched(page(2, 51, unseen=99))
+    assert "validators" not in site.to_state()

@@ -13,7 +13,17 @@ from typing import Any
 from linkscore._channel import DEFAULT_TARGET, target_problem
 from linkscore.client import Client
 from linkscore.errors import LinkscoreError
-from linkscore.messages import Budget, CrawlOptions, Policy, Wanted, budget_spec, policy_spec, wanted_spec
+from linkscore.messages import (
+    Budget,
+    CrawlOptions,
+    Policy,
+    Revisit,
+    Wanted,
+    budget_spec,
+    policy_spec,
+    revisit_spec,
+    wanted_spec,
+)
 from linkscore.v1.crawl_service_pb2 import Learn
 
 logger = logging.getLogger("linkscore")
@@ -72,6 +82,10 @@ class Config:
     respect
         Uses that the crawl is for and that sites may reserve: ``["ai-train"]``. Headers that say so are sent,
         and ``robots.txt`` and ``tdmrep.json`` of each host before its pages; links reserved are dropped.
+    revisit
+        Fetch known pages again: a mapping such as ``{"fetches_per_day": 500}``, fields of `Revisit`.
+    revisit_pages
+        Known pages that a run fetches again at most, when it starts.
     """
 
     target: str = DEFAULT_TARGET
@@ -91,6 +105,8 @@ class Config:
     token_file: str = ""
     budget: Budget | None = None
     respect: tuple[str, ...] = ()
+    revisit: Revisit | None = None
+    revisit_pages: int = 0
 
     @classmethod
     def from_settings(cls, settings: Any, *, spider_name: str) -> Config:
@@ -124,6 +140,8 @@ class Config:
             obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
             budget=settings.getdict("LINKSCORE_BUDGET") or None,
             respect=tuple(settings.getlist("LINKSCORE_RESPECT")),
+            revisit=(revisit := settings.getdict("LINKSCORE_REVISIT") or None),
+            revisit_pages=settings.getint("LINKSCORE_REVISIT_PAGES", _pages(revisit)),
         )
         problems += made._problems()
         if problems:
@@ -141,6 +159,8 @@ class Config:
             options["budget"] = budget_spec(self.budget)
         if self.respect:
             options["respect"] = self.respect
+        if self.revisit is not None:
+            options["revisit"] = revisit_spec(self.revisit)
         return options
 
     def client_options(self) -> dict[str, Any]:
@@ -193,6 +213,12 @@ class Config:
             budget_spec(self.budget)
         except ValueError as e:
             found.append(f"LINKSCORE_BUDGET: {e}")
+        try:
+            revisit_spec(self.revisit)
+        except ValueError as e:
+            found.append(f"LINKSCORE_REVISIT: {e}")
+        if self.revisit_pages < 0:
+            found.append(f"LINKSCORE_REVISIT_PAGES: must be >= 0, got {self.revisit_pages}")
         if self.learn and self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
         if self.timeout <= 0:
@@ -206,6 +232,14 @@ def _refused(problem: str) -> ValueError:
     """Say why the crawl does not start in one line of the log; Scrapy adds a traceback to what is raised."""
     logger.error("linkscore: %s", problem)
     return ValueError(problem)
+
+
+def _pages(revisit: dict[str, Any] | None) -> int:
+    """Return how many known pages a run fetches again: those of a day, or a hundred if nobody says."""
+    if revisit is None:
+        return 0
+    per_day = revisit.get("fetches_per_day")
+    return max(1, round(per_day)) if isinstance(per_day, int | float) and per_day > 0 else 100
 
 
 def _text(value: Any) -> str:

@@ -21,8 +21,9 @@ from linkscore.messages import Row, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
-from linkscore.scrapy.pages import FetchedPage, failed_page, fetched_page, page_message, reserving_headers
+from linkscore.scrapy.pages import RESERVING, FetchedPage, failed_page, fetched_page, headers_of, page_message
 from linkscore.scrapy.queue import BucketQueue
+from linkscore.scrapy.revisits import VALIDATORS, DueRequests
 from linkscore.scrapy.scoring import (
     ANSWERS,
     META,
@@ -64,6 +65,11 @@ class LinkscoreMiddleware:
         self._scorer = Scorer(self._session)
         self._reporter = Reporter(self._session)
         self._session.when_back(self._reporter.flush)
+        config = self._session.config
+        self._sent_headers = (
+            *(RESERVING if config.respect else ()),
+            *(VALIDATORS if config.revisit is not None else ()),
+        )
         self._site_files = SiteFiles(crawler, self._session) if self._session.config.respect else None
         self._fetched: WeakKeyDictionary[Any, FetchedPage] = WeakKeyDictionary()
 
@@ -79,6 +85,12 @@ class LinkscoreMiddleware:
         crawler.signals.connect(self._dropped, signals.item_dropped)
         crawler.signals.connect(self._closed, signals.spider_closed)
         return self
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass the start requests, and those for known pages that are due."""
+        is_due = self._session.config.revisit is not None and not self._session.config.observe_only
+        async for thing in DueRequests(self._crawler, self._session).after(start) if is_due else start:
+            yield thing
 
     def process_spider_input(self, response: Any, spider: Any = None) -> None:
         """Send the response; its scores are on their way while the spider reads it."""
@@ -137,7 +149,7 @@ class LinkscoreMiddleware:
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
             self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
             if is_web(fetched.url):
-                headers = reserving_headers(response) if self._session.config.respect else ()
+                headers = headers_of(response, self._sent_headers)
                 fetched.owed = OwedPage(page_message(fetched, response, headers))
                 self._session.awaiting.add(response.request)
                 fetched.answer = self._session.start(self._answer(fetched.owed, response.request))

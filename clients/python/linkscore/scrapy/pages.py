@@ -12,6 +12,7 @@ from scrapy.http import TextResponse
 
 from linkscore.messages import page
 from linkscore.outages import OwedPage
+from linkscore.scrapy.revisits import NOT_MODIFIED
 from linkscore.scrapy.scoring import ticket_of
 from linkscore.v1 import common_pb2
 
@@ -55,12 +56,13 @@ def fetched_page(response: Any) -> FetchedPage:
     return FetchedPage(url=urldefrag(first).url, ticket=ticket_of(request))
 
 
-_RESERVING = ("X-Robots-Tag", "Content-Signal", "TDM-Reservation")
+RESERVING = ("X-Robots-Tag", "Content-Signal", "TDM-Reservation")
+"""Headers by which a site may reserve uses."""
 
 
-def reserving_headers(response: Any) -> list[tuple[str, str]]:
-    """Give the headers of a response by which a site may reserve uses."""
-    pairs = ((name, value) for name in _RESERVING for value in response.headers.getlist(name))
+def headers_of(response: Any, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Give the headers of a response that have one of the names."""
+    pairs = ((name, value) for name in names for value in response.headers.getlist(name))
     return [(name, value.decode("latin-1")) for name, value in pairs]
 
 
@@ -78,6 +80,7 @@ def page_message(
         ticket=fetched.ticket,
         event_id=fetched.event_id,
         headers=headers,
+        not_modified=response.status == NOT_MODIFIED,
     )
 
 

@@ -442,7 +442,7 @@ class RankRevisitsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class DuePage(_message.Message):
-    __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate")
+    __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate", "etag", "last_modified")
     URL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     WORTH_FIELD_NUMBER: _ClassVar[int]
@@ -450,6 +450,8 @@ class DuePage(_message.Message):
     LAST_FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_CHANGES_FIELD_NUMBER: _ClassVar[int]
     CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    ETAG_FIELD_NUMBER: _ClassVar[int]
+    LAST_MODIFIED_FIELD_NUMBER: _ClassVar[int]
     url: str
     site: str
     worth: float
@@ -457,7 +459,9 @@ class DuePage(_message.Message):
     last_fetch_time: _timestamp_pb2.Timestamp
     expected_changes: float
     change_rate: float
-    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ...) -> None: ...
+    etag: str
+    last_modified: str
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ..., etag: _Optional[str] = ..., last_modified: _Optional[str] = ...) -> None: ...
 
 class RankRevisitsResponse(_message.Message):
     __slots__ = ("pages", "next_page_token", "expected_freshness", "event_seq")

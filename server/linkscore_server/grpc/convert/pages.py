@@ -10,7 +10,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import SentPage, read_facts
+from linkscore_scoring.engine.facts import read_facts
+from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -125,7 +126,7 @@ class PageParser:
         title
             Whether to keep its title.
         facts
-            Settings of the crawl that go by facts of pages, see `engine.limits`.
+            Settings of the crawl that go by facts of pages, see `engine.facts`.
         own
             Features of its body, if they were read elsewhere.
 

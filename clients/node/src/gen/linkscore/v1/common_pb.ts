@@ -312,8 +312,8 @@ export type Page = Message<"linkscore.v1.Page"> & {
   fetchedBytes: bigint;
 
   /**
-   * Headers of the answer. Read if the crawl has `respect`: `X-Robots-Tag`, `Content-Signal` and `TDM-Reservation`, of the
-   * first 100 headers, 8,192 characters of each.
+   * Headers of the answer, the first 100, 8,192 characters of each. Read if the crawl has `respect`: `X-Robots-Tag`,
+   * `Content-Signal` and `TDM-Reservation`; if it has `revisit`: `ETag` and `Last-Modified`.
    *
    * @generated from field: repeated linkscore.v1.Header headers = 21;
    */

@@ -8,6 +8,9 @@ final class Keys {
   static final String SCORE = "linkscore.score";
   static final String TICKET = "linkscore.ticket";
 
+  /** When to fetch a page again, in seconds since 1970; not there unless the crawl has {@code revisit}. */
+  static final String NEXT = "linkscore.next";
+
   /** What a parse filter says a page was worth, in [0, 1]. */
   static final String REWARD = "linkscore.reward";
 

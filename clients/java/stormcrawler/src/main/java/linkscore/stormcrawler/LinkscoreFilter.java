@@ -57,7 +57,11 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       }
     }
     Optional<Result> answer = session.ingest(page.build());
+    known.remove(Keys.NEXT);
     if (answer.isPresent()) {
+      if (answer.get().message().hasNextFetchTime()) {
+        known.setValue(Keys.NEXT, Long.toString(answer.get().message().getNextFetchTime().getSeconds()));
+      }
       place(outlinks, answer.get().links());
     } else {
       session.fallback.add(outlinks.size());

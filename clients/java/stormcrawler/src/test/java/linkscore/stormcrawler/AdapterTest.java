@@ -98,6 +98,14 @@ class AdapterTest {
   }
 
   @Test
+  void aPageIsFetchedAgainWhenTheServerSays() {
+    Metadata metadata = new Metadata();
+    metadata.setValue(Keys.NEXT, "1700000000");
+    assertEquals(new Date(1_700_000_000_000L), scheduler.schedule(Status.FETCHED, metadata).orElseThrow());
+    assertTrue(scheduler.schedule(Status.DISCOVERED, metadata).orElseThrow().getTime() < 1_700_000_000_000L);
+  }
+
+  @Test
   void withoutAServerThePageIsParsedAllTheSame() {
     server.close();
     for (Outlink outlink : filtered(null)) {

@@ -14,4 +14,8 @@ public class Metadata {
   public void setValue(String key, String value) {
     values.put(key, new String[] {value});
   }
+
+  public String[] remove(String key) {
+    return values.remove(key);
+  }
 }

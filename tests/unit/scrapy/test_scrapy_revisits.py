@@ -1,0 +1,134 @@
+"""Pages that are due are among the start requests of a spider, and ask the site whether they changed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response
+from scrapy.settings import Settings
+
+from linkscore.scrapy.config import Config
+from linkscore.scrapy.pages import fetched_page, headers_of, page_message
+from linkscore.scrapy.revisits import VALIDATORS, DueRequests
+from linkscore.v1 import link_scoring_service_pb2 as pb
+
+
+class Asked:
+    """A session whose server has so many pages that are due, three at a time."""
+
+    def __init__(self, pages: list[pb.DuePage], most: int = 100) -> None:
+        self.config = SimpleNamespace(crawl="c", revisit_pages=most)
+        self.pages, self.counted, self.sizes = pages, 0, list[int]()
+
+    def count(self, name: str) -> None:
+        self.counted += name == "revisits"
+
+    async def call(self, make: Any) -> Any:
+        return await make(self)
+
+    async def rank_revisits(self, crawl: str, page_size: int, page_token: str) -> pb.RankRevisitsResponse:
+        start, size = int(page_token or 0), min(page_size, 3)
+        self.sizes.append(page_size)
+        end = start + size
+        token = str(end) if end < len(self.pages) else ""
+        return pb.RankRevisitsResponse(pages=self.pages[start:end], next_page_token=token)
+
+
+async def requests(session: Any, *start: Any, spider: Any = None) -> list[Any]:
+    async def given() -> AsyncIterator[Any]:
+        for each in start:
+            yield each
+
+    crawler = SimpleNamespace(spider=spider)
+    return [each async for each in DueRequests(crawler, session).after(given())]
+
+
+def due(*paths: str, **said: str) -> list[pb.DuePage]:
+    return [pb.DuePage(url=f"http://h/{path}", **said) for path in paths]
+
+
+async def test_what_is_due_comes_after_the_start_requests_and_asks_for_changes() -> None:
+    session = Asked(due("a", "b", etag='"1"', last_modified="Sat, 01 Jan 2022 00:00:00 GMT"))
+    first, *others = await requests(session, Request("http://h/"))
+    assert (first.url, dict(first.headers)) == ("http://h/", {})
+    assert [each.url for each in others] == ["http://h/a", "http://h/b"]
+    assert all(each.dont_filter for each in others)
+    assert others[0].headers["If-None-Match"] == b'"1"'
+    assert others[0].headers["If-Modified-Since"] == b"Sat, 01 Jan 2022 00:00:00 GMT"
+    assert session.counted == 2
+
+
+async def test_a_start_request_that_is_due_is_made_once_and_keeps_what_it_had() -> None:
+    session = Asked(due("", "b", etag='"1"'))
+    start = Request("http://h/", cb_kwargs={"x": 1}, headers={"If-None-Match": '"mine"'})
+    found = await requests(session, start, {"an": "item"})
+    assert [getattr(each, "url", each) for each in found] == ["http://h/", {"an": "item"}, "http://h/b"]
+    assert found[0].cb_kwargs == {"x": 1}
+    assert found[0].headers["If-None-Match"] == b'"mine"'
+
+
+async def test_a_spider_can_make_the_requests_itself() -> None:
+    spider = SimpleNamespace(revisit_request=lambda url: Request(url, meta={"kind": "item"}))
+    [found] = await requests(Asked(due("a")), spider=spider)
+    assert (found.meta["kind"], found.dont_filter) == ("item", True)
+
+
+async def test_no_more_are_asked_for_than_a_run_may_get() -> None:
+    session = Asked(due(*"abcdefgh"), most=5)
+    assert len(await requests(session)) == 5
+    assert session.sizes == [5, 2]
+
+
+async def test_without_an_answer_the_spider_starts_all_the_same() -> None:
+    session = Asked([])
+    session.call = lambda make: _nothing()  # type: ignore[assignment]
+    assert [each.url for each in await requests(session, Request("http://h/"))] == ["http://h/"]
+
+
+async def _nothing() -> None:
+    return None
+
+
+def test_a_page_that_is_not_modified_says_so_without_content() -> None:
+    response = Response("http://h/", 304, request=Request("http://h/"))
+    page = page_message(fetched_page(response), response)
+    assert page.not_modified
+    assert page.WhichOneof("content") is None
+
+
+def test_validators_of_a_page_are_sent() -> None:
+    headers = {"ETag": '"1"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT", "Server": "x"}
+    response = HtmlResponse("http://h/", headers=headers, body=b"<p>", request=Request("http://h/"))
+    page = page_message(fetched_page(response), response, headers_of(response, VALIDATORS))
+    assert [(header.name, header.value) for header in page.headers] == list(headers.items())[:2]
+
+
+@pytest.mark.parametrize(
+    ("given", "revisit", "pages"),
+    [
+        ({"LINKSCORE_REVISIT": {"fetches_per_day": 40}}, {"fetches_per_day": 40}, 40),
+        ({"LINKSCORE_REVISIT": {"rule": "fixed"}}, {"rule": "fixed"}, 100),
+        (
+            {"LINKSCORE_REVISIT": {"fetches_per_day": 40}, "LINKSCORE_REVISIT_PAGES": "7"},
+            {"fetches_per_day": 40},
+            7,
+        ),
+        ({}, None, 0),
+    ],
+)
+def test_settings_are_read(given: dict[str, Any], revisit: dict[str, Any] | None, pages: int) -> None:
+    config = Config.from_settings(Settings(given), spider_name="s")
+    assert (config.revisit, config.revisit_pages) == (revisit, pages)
+    assert ("revisit" in config.crawl_options()) == (revisit is not None)
+
+
+def test_settings_of_a_wrong_form_are_named() -> None:
+    with pytest.raises(ValueError, match=r"LINKSCORE_REVISIT: revisit: .*objektive") as raised:
+        Config.from_settings(
+            Settings({"LINKSCORE_REVISIT": {"objektive": 1}, "LINKSCORE_REVISIT_PAGES": -1}), spider_name="s"
+        )
+    assert "LINKSCORE_REVISIT_PAGES: must be >= 0, got -1" in str(raised.value)
