@@ -286,6 +286,26 @@ def test_a_pattern_of_many_stars_takes_no_time_to_miss() -> None:
     assert matches("/%24*/x$", "/$/y/x")
 
 
+@pytest.mark.parametrize("text", ["a" * 400_000, "ai-train=no" * 40_000, " " * 400_000, "=" * 400_000])
+def test_a_long_line_takes_time_of_its_length(text: str) -> None:
+    """A search that tried each place anew would take minutes."""
+    assert signals(text).keys() <= {"ai-train"}
+    assert len(read_rules(ROBOTS, f"Content-Signal: {text}".encode(), "")) <= 1
+
+
+@pytest.mark.parametrize("text", ["User-agent: x\n" * 40_000, "User-agent: *\n" * 40_000])
+def test_many_names_of_crawlers_take_time_of_their_length(text: str) -> None:
+    found = read_rules(ROBOTS, f"{text}Content-Signal: ai-train=no\n".encode(), "")
+    assert found == []  # beyond what is read
+    few = read_rules(ROBOTS, f"{text[:42]}Content-Signal: ai-train=no\n".encode(), "")
+    assert bool(few) == ("*" in text)
+
+
+@pytest.mark.parametrize("part", [b"<meta ", b"<meta a='", b"<meta a=", b"<!--", b"<script>", b"<meta a=b>"])
+def test_a_head_of_broken_tags_takes_time_of_its_length(part: bytes) -> None:
+    assert said_by_head(part * (65_536 // len(part)), "") == set()
+
+
 def test_state_and_replay_give_the_same_and_changes_hold_at_once() -> None:
     crawl, log = crawl_of("ai-train"), []
     for event in (robots(TRAINED), sent("http://a.test/", "http://a.test/1"), tdmrep({})):
