@@ -118,9 +118,8 @@ PAPERS = (
             "links: so "
             "its recall here is as high as its harvest rate. On the wiki the paper's way to learn a site is "
             "far better; we do not know why.",
-            "source-figure-8": "More pages split the blog into more clusters, and then another one may be "
-            "valued "
-            "most: one that is content, or one that is not.",
+            "source-figure-8": "One site and one draw: this says that the result is not stable, not which "
+            "number of pages is best.",
             "source-table-5": "The paper varies by .006, our sites by .4: theirs hold little but user "
             "content. "
             "Balance keeps the crawl from one large cluster that is not the content, and Info leads to such "
@@ -364,13 +363,13 @@ PAPERS = (
             ),
         ),
         {
-            "anthelion-many-hosts": "Before the first relevant page is reported, *anthelion* tries URL "
-            "patterns "
-            "that were hardly fetched. Over 200 hosts these are many, and half of the budget goes into "
-            "them; with "
-            "a rare target nearly all of it. The classifier alone is luckier there, and so is a crawl that "
-            "takes "
-            "random hosts at times. The published code is measured with its errors.",
+            "anthelion-many-hosts": "Before the first relevant page is reported, bandit and classifier try "
+            "each "
+            "kind of page of a host, then the next host: in the rare case 300 fetches reach 86 hosts and 25 "
+            "of "
+            "their items. The classifier alone fetches all front pages first, then 64 items. The published "
+            "code "
+            "is measured with its errors.",
         },
         (
             (
