@@ -365,7 +365,7 @@ PAPERS = (
         {
             "anthelion-many-hosts": "Before the first relevant page is reported, bandit and classifier try "
             "each "
-            "kind of page of a host, then the next host: in the rare case 300 fetches reach 86 hosts and 25 "
+            "kind of page of a host, then the next host. In the rare case 300 fetches reach 86 hosts and 25 "
             "of "
             "their items. The classifier alone fetches all front pages first, then 64 items. The published "
             "code "
