@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import signal
 import threading
 import time
@@ -48,6 +49,13 @@ def pages_of(server: Stubs, crawl: str) -> int:
 
 def workers_of(process: ServerProcess) -> list[int]:
     """Return the processes of the workers, by the number of the worker."""
+    said = (re.fullmatch(r"worker (\d+) serves, process (\d+)", line["message"]) for line in process.records())
+    by_number = {int(found[1]): int(found[2]) for found in said if found}
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def children_of(process: ServerProcess) -> list[int]:
+    """Return the processes of the workers, and the spare one."""
     pid = process.process.pid
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -167,6 +175,21 @@ def test_streams_through_a_killed_worker_end_as_unavailable_and_leave_no_traceba
             line for line in process.records() if line["logger"] == "asyncio" or "exception" in line
         ] == []
     assert codes == {grpc.StatusCode.UNAVAILABLE}
+
+
+def test_a_worker_that_ends_is_replaced_by_the_process_that_waits_for_it(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2") as process:
+        for victim in (0, 1, 0):
+            wait_until(lambda: len(children_of(process)) == 3)
+            before = workers_of(process)
+            [spare] = set(children_of(process)) - set(before)
+            os.kill(before[victim], signal.SIGKILL)
+            wait_until(lambda before=before: workers_of(process) != before)
+            assert workers_of(process)[victim] == spare
+        wait_until(lambda: len(children_of(process)) == 3)
+        left = children_of(process)
+        assert process.terminate() == 0
+        assert all(map(ended, left))
 
 
 @pytest.mark.slow
@@ -295,7 +318,7 @@ def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(folder: Path) 
 
 def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(folder: Path) -> None:
     process = ServerProcess(folder, "--workers", "2")
-    left = workers_of(process)
+    left = children_of(process)
     process.kill()
     wait_until(lambda: all(map(ended, left)))
     said = [(line["level"], line["message"]) for line in process.records()]

@@ -28,7 +28,7 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
-from linkscore_server.workers.process import WorkerFailed, WorkerProcess
+from linkscore_server.workers.process import Spare, WorkerFailed, WorkerProcess
 from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of
 from linkscore_server.workers.worker import DRAINED, LOADED, SERVES
@@ -92,7 +92,7 @@ class Worker:
 
     async def spare(self) -> WorkerProcess:
         """Start a process that can become this worker, and does nothing yet."""
-        return await WorkerProcess.start(self.number, self._lock)
+        return await WorkerProcess.start(self._lock)
 
     async def serve(self, process: WorkerProcess) -> None:
         """Let a process be this worker; the one before has ended.
@@ -104,7 +104,7 @@ class Worker:
         """
         self._socket.unlink(missing_ok=True)
         self._process = process
-        process.tell(self._line)
+        process.tell(self.number, self._line)
         await process.wait_for(SERVES, _START_S)
 
 
@@ -121,6 +121,7 @@ class Supervisor:
         self._settings = settings
         self._counted = SupervisorMetrics()
         self._workers: list[Worker] = []
+        self._spare: Spare
         self._tending: list[asyncio.Task[None]] = []
         self._rolling: asyncio.Task[None] | None = None
         self._metrics: MetricsServer | None = None
@@ -155,6 +156,7 @@ class Supervisor:
         sockets = tuple(f"unix:{folder / str(number)}" for number in numbers)
         own = share_of(self._settings, listen)
         self._workers = [Worker(own, WorkerAddress(number, sockets, store.lock)) for number in numbers]
+        self._spare = Spare(store.lock)
         for number in numbers:
             self._counted.add(number)
 
@@ -163,6 +165,7 @@ class Supervisor:
         pairs = zip(self._workers, spares, strict=True)
         await asyncio.gather(*(self._serve(worker, spare) for worker, spare in pairs))
         self._tending = [self._tended(worker) for worker in self._workers]
+        await self._spare.prepare()
 
     async def _serve(self, worker: Worker, process: WorkerProcess) -> None:
         await worker.serve(process)
@@ -173,7 +176,7 @@ class Supervisor:
         return tasks.for_ever(partial(self._tend, worker), f"the care of worker {worker.number}")
 
     async def _tend(self, worker: Worker) -> None:
-        """Start a worker again whenever it ends; its shards are read from their logs by then."""
+        """Let the spare process be a worker whenever it ends; its shards are read from their logs by then."""
         while True:
             ended = worker.process
             probing = tasks.beside(self._probe(worker, ended), f"probes of worker {worker.number}")
@@ -186,8 +189,9 @@ class Supervisor:
             await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - ended.began_s)))
             self._counted.restarts.labels(str(worker.number)).inc()
             try:
-                await self._serve(worker, await worker.spare())
-            except WorkerFailed as exc:
+                await self._serve(worker, await self._spare.take())
+                await self._spare.prepare()
+            except (WorkerFailed, OSError) as exc:
                 _log.error("%s", exc)
 
     async def _probe(self, worker: Worker, process: WorkerProcess) -> None:
@@ -207,12 +211,14 @@ class Supervisor:
             _log.warning("SIGHUP: the workers are being replaced already")
 
     async def _replace_all(self) -> None:
+        await self._spare.end(_END_S)  # of the code of before
         for worker in self._workers:
             try:
                 await self._replace(worker)
             except (WorkerFailed, OSError) as exc:
                 _log.error("the other workers stay as they are: %s", exc)
                 return
+        await self._spare.prepare()
         _log.info("all workers are replaced")
 
     async def _replace(self, worker: Worker) -> None:
@@ -270,6 +276,7 @@ class Supervisor:
         for task in self._tending:
             task.cancel()
         await asyncio.gather(*self._tending, return_exceptions=True)
+        await self._spare.end(_END_S)
         if self._metrics is not None:
             await asyncio.to_thread(self._metrics.close)
         await self._end([worker.process for worker in self._workers if worker.is_started])
