@@ -185,7 +185,7 @@ ANNEXES = {
             *("tests/unit/respect", "tests/property/test_respect_property.py"),
             *("tests/contract/test_contract_respect.py", "tests/integration/test_scrapy_respect.py"),
         ),
-        words=("respect=", "--respect"),
+        words=("tdm", "ai-train"),
     ),
     "clusterers": Annex(
         "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
