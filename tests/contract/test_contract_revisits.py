@@ -178,3 +178,32 @@ def test_what_cannot_be_is_refused(
 @pytest.mark.parametrize("more", [{"page_size": 10_001}, {"page_token": "x"}])
 def test_a_question_out_of_bounds_is_refused(server: Stubs, crawl: str, more: dict[str, Any]) -> None:
     assert refusal(lambda: rank(server, crawl, 5, **more)).code == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def sitemap(day: int, body: str, **said: Any) -> common_pb2.Page:
+    made = page(0, day, body=body.encode(), kind=common_pb2.PAGE_KIND_SITEMAP, **said)
+    made.event_id, made.url = f"sitemap-{day}", f"{HOST}/sitemap.xml"
+    return made
+
+
+def test_links_of_a_sitemap_are_scored_before_any_page_was_fetched(server: Stubs, crawl: str) -> None:
+    urls = [f"{HOST}/page/{n}" for n in (1, 2)]
+    body = "".join(f"<url><loc>{url}</loc><lastmod>2023-11-01</lastmod></url>" for url in urls)
+    [got] = ingest(server, crawl, sitemap(0, f"<urlset>{body}</urlset>"))
+    assert list(got.links.urls) == urls
+    assert len(got.links.scores) == 2
+    [due] = rank(server, crawl, 400).pages
+    assert due.url == f"{HOST}/sitemap.xml"
+
+
+@pytest.mark.parametrize("hostile", ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', "<urlset><url>"])
+def test_hostile_xml_is_refused_and_the_call_goes_on(server: Stubs, crawl: str, hostile: str) -> None:
+    bad, good = ingest(server, crawl, sitemap(0, hostile), page(1, 0))
+    assert (bad.status.code, good.status.code) == (common_pb2.ITEM_CODE_INVALID, common_pb2.ITEM_CODE_OK)
+    assert [problem.field.rpartition(".")[2] for problem in bad.status.problems] == ["body"]
+
+
+def test_a_kind_that_nobody_reads_is_refused_by_name(server: Stubs, crawl: str) -> None:
+    [got] = ingest(server, crawl, page(1, 0, body=b"<p>", kind=9))
+    assert got.status.code == common_pb2.ITEM_CODE_INVALID
+    assert [problem.field.rpartition(".")[2] for problem in got.status.problems] == ["kind"]

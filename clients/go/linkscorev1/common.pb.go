@@ -521,6 +521,63 @@ func (PriorityEncoding) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
+// What a page is.
+type PageKind int32
+
+const (
+	// A page.
+	PageKind_PAGE_KIND_UNSPECIFIED PageKind = 0
+	// A page: HTML, or what the crawler extracted.
+	PageKind_PAGE_KIND_PAGE PageKind = 1
+	// A sitemap, or an index of sitemaps (sitemaps.org).
+	PageKind_PAGE_KIND_SITEMAP PageKind = 2
+	// A feed: RSS or Atom.
+	PageKind_PAGE_KIND_FEED PageKind = 3
+)
+
+// Enum value maps for PageKind.
+var (
+	PageKind_name = map[int32]string{
+		0: "PAGE_KIND_UNSPECIFIED",
+		1: "PAGE_KIND_PAGE",
+		2: "PAGE_KIND_SITEMAP",
+		3: "PAGE_KIND_FEED",
+	}
+	PageKind_value = map[string]int32{
+		"PAGE_KIND_UNSPECIFIED": 0,
+		"PAGE_KIND_PAGE":        1,
+		"PAGE_KIND_SITEMAP":     2,
+		"PAGE_KIND_FEED":        3,
+	}
+)
+
+func (x PageKind) Enum() *PageKind {
+	p := new(PageKind)
+	*p = x
+	return p
+}
+
+func (x PageKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PageKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_common_proto_enumTypes[8].Descriptor()
+}
+
+func (PageKind) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_common_proto_enumTypes[8]
+}
+
+func (x PageKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PageKind.Descriptor instead.
+func (PageKind) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_common_proto_rawDescGZIP(), []int{8}
+}
+
 // One field that breaks a rule.
 type FieldProblem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -892,6 +949,10 @@ type Page struct {
 	// Headers of the answer, the first 100, 8,192 characters of each. Read if the crawl has `respect`: `X-Robots-Tag`,
 	// `Content-Signal` and `TDM-Reservation`; if it has `revisit`: `ETag` and `Last-Modified`.
 	Headers []*Header `protobuf:"bytes,21,rep,name=headers,proto3" json:"headers,omitempty"`
+	// What it is. A sitemap or feed is read as XML: the first 50,000 entries of at most 50 MiB, unpacked if it is gzip, and
+	// INVALID with a document type. Its links are scored as those of a page. In a crawl with `revisit` its dates count too, as
+	// far as they are found to tell of changes.
+	Kind PageKind `protobuf:"varint,22,opt,name=kind,proto3,enum=linkscore.v1.PageKind" json:"kind,omitempty"`
 	// The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a
 	// crawl with `revisit` it counts as unchanged, in others, as a status of 304 does, as a failed fetch.
 	NotModified   bool `protobuf:"varint,13,opt,name=not_modified,json=notModified,proto3" json:"not_modified,omitempty"`
@@ -1036,6 +1097,13 @@ func (x *Page) GetHeaders() []*Header {
 		return x.Headers
 	}
 	return nil
+}
+
+func (x *Page) GetKind() PageKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PageKind_PAGE_KIND_UNSPECIFIED
 }
 
 func (x *Page) GetNotModified() bool {
@@ -1322,7 +1390,7 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\rcanonical_url\x18\x04 \x01(\tR\fcanonicalUrl\"2\n" +
 	"\x06Header\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xbc\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xe8\x04\n" +
 	"\x04Page\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1b\n" +
@@ -1341,7 +1409,8 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\n" +
 	"fetch_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tfetchTime\x12#\n" +
 	"\rfetched_bytes\x18\x14 \x01(\x04R\ffetchedBytes\x12.\n" +
-	"\aheaders\x18\x15 \x03(\v2\x14.linkscore.v1.HeaderR\aheaders\x12!\n" +
+	"\aheaders\x18\x15 \x03(\v2\x14.linkscore.v1.HeaderR\aheaders\x12*\n" +
+	"\x04kind\x18\x16 \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\x12!\n" +
 	"\fnot_modified\x18\r \x01(\bR\vnotModifiedB\t\n" +
 	"\acontent\"\xe2\x04\n" +
 	"\n" +
@@ -1418,7 +1487,12 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x1aPRIORITY_ENCODING_HERITRIX\x10\x05\x12!\n" +
 	"\x1dPRIORITY_ENCODING_URLFRONTIER\x10\x06\x12\x1d\n" +
 	"\x19PRIORITY_ENCODING_CRAWLEE\x10\a\x12\x1f\n" +
-	"\x1bPRIORITY_ENCODING_CRAWLER4J\x10\bB>\n" +
+	"\x1bPRIORITY_ENCODING_CRAWLER4J\x10\b*d\n" +
+	"\bPageKind\x12\x19\n" +
+	"\x15PAGE_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0ePAGE_KIND_PAGE\x10\x01\x12\x15\n" +
+	"\x11PAGE_KIND_SITEMAP\x10\x02\x12\x12\n" +
+	"\x0ePAGE_KIND_FEED\x10\x03B>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -1433,7 +1507,7 @@ func file_linkscore_v1_common_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_common_proto_rawDescData
 }
 
-var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_linkscore_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
 var file_linkscore_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_linkscore_v1_common_proto_goTypes = []any{
 	(SiteStage)(0),                // 0: linkscore.v1.SiteStage
@@ -1444,34 +1518,36 @@ var file_linkscore_v1_common_proto_goTypes = []any{
 	(PageType)(0),                 // 5: linkscore.v1.PageType
 	(ItemCode)(0),                 // 6: linkscore.v1.ItemCode
 	(PriorityEncoding)(0),         // 7: linkscore.v1.PriorityEncoding
-	(*FieldProblem)(nil),          // 8: linkscore.v1.FieldProblem
-	(*ItemStatus)(nil),            // 9: linkscore.v1.ItemStatus
-	(*Outlink)(nil),               // 10: linkscore.v1.Outlink
-	(*ExtractedPage)(nil),         // 11: linkscore.v1.ExtractedPage
-	(*Header)(nil),                // 12: linkscore.v1.Header
-	(*Page)(nil),                  // 13: linkscore.v1.Page
-	(*LinkScores)(nil),            // 14: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),       // 15: linkscore.v1.FetchSuggestion
-	nil,                           // 16: linkscore.v1.LinkScores.StatusesEntry
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(PageKind)(0),                 // 8: linkscore.v1.PageKind
+	(*FieldProblem)(nil),          // 9: linkscore.v1.FieldProblem
+	(*ItemStatus)(nil),            // 10: linkscore.v1.ItemStatus
+	(*Outlink)(nil),               // 11: linkscore.v1.Outlink
+	(*ExtractedPage)(nil),         // 12: linkscore.v1.ExtractedPage
+	(*Header)(nil),                // 13: linkscore.v1.Header
+	(*Page)(nil),                  // 14: linkscore.v1.Page
+	(*LinkScores)(nil),            // 15: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),       // 16: linkscore.v1.FetchSuggestion
+	nil,                           // 17: linkscore.v1.LinkScores.StatusesEntry
+	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 }
 var file_linkscore_v1_common_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.ItemStatus.code:type_name -> linkscore.v1.ItemCode
-	8,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
-	11, // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
-	10, // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
-	17, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
-	12, // 5: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
-	1,  // 6: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
-	16, // 7: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
-	4,  // 8: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
-	2,  // 9: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
-	9,  // 10: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 1: linkscore.v1.ItemStatus.problems:type_name -> linkscore.v1.FieldProblem
+	12, // 2: linkscore.v1.Page.extracted:type_name -> linkscore.v1.ExtractedPage
+	11, // 3: linkscore.v1.Page.outlinks:type_name -> linkscore.v1.Outlink
+	18, // 4: linkscore.v1.Page.fetch_time:type_name -> google.protobuf.Timestamp
+	13, // 5: linkscore.v1.Page.headers:type_name -> linkscore.v1.Header
+	8,  // 6: linkscore.v1.Page.kind:type_name -> linkscore.v1.PageKind
+	1,  // 7: linkscore.v1.LinkScores.verdicts:type_name -> linkscore.v1.Verdict
+	17, // 8: linkscore.v1.LinkScores.statuses:type_name -> linkscore.v1.LinkScores.StatusesEntry
+	4,  // 9: linkscore.v1.LinkScores.url_types:type_name -> linkscore.v1.UrlType
+	2,  // 10: linkscore.v1.LinkScores.skip_reasons:type_name -> linkscore.v1.SkipReason
+	10, // 11: linkscore.v1.LinkScores.StatusesEntry.value:type_name -> linkscore.v1.ItemStatus
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_common_proto_init() }
@@ -1488,7 +1564,7 @@ func file_linkscore_v1_common_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_common_proto_rawDesc), len(file_linkscore_v1_common_proto_rawDesc)),
-			NumEnums:      8,
+			NumEnums:      9,
 			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,

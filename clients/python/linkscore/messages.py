@@ -302,6 +302,7 @@ def page(
     outlinks: list[common_pb2.Outlink] | None = None,
     extracted: common_pb2.ExtractedPage | None = None,
     not_modified: bool = False,
+    kind: common_pb2.PageKind = common_pb2.PAGE_KIND_UNSPECIFIED,
     headers: Iterable[tuple[str, str]] = (),
 ) -> common_pb2.Page:
     """Build the message of one fetch, failed ones included.
@@ -333,6 +334,7 @@ def page(
         body=body,
         extracted=extracted,
         not_modified=not_modified,
+        kind=kind,
         headers=[common_pb2.Header(name=name, value=value) for name, value in headers],
     )
     if not status_code and made.WhichOneof("content"):

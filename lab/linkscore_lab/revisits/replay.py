@@ -21,6 +21,8 @@ _AT_ONCE = 100
 """One page of so many is fetched at a time; all are ranked before that."""
 _FOREVER_S = 1e11
 """Some 3,000 years, more than any history: no page is fetched only because it waited long."""
+_SITEMAP = 10**9
+"""Key of the sitemap: no page has so high a row."""
 _OWN = 1_000
 """Characters of own text of every page: only changes count."""
 
@@ -59,6 +61,10 @@ class Schedule(ABC):
     def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
         """Take in another fetch: whether the page changed, links to new pages, whether it is no more."""
 
+    def reads(self) -> int:
+        """Return how many fetches of something else than pages it made since it was asked last."""
+        return 0
+
     @abstractmethod
     def best(self, day: float, n: int) -> list[int]:
         """Return up to `n` pages to fetch."""
@@ -89,6 +95,42 @@ class Learned(Schedule):
     def best(self, day: float, n: int) -> list[int]:
         """See `Schedule`."""
         return [due.key for due in self.site.rank(_time(day), n)]
+
+
+class Listed(Learned):
+    """`Learned`, and a sitemap that says when pages changed last: of an honest site, or of one that lies.
+
+    The sitemap is a page like others: it is fetched when that is worth most. One that lies has every page
+    changed by the latest build, which is daily.
+    """
+
+    def __init__(self, rule: str, history: SiteHistory, *, lies: bool) -> None:
+        super().__init__(rule)
+        self._history, self._lies, self._reads = history, lies, 0
+        self.site.fetched(Fetched(_SITEMAP, "sitemap", _time(0.0), link_path=2))
+
+    def reads(self) -> int:
+        """See `Schedule`."""
+        read, self._reads = self._reads, 0
+        return read
+
+    def best(self, day: float, n: int) -> list[int]:
+        """See `Schedule`."""
+        found = super().best(day, n)
+        if _SITEMAP in found:
+            self._read(day)
+            found.remove(_SITEMAP)
+        return found
+
+    def _read(self, day: float) -> None:
+        self._reads += 1
+        dates = [
+            (row, int(_time(day if self._lies else max(page.born, *page.changes[page.changes <= day], 0.0))))
+            for row, page in enumerate(self._history.pages)
+            if page.born <= day < page.gone
+        ]
+        news = self.site.listed(dates, _time(day))
+        self.site.fetched(Fetched(_SITEMAP, "", _time(day), fresh_links=news))
 
 
 class Oracle(Schedule):
@@ -181,6 +223,8 @@ def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measure
             schedule.again(row, day, changed=changed, links=links, gone=gone)
             total += 1
             wasted += not (changed or gone or links)
+        read = schedule.reads()
+        total, credit = total + read, credit - read
     return measured(history, fetches, found, total, wasted)
 
 

@@ -45,7 +45,7 @@ class PageChange:
 
     changed: bool = False
     share: float = 0.0
-    fresh_links: int = 0
+    fresh_links: float = 0
     gone: bool = False
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from linkscore_scoring.engine.companions import Companion
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
@@ -68,11 +69,16 @@ class SiteRevisitor(Companion):
                     own=site.texts.owned_chars(fetch.key, features.block_hashes, features.block_chars),
                     unseen=page.unseen_chars,
                     taken=page.own_chars - page.novel_chars,
-                    fresh_links=sum(page.fresh),
+                    fresh_links=sum(page.fresh) + self._listed(fetch),
                     validators=Validators(*features.facts.get(FACT, ())),
                 )
             )
         page.revisit = _answer(said)
+
+    def _listed(self, fetch: Fetch) -> float:
+        """Take in the dates of a sitemap or feed; return what they were worth, in fresh links."""
+        dates = fetch.features.facts.get(DATES) if fetch.features is not None else None
+        return self.revisits.listed(zip(fetch.link_keys, dates, strict=True), fetch.now_s) if dates else 0.0
 
     def unchanged(self, fetch: Fetch, page: int) -> Revisit | None:
         """See `Companion`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +19,13 @@ from linkscore_scoring.revisits.changes import (
     own_difference,
 )
 from linkscore_scoring.revisits.failures import Failures
-from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, PageTable, Row
+from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, LISTED, MOVED, PageTable, Row
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
 from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
 from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit
+from linkscore_scoring.revisits.signals import Signals
 from linkscore_scoring.revisits.validators import NOTHING_SAID, Validators
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
 from linkscore_scoring.revisits.worth import Column, discovery_worth
@@ -85,6 +87,7 @@ class SiteRevisits(Stateful):
         self._importance = {}
         self._failures = Failures()
         self._validators: dict[int, Validators] = {}
+        self.signals: Signals | None = None  # of listings, when the first comes
         self._price = 0.0
         self._since_fit = 0
         self.fetches = self.wasted = 0
@@ -147,6 +150,49 @@ class SiteRevisits(Stateful):
         is_told = self.settings.fetches_per_day and not known.flags & IS_GONE
         return Revisited(UNCHANGED, self._belief(known), until if is_told else None, is_again=False)
 
+    def listed(self, dates: Iterable[tuple[int, int]], now_s: float) -> float:
+        """Take in what a listing says: when pages, by key, changed last, in seconds since the epoch.
+
+        Returns
+        -------
+        float
+            Pages whose dates moved since they were fetched and listed last, as far as that is news: what the
+            fetch of the listing was worth, in fresh links.
+        """
+        self.signals = self.signals or Signals()
+        self.signals.read_s, moved = now_s, 0
+        for key, changed_s in dates:
+            row = self.pages.find(key) if 0 < changed_s <= now_s + DAY_S else -1
+            if row >= 0:
+                known = self.pages.row(row)
+                is_later = changed_s > known.last
+                moved += is_later and not known.flags & MOVED
+                flags = LISTED | MOVED if is_later else LISTED
+                self.pages.put(row, known._replace(flags=known.flags & ~MOVED | flags))
+        return moved * self.signals.gain()
+
+    def _heed(self, known: Row, now_s: float, *, changed: bool) -> None:
+        """Learn from a fetch what the date of a listing was worth."""
+        if self.signals is None or not known.flags & LISTED:
+            return
+        belief, is_moved = self._belief(known), bool(known.flags & MOVED)
+        waited, until = now_s - known.last, self.signals.read_s - known.last
+        if is_moved or 2.0 * until >= waited > 0.0:  # else most of the time is after the listing was read
+            fresh = (1.0 + max(0.0, waited) / DAY_S / belief.days) ** -belief.shape
+            self.signals.learn(stale=1.0 - fresh, moved=is_moved, changed=changed)
+
+    def _heeded(self, rows: NDArray[np.intp], waited: Column, waiting: Waiting, now_s: float) -> None:
+        """Let what listings say of pages raise or lower what fetches of them are worth."""
+        at = np.flatnonzero(self.pages.rows["flags"][rows] & LISTED)
+        if self.signals is None or not len(at):
+            return
+        shape, days = waiting.shape[at], waiting.days[at]
+        since = np.minimum(waited[at], max(0.0, now_s - self.signals.read_s) / DAY_S)
+        fresh = np.exp(-shape * np.log1p(waited[at] / days))
+        until = np.exp(-shape * np.log1p((waited[at] - since) / days))
+        moved = (self.pages.rows["flags"][rows[at]] & MOVED) != 0
+        waiting.importance[at] *= self.signals.factors(fresh, fresh / until, moved)
+
     def _keep(self, key: int, validators: Validators) -> None:
         """Keep what the site said of the copy there is; of one it said nothing of, forget the last."""
         if any(validators):
@@ -181,7 +227,9 @@ class SiteRevisits(Stateful):
         rows = self._known_rows()
         waited = _days(now_s, self.pages.rows["last"][rows])
         is_check = waited * DAY_S >= self.settings.longest_s
-        worth = np.where(is_check, np.inf, self.rule.worth(self._waiting(rows, waited)))
+        waiting = self._waiting(rows, waited)
+        self._heeded(rows, waited, waiting, now_s)
+        worth = np.where(is_check, np.inf, self.rule.worth(waiting))
         keys = self.pages.rows["key"][rows]
         left = np.flatnonzero((waited * DAY_S >= self.settings.least_s) & ~self._resting(rows, now_s))
         if len(left) > n > 0:
@@ -216,17 +264,22 @@ class SiteRevisits(Stateful):
         return self.pages.memory_bytes() + beside + self._failures.memory_bytes()
 
     def to_state(self) -> State:
-        """Return what was learned; failures and validators only if there are any, as versions before them."""
+        """Return what was learned; what versions before did not know only if there is any."""
         state = super().to_state()
         if self._failures:
             state["failures"] = self._failures.to_state()
         if self._validators:
             state["validators"] = [[key, *said] for key, said in self._validators.items()]
+        if self.signals is not None:
+            state["signals"] = self.signals.to_state()
         return state
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned."""
         kept: dict[str, Any] = dict(state)
+        self.signals = Signals() if "signals" in kept else None
+        if self.signals is not None:
+            self.signals.load_state(kept.pop("signals"))
         self._failures = Failures()
         if "failures" in kept:
             self._failures.load_state(kept.pop("failures"))
@@ -315,7 +368,8 @@ class SiteRevisits(Stateful):
         waited = (at - known.last) / DAY_S
         if known.flags & FAILED:
             self._failures.forget(known.key)
-        known = known._replace(last=at, flags=known.flags & ~FAILED)
+        self._heed(known, now_s, changed=change.changed)
+        known = known._replace(last=at, flags=known.flags & ~(FAILED | LISTED | MOVED))
         self.fetches += 1
         self.wasted += not (change.changed or change.fresh_links)
         if waited <= 0.0:

@@ -78,7 +78,7 @@ class Fetched:
     unseen, taken
         Of these, in blocks that the site had never shown, and in blocks that were another page's before.
     fresh_links
-        Links to pages that nobody had seen.
+        Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
     validators
         What the site said of this copy, for conditional requests.
     """
@@ -91,7 +91,7 @@ class Fetched:
     own: int = 0
     unseen: int = 0
     taken: int = 0
-    fresh_links: int = 0
+    fresh_links: float = 0
     validators: Validators = NOTHING_SAID
 
 

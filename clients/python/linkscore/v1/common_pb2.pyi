@@ -75,6 +75,13 @@ class PriorityEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PRIORITY_ENCODING_URLFRONTIER: _ClassVar[PriorityEncoding]
     PRIORITY_ENCODING_CRAWLEE: _ClassVar[PriorityEncoding]
     PRIORITY_ENCODING_CRAWLER4J: _ClassVar[PriorityEncoding]
+
+class PageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PAGE_KIND_UNSPECIFIED: _ClassVar[PageKind]
+    PAGE_KIND_PAGE: _ClassVar[PageKind]
+    PAGE_KIND_SITEMAP: _ClassVar[PageKind]
+    PAGE_KIND_FEED: _ClassVar[PageKind]
 SITE_STAGE_UNSPECIFIED: SiteStage
 SITE_STAGE_SAMPLING: SiteStage
 SITE_STAGE_LEARNING: SiteStage
@@ -117,6 +124,10 @@ PRIORITY_ENCODING_HERITRIX: PriorityEncoding
 PRIORITY_ENCODING_URLFRONTIER: PriorityEncoding
 PRIORITY_ENCODING_CRAWLEE: PriorityEncoding
 PRIORITY_ENCODING_CRAWLER4J: PriorityEncoding
+PAGE_KIND_UNSPECIFIED: PageKind
+PAGE_KIND_PAGE: PageKind
+PAGE_KIND_SITEMAP: PageKind
+PAGE_KIND_FEED: PageKind
 
 class FieldProblem(_message.Message):
     __slots__ = ("field", "description", "reason")
@@ -171,7 +182,7 @@ class Header(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
 
 class Page(_message.Message):
-    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes", "headers", "not_modified")
+    __slots__ = ("event_id", "url", "final_url", "status_code", "fetch_error", "content_type", "content_encoding", "body", "extracted", "outlinks", "ticket", "fetch_time", "fetched_bytes", "headers", "kind", "not_modified")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     FINAL_URL_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +197,7 @@ class Page(_message.Message):
     FETCH_TIME_FIELD_NUMBER: _ClassVar[int]
     FETCHED_BYTES_FIELD_NUMBER: _ClassVar[int]
     HEADERS_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     NOT_MODIFIED_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     url: str
@@ -201,8 +213,9 @@ class Page(_message.Message):
     fetch_time: _timestamp_pb2.Timestamp
     fetched_bytes: int
     headers: _containers.RepeatedCompositeFieldContainer[Header]
+    kind: PageKind
     not_modified: bool
-    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., not_modified: bool = ...) -> None: ...
+    def __init__(self, event_id: _Optional[str] = ..., url: _Optional[str] = ..., final_url: _Optional[str] = ..., status_code: _Optional[int] = ..., fetch_error: _Optional[str] = ..., content_type: _Optional[str] = ..., content_encoding: _Optional[str] = ..., body: _Optional[bytes] = ..., extracted: _Optional[_Union[ExtractedPage, _Mapping]] = ..., outlinks: _Optional[_Iterable[_Union[Outlink, _Mapping]]] = ..., ticket: _Optional[bytes] = ..., fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., fetched_bytes: _Optional[int] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., kind: _Optional[_Union[PageKind, str]] = ..., not_modified: bool = ...) -> None: ...
 
 class LinkScores(_message.Message):
     __slots__ = ("urls", "scores", "encoded_priorities", "buckets", "bucket_names", "tickets", "ticket_values", "verdicts", "in_scope", "statuses", "url_types", "bucket_values", "skip_reasons")

@@ -16,6 +16,7 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
+from linkscore_scoring.features.readers import reader_of
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
@@ -80,7 +81,7 @@ class PageParser:
         InvalidPage
             As `event`; reason ``LIMIT_EXCEEDED`` if it takes too much CPU time.
         """
-        if page.WhichOneof("content") != "body" or not has_page(page):
+        if page.WhichOneof("content") != "body" or not has_page(page) or _kind_of(page):
             return None
         url = page.final_url or page.url
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
@@ -143,7 +144,7 @@ class PageParser:
             else None
         )
         if features is not None and facts:
-            features = replace(features, facts=read_facts(facts, sent_page(page)))
+            features = replace(features, facts=features.facts | read_facts(facts, sent_page(page)))
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -179,6 +180,9 @@ class PageParser:
         )
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits, words)
+        elif kind := _kind_of(page):
+            coding = page.content_encoding
+            features = reader_of(kind)(page.body, url=url, content_encoding=coding, limits=self.limits)
         else:
             features = own or self._read(page, url, layout=layout, words=words, title=title)
         if page.outlinks:
@@ -217,6 +221,14 @@ def has_page(page: common_pb2.Page) -> bool:
     """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
     came = page.WhichOneof("content") is not None or bool(page.outlinks)
     return came and not page.fetch_error and (page.status_code == 0 or 200 <= page.status_code < 400)
+
+
+def _kind_of(page: common_pb2.Page) -> str:
+    """Return what a page is, in lower case; empty for a page as any other."""
+    if page.kind in (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE):
+        return ""
+    known = page.kind in common_pb2.PageKind.values()
+    return common_pb2.PageKind.Name(page.kind).removeprefix("PAGE_KIND_").lower() if known else str(page.kind)
 
 
 def _check_sizes(page: common_pb2.Page) -> None:
