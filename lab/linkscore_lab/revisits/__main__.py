@@ -14,8 +14,8 @@ from pathlib import Path
 
 from linkscore_lab.revisits import cost, scrapy_runs
 from linkscore_lab.revisits.histories import SiteHistory, living, read_log
-from linkscore_lab.revisits.replay import Learned, Oracle, replay
-from linkscore_scoring.revisits.rules import BUILTIN
+from linkscore_lab.revisits.replay import Learned, Listed, Oracle, replay
+from linkscore_scoring.revisits.rules import BUILTIN, DEFAULT
 
 _COMMANDS = {"cost": cost.main, "scrapy": scrapy_runs.main}
 
@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--fetches", type=float, nargs="+", default=[1.0], help="a page and year")
     parser.add_argument("--objective", default="both", help="both, freshness or discovery")
     parser.add_argument("--rules", nargs="+", default=[kind.name for kind in BUILTIN])
+    parser.add_argument("--sitemap", action="store_true", help="with a sitemap too, honest and lying")
     given = parser.parse_args()
     print(
         f"{'site':14} {'a year':>6} {'schedule':13} "
@@ -46,6 +47,9 @@ def main() -> None:
             found = {"oracle": best}
             for rule in given.rules:
                 found[rule] = replay(site, Learned(rule, given.objective), per_year)
+            if given.sitemap:
+                for name, lies in (("sitemap", False), ("lying sitemap", True)):
+                    found[name] = replay(site, Listed(DEFAULT, site, lies=lies), per_year)
             for rule, row in found.items():
                 share = row.freshness / best.freshness if best.freshness else 1.0
                 print(
