@@ -151,6 +151,7 @@ ANNEXES = {
         ("tests/integration/test_tables.py",),
         words=("export-tables",),
         extras=("tables",),
+        packages=("duckdb",),
     ),
     "research": Annex(
         "experiments, tuning and their notebook",
@@ -367,12 +368,14 @@ def whose_turn() -> str:
 
 
 def merged(names: Iterable[str]) -> Annex:
-    """Return several annexes as one."""
+    """Return several annexes as one, which has no package that an annex left needs too."""
     found = [ANNEXES[name] for name in names]
-    lists = ("parts", "tests", "words", "extras", "packages")
+    left = {package for name in ANNEXES.keys() - set(names) for package in ANNEXES[name].packages}
+    lists = ("parts", "tests", "words", "extras")
     return Annex(
         "; ".join(annex.says for annex in found),
         *(tuple(item for annex in found for item in getattr(annex, part)) for part in lists),
+        tuple(package for annex in found for package in annex.packages if package not in left),
         run=next((annex.run for annex in found if annex.run != Annex.run), Annex.run),
     )
 
