@@ -188,6 +188,12 @@ ANNEXES = {
         ),
         words=("tdm", "ai-train"),
     ),
+    "copies": Annex(
+        "links to copies of pages, told before the fetch",
+        (f"{SCORING}/copies",),
+        ("tests/unit/copies", "tests/contract/test_contract_copies.py"),
+        words=("copies=", '"copies"'),
+    ),
     "clusterers": Annex(
         "clusterers beside the default one: DBSCAN, Crescenzi, UXClust, regions of iRobot",
         (f"{SCORING}/clustering/others",),
@@ -328,7 +334,7 @@ STANDS_WITHOUT = (
     "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
-    *("revisits", "limits", "respect"),
+    *("revisits", "limits", "respect", "copies"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,
 deleted at once, passed whole: all tests of the core, and ``make run``."""

@@ -57,6 +57,7 @@ MAY_READ = {
     "exporters": {"errors", "types", "site", "policies", "engine"},
     "limits": BASE | {"site", "policies", "engine"},
     "respect": BASE | {"features", "site", "engine"},
+    "copies": BASE | {"features", "urls", "pagination", "site", "policies", "engine"},
 }
 FOREIGN = {
     "grpc",

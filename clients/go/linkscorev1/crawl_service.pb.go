@@ -860,6 +860,54 @@ func (x *Budget) GetLeastYield() float64 {
 	return 0
 }
 
+// What is done about copies of pages: permalinks, print views, session ids, orders of a list. Which links lead to copies is
+// learned on each site from fetched pages with the same text, tried again now and then, and given up when it was wrong.
+type Copies struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Probability in (0, 1) from which on links to copies are to skip; absent: it is told, and nothing is to skip. 0.9 needs
+	// 15 copies of different pages and no page that only seemed one.
+	SkipAbove     *float64 `protobuf:"fixed64,1,opt,name=skip_above,json=skipAbove,proto3,oneof" json:"skip_above,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Copies) Reset() {
+	*x = Copies{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Copies) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Copies) ProtoMessage() {}
+
+func (x *Copies) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Copies.ProtoReflect.Descriptor instead.
+func (*Copies) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Copies) GetSkipAbove() float64 {
+	if x != nil && x.SkipAbove != nil {
+		return *x.SkipAbove
+	}
+	return 0
+}
+
 // How pages are fetched again.
 type Revisit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -879,7 +927,7 @@ type Revisit struct {
 
 func (x *Revisit) Reset() {
 	*x = Revisit{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +939,7 @@ func (x *Revisit) String() string {
 func (*Revisit) ProtoMessage() {}
 
 func (x *Revisit) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +952,7 @@ func (x *Revisit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revisit.ProtoReflect.Descriptor instead.
 func (*Revisit) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Revisit) GetObjective() RevisitObjective {
@@ -994,6 +1042,8 @@ type Crawl struct {
 	ExperienceCount uint32 `protobuf:"varint,19,opt,name=experience_count,json=experienceCount,proto3" json:"experience_count,omitempty"`
 	// How far it may go; absent: as far as links lead. Bounds of the crawl, not those of a site, need `groups` 1.
 	Budget *Budget `protobuf:"bytes,21,opt,name=budget,proto3" json:"budget,omitempty"`
+	// Learn which links lead to copies of pages; absent: no.
+	Copies *Copies `protobuf:"bytes,23,opt,name=copies,proto3" json:"copies,omitempty"`
 	// Whether to go on: STOP_BUDGET once the budget is spent, or another STOP if each site it has met has stopped. Output
 	// only.
 	Decision Decision `protobuf:"varint,24,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
@@ -1011,7 +1061,7 @@ type Crawl struct {
 
 func (x *Crawl) Reset() {
 	*x = Crawl{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1073,7 @@ func (x *Crawl) String() string {
 func (*Crawl) ProtoMessage() {}
 
 func (x *Crawl) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1086,7 @@ func (x *Crawl) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Crawl.ProtoReflect.Descriptor instead.
 func (*Crawl) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Crawl) GetName() string {
@@ -1179,6 +1229,13 @@ func (x *Crawl) GetBudget() *Budget {
 	return nil
 }
 
+func (x *Crawl) GetCopies() *Copies {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
 func (x *Crawl) GetDecision() Decision {
 	if x != nil {
 		return x.Decision
@@ -1218,7 +1275,7 @@ type CreateCrawlRequest struct {
 
 func (x *CreateCrawlRequest) Reset() {
 	*x = CreateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1230,7 +1287,7 @@ func (x *CreateCrawlRequest) String() string {
 func (*CreateCrawlRequest) ProtoMessage() {}
 
 func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1243,7 +1300,7 @@ func (x *CreateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*CreateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateCrawlRequest) GetCrawl() *Crawl {
@@ -1264,7 +1321,7 @@ type CreateCrawlResponse struct {
 
 func (x *CreateCrawlResponse) Reset() {
 	*x = CreateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1276,7 +1333,7 @@ func (x *CreateCrawlResponse) String() string {
 func (*CreateCrawlResponse) ProtoMessage() {}
 
 func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1289,7 +1346,7 @@ func (x *CreateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*CreateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateCrawlResponse) GetCrawl() *Crawl {
@@ -1310,7 +1367,7 @@ type GetCrawlRequest struct {
 
 func (x *GetCrawlRequest) Reset() {
 	*x = GetCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1379,7 @@ func (x *GetCrawlRequest) String() string {
 func (*GetCrawlRequest) ProtoMessage() {}
 
 func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1392,7 @@ func (x *GetCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlRequest.ProtoReflect.Descriptor instead.
 func (*GetCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetCrawlRequest) GetName() string {
@@ -1358,7 +1415,7 @@ type GetCrawlResponse struct {
 
 func (x *GetCrawlResponse) Reset() {
 	*x = GetCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1370,7 +1427,7 @@ func (x *GetCrawlResponse) String() string {
 func (*GetCrawlResponse) ProtoMessage() {}
 
 func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1383,7 +1440,7 @@ func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlResponse.ProtoReflect.Descriptor instead.
 func (*GetCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetCrawlResponse) GetCrawl() *Crawl {
@@ -1413,7 +1470,7 @@ type ListCrawlsRequest struct {
 
 func (x *ListCrawlsRequest) Reset() {
 	*x = ListCrawlsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1425,7 +1482,7 @@ func (x *ListCrawlsRequest) String() string {
 func (*ListCrawlsRequest) ProtoMessage() {}
 
 func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1438,7 +1495,7 @@ func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrawlsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCrawlsRequest) GetPageSize() uint32 {
@@ -1468,7 +1525,7 @@ type ListCrawlsResponse struct {
 
 func (x *ListCrawlsResponse) Reset() {
 	*x = ListCrawlsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1537,7 @@ func (x *ListCrawlsResponse) String() string {
 func (*ListCrawlsResponse) ProtoMessage() {}
 
 func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1550,7 @@ func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrawlsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCrawlsResponse) GetCrawls() []*Crawl {
@@ -1516,7 +1573,8 @@ type UpdateCrawlRequest struct {
 	// The crawl; `name` is required.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
-	// `revisit`. Empty means all of these that are set. A `budget` or `respect` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
+	// `copies`, `revisit`. Empty means all of these that are set. A `budget` or `respect` named here and not set is lifted; of `copies` so
+	// named what was learned is forgotten. Examples are added to those of the crawl; one whose URL is there already takes its place.
 	// `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
 	// `revisit` likewise; named here and not set, what was learned of changes is forgotten.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
@@ -1526,7 +1584,7 @@ type UpdateCrawlRequest struct {
 
 func (x *UpdateCrawlRequest) Reset() {
 	*x = UpdateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1596,7 @@ func (x *UpdateCrawlRequest) String() string {
 func (*UpdateCrawlRequest) ProtoMessage() {}
 
 func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1609,7 @@ func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateCrawlRequest) GetCrawl() *Crawl {
@@ -1579,7 +1637,7 @@ type UpdateCrawlResponse struct {
 
 func (x *UpdateCrawlResponse) Reset() {
 	*x = UpdateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1649,7 @@ func (x *UpdateCrawlResponse) String() string {
 func (*UpdateCrawlResponse) ProtoMessage() {}
 
 func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1662,7 @@ func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateCrawlResponse) GetCrawl() *Crawl {
@@ -1625,7 +1683,7 @@ type DeleteCrawlRequest struct {
 
 func (x *DeleteCrawlRequest) Reset() {
 	*x = DeleteCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1695,7 @@ func (x *DeleteCrawlRequest) String() string {
 func (*DeleteCrawlRequest) ProtoMessage() {}
 
 func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1708,7 @@ func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteCrawlRequest) GetName() string {
@@ -1669,7 +1727,7 @@ type DeleteCrawlResponse struct {
 
 func (x *DeleteCrawlResponse) Reset() {
 	*x = DeleteCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1739,7 @@ func (x *DeleteCrawlResponse) String() string {
 func (*DeleteCrawlResponse) ProtoMessage() {}
 
 func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1694,7 +1752,7 @@ func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
 }
 
 // Request of ListShards.
@@ -1712,7 +1770,7 @@ type ListShardsRequest struct {
 
 func (x *ListShardsRequest) Reset() {
 	*x = ListShardsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1782,7 @@ func (x *ListShardsRequest) String() string {
 func (*ListShardsRequest) ProtoMessage() {}
 
 func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1795,7 @@ func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsRequest.ProtoReflect.Descriptor instead.
 func (*ListShardsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListShardsRequest) GetCrawl() string {
@@ -1796,7 +1854,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1866,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1879,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Shard) GetCrawl() string {
@@ -1928,7 +1986,7 @@ type ListShardsResponse struct {
 
 func (x *ListShardsResponse) Reset() {
 	*x = ListShardsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +1998,7 @@ func (x *ListShardsResponse) String() string {
 func (*ListShardsResponse) ProtoMessage() {}
 
 func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +2011,7 @@ func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsResponse.ProtoReflect.Descriptor instead.
 func (*ListShardsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListShardsResponse) GetShards() []*Shard {
@@ -2039,13 +2097,17 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x11_max_site_secondsB\x11\n" +
 	"\x0f_max_trap_shareB\x12\n" +
 	"\x10_enough_coverageB\x0e\n" +
-	"\f_least_yield\"\x8b\x02\n" +
+	"\f_least_yield\";\n" +
+	"\x06Copies\x12\"\n" +
+	"\n" +
+	"skip_above\x18\x01 \x01(\x01H\x00R\tskipAbove\x88\x01\x01B\r\n" +
+	"\v_skip_above\"\x8b\x02\n" +
 	"\aRevisit\x12<\n" +
 	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x12&\n" +
 	"\x0ffetches_per_day\x18\x03 \x01(\x01R\rfetchesPerDay\x12@\n" +
 	"\x0eleast_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\xd8\a\n" +
+	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x86\b\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +
@@ -2073,7 +2135,8 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"experience\x18\x12 \x03(\fR\n" +
 	"experience\x12)\n" +
 	"\x10experience_count\x18\x13 \x01(\rR\x0fexperienceCount\x12,\n" +
-	"\x06budget\x18\x15 \x01(\v2\x14.linkscore.v1.BudgetR\x06budget\x122\n" +
+	"\x06budget\x18\x15 \x01(\v2\x14.linkscore.v1.BudgetR\x06budget\x12,\n" +
+	"\x06copies\x18\x17 \x01(\v2\x14.linkscore.v1.CopiesR\x06copies\x122\n" +
 	"\bdecision\x18\x18 \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
 	"\x0fdecision_reason\x18\x19 \x01(\tR\x0edecisionReason\x12/\n" +
 	"\arevisit\x18\x14 \x01(\v2\x15.linkscore.v1.RevisitR\arevisit\x12\x18\n" +
@@ -2182,7 +2245,7 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
@@ -2195,71 +2258,73 @@ var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(*WantedSample)(nil),          // 8: linkscore.v1.WantedSample
 	(*Wanted)(nil),                // 9: linkscore.v1.Wanted
 	(*Budget)(nil),                // 10: linkscore.v1.Budget
-	(*Revisit)(nil),               // 11: linkscore.v1.Revisit
-	(*Crawl)(nil),                 // 12: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 13: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 14: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 15: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 24: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 27: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(Decision)(0),                 // 29: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
+	(*Copies)(nil),                // 11: linkscore.v1.Copies
+	(*Revisit)(nil),               // 12: linkscore.v1.Revisit
+	(*Crawl)(nil),                 // 13: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 14: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 15: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 16: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 17: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 18: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 19: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 20: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 21: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 22: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 23: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 24: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 25: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 26: linkscore.v1.ListShardsResponse
+	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 28: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(Decision)(0),                 // 30: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 31: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
 	7,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
 	8,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
 	3,  // 3: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	26, // 4: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	26, // 5: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	27, // 6: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	27, // 7: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	27, // 4: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	27, // 5: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	28, // 6: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	28, // 7: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 8: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
 	5,  // 9: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	28, // 10: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	29, // 10: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
 	6,  // 11: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
 	2,  // 12: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
 	9,  // 13: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
 	10, // 14: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
-	29, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
-	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
-	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	12, // 19: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	12, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	12, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	30, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	12, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	4,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	13, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	15, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	14, // 32: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	16, // 33: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	18, // 34: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	20, // 35: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	22, // 36: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	25, // 37: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	32, // [32:38] is the sub-list for method output_type
-	26, // [26:32] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	11, // 15: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
+	30, // 16: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	12, // 17: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	13, // 18: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	13, // 19: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	13, // 20: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	13, // 21: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	13, // 22: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	31, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	13, // 24: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	4,  // 25: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	25, // 26: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	14, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	16, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	18, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	20, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	22, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	24, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	15, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	17, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	19, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	21, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	23, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	26, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	33, // [33:39] is the sub-list for method output_type
+	27, // [27:33] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2274,13 +2339,14 @@ func file_linkscore_v1_crawl_service_proto_init() {
 	file_linkscore_v1_crawl_service_proto_msgTypes[3].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[4].OneofWrappers = []any{}
 	file_linkscore_v1_crawl_service_proto_msgTypes[5].OneofWrappers = []any{}
+	file_linkscore_v1_crawl_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1039,6 +1039,79 @@ func (x *GetSiteResponse) GetAdvice() *SiteAdvice {
 	return nil
 }
 
+// That links of one kind lead to copies of pages.
+type CopyHypothesis struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// URL pattern of the links; of a query key that changes nothing, the pattern of the path and the key, `a.org/list sort=`.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Pages of different content that could have refuted it.
+	Tries uint32 `protobuf:"varint,2,opt,name=tries,proto3" json:"tries,omitempty"`
+	// How many of these were copies.
+	Agreed uint32 `protobuf:"varint,3,opt,name=agreed,proto3" json:"agreed,omitempty"`
+	// What links by it have as `LinkScores.duplicate_probabilities`.
+	Probability   float64 `protobuf:"fixed64,4,opt,name=probability,proto3" json:"probability,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopyHypothesis) Reset() {
+	*x = CopyHypothesis{}
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopyHypothesis) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopyHypothesis) ProtoMessage() {}
+
+func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopyHypothesis.ProtoReflect.Descriptor instead.
+func (*CopyHypothesis) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CopyHypothesis) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CopyHypothesis) GetTries() uint32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+func (x *CopyHypothesis) GetAgreed() uint32 {
+	if x != nil {
+		return x.Agreed
+	}
+	return 0
+}
+
+func (x *CopyHypothesis) GetProbability() float64 {
+	if x != nil {
+		return x.Probability
+	}
+	return 0
+}
+
 // What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
 // shape and tag path as they come; repeated fetches of a URL do not count.
 type SiteAdvice struct {
@@ -1073,14 +1146,16 @@ type SiteAdvice struct {
 	DecisionReason string `protobuf:"bytes,13,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
 	// How much of what is wanted was found; absent unless the budget of the crawl bounds coverage or yield, or before 16
 	// fetches.
-	Coverage      *Coverage `protobuf:"bytes,14,opt,name=coverage,proto3" json:"coverage,omitempty"`
+	Coverage *Coverage `protobuf:"bytes,14,opt,name=coverage,proto3" json:"coverage,omitempty"`
+	// Which links are taken to lead to copies, the surest first, at most 100; empty unless the crawl has `copies`.
+	Copies        []*CopyHypothesis `protobuf:"bytes,15,rep,name=copies,proto3" json:"copies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SiteAdvice) Reset() {
 	*x = SiteAdvice{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1167,7 @@ func (x *SiteAdvice) String() string {
 func (*SiteAdvice) ProtoMessage() {}
 
 func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1180,7 @@ func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SiteAdvice.ProtoReflect.Descriptor instead.
 func (*SiteAdvice) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SiteAdvice) GetRewardSource() RewardSource {
@@ -1206,6 +1281,13 @@ func (x *SiteAdvice) GetCoverage() *Coverage {
 	return nil
 }
 
+func (x *SiteAdvice) GetCopies() []*CopyHypothesis {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
 // How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
 type Coverage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1229,7 +1311,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1323,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1336,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Coverage) GetShare() float64 {
@@ -1329,7 +1411,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1423,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1436,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1437,7 +1519,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1531,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1544,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1553,7 +1635,7 @@ type GetSitemapRequest struct {
 
 func (x *GetSitemapRequest) Reset() {
 	*x = GetSitemapRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1647,7 @@ func (x *GetSitemapRequest) String() string {
 func (*GetSitemapRequest) ProtoMessage() {}
 
 func (x *GetSitemapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1660,7 @@ func (x *GetSitemapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSitemapRequest.ProtoReflect.Descriptor instead.
 func (*GetSitemapRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetSitemapRequest) GetName() string {
@@ -1605,7 +1687,7 @@ type GetSitemapResponse struct {
 
 func (x *GetSitemapResponse) Reset() {
 	*x = GetSitemapResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1699,7 @@ func (x *GetSitemapResponse) String() string {
 func (*GetSitemapResponse) ProtoMessage() {}
 
 func (x *GetSitemapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1712,7 @@ func (x *GetSitemapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSitemapResponse.ProtoReflect.Descriptor instead.
 func (*GetSitemapResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetSitemapResponse) GetClusters() []*Cluster {
@@ -1676,7 +1758,7 @@ type ListNavigationEntriesRequest struct {
 
 func (x *ListNavigationEntriesRequest) Reset() {
 	*x = ListNavigationEntriesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +1770,7 @@ func (x *ListNavigationEntriesRequest) String() string {
 func (*ListNavigationEntriesRequest) ProtoMessage() {}
 
 func (x *ListNavigationEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +1783,7 @@ func (x *ListNavigationEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNavigationEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListNavigationEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNavigationEntriesRequest) GetName() string {
@@ -1738,7 +1820,7 @@ type ListNavigationEntriesResponse struct {
 
 func (x *ListNavigationEntriesResponse) Reset() {
 	*x = ListNavigationEntriesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +1832,7 @@ func (x *ListNavigationEntriesResponse) String() string {
 func (*ListNavigationEntriesResponse) ProtoMessage() {}
 
 func (x *ListNavigationEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +1845,7 @@ func (x *ListNavigationEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNavigationEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListNavigationEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListNavigationEntriesResponse) GetEntries() []*NavigationEntry {
@@ -1791,7 +1873,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1885,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1898,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1837,7 +1919,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +1931,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +1944,7 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
@@ -1885,7 +1967,7 @@ type GetSamplePlanRequest struct {
 
 func (x *GetSamplePlanRequest) Reset() {
 	*x = GetSamplePlanRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +1979,7 @@ func (x *GetSamplePlanRequest) String() string {
 func (*GetSamplePlanRequest) ProtoMessage() {}
 
 func (x *GetSamplePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +1992,7 @@ func (x *GetSamplePlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSamplePlanRequest.ProtoReflect.Descriptor instead.
 func (*GetSamplePlanRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetSamplePlanRequest) GetName() string {
@@ -1938,7 +2020,7 @@ type GetSamplePlanResponse struct {
 
 func (x *GetSamplePlanResponse) Reset() {
 	*x = GetSamplePlanResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1950,7 +2032,7 @@ func (x *GetSamplePlanResponse) String() string {
 func (*GetSamplePlanResponse) ProtoMessage() {}
 
 func (x *GetSamplePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1963,7 +2045,7 @@ func (x *GetSamplePlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSamplePlanResponse.ProtoReflect.Descriptor instead.
 func (*GetSamplePlanResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetSamplePlanResponse) GetSuggestions() []*FetchSuggestion {
@@ -1991,7 +2073,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2085,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2098,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -2062,7 +2144,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2156,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2169,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Seed) GetUrl() string {
@@ -2130,7 +2212,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2224,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2237,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -2210,7 +2292,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2304,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2317,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -2279,7 +2361,7 @@ type ExportExperienceRequest struct {
 
 func (x *ExportExperienceRequest) Reset() {
 	*x = ExportExperienceRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2291,7 +2373,7 @@ func (x *ExportExperienceRequest) String() string {
 func (*ExportExperienceRequest) ProtoMessage() {}
 
 func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2304,7 +2386,7 @@ func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceRequest.ProtoReflect.Descriptor instead.
 func (*ExportExperienceRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExportExperienceRequest) GetName() string {
@@ -2339,7 +2421,7 @@ type ExportExperienceResponse struct {
 
 func (x *ExportExperienceResponse) Reset() {
 	*x = ExportExperienceResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2351,7 +2433,7 @@ func (x *ExportExperienceResponse) String() string {
 func (*ExportExperienceResponse) ProtoMessage() {}
 
 func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2364,7 +2446,7 @@ func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceResponse.ProtoReflect.Descriptor instead.
 func (*ExportExperienceResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportExperienceResponse) GetExperience() []byte {
@@ -2416,7 +2498,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2510,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2523,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -2507,7 +2589,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2601,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2614,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2596,7 +2678,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2608,7 +2690,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2621,7 +2703,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2682,7 +2764,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +2776,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +2789,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2834,7 +2916,12 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\ahorizon\x18\x02 \x01(\rR\ahorizon\"k\n" +
 	"\x0fGetSiteResponse\x12&\n" +
 	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\x120\n" +
-	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\"\xf2\x04\n" +
+	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\"t\n" +
+	"\x0eCopyHypothesis\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
+	"\x06agreed\x18\x03 \x01(\rR\x06agreed\x12 \n" +
+	"\vprobability\x18\x04 \x01(\x01R\vprobability\"\xa8\x05\n" +
 	"\n" +
 	"SiteAdvice\x12?\n" +
 	"\rreward_source\x18\x01 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource\x12\x18\n" +
@@ -2851,7 +2938,8 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x0eneeds_examples\x18\v \x01(\bR\rneedsExamples\x122\n" +
 	"\bdecision\x18\f \x01(\x0e2\x16.linkscore.v1.DecisionR\bdecision\x12'\n" +
 	"\x0fdecision_reason\x18\r \x01(\tR\x0edecisionReason\x122\n" +
-	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\"\xa8\x01\n" +
+	"\bcoverage\x18\x0e \x01(\v2\x16.linkscore.v1.CoverageR\bcoverage\x124\n" +
+	"\x06copies\x18\x0f \x03(\v2\x1c.linkscore.v1.CopyHypothesisR\x06copies\"\xa8\x01\n" +
 	"\bCoverage\x12\x14\n" +
 	"\x05share\x18\x01 \x01(\x01R\x05share\x12\x10\n" +
 	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
@@ -3031,7 +3119,7 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(PolicyRole)(0),                       // 0: linkscore.v1.PolicyRole
 	(RewardSource)(0),                     // 1: linkscore.v1.RewardSource
@@ -3046,88 +3134,90 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(*ListSitesResponse)(nil),             // 10: linkscore.v1.ListSitesResponse
 	(*GetSiteRequest)(nil),                // 11: linkscore.v1.GetSiteRequest
 	(*GetSiteResponse)(nil),               // 12: linkscore.v1.GetSiteResponse
-	(*SiteAdvice)(nil),                    // 13: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),                      // 14: linkscore.v1.Coverage
-	(*GroupYield)(nil),                    // 15: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),                 // 16: linkscore.v1.TrapSuspicion
-	(*GetSitemapRequest)(nil),             // 17: linkscore.v1.GetSitemapRequest
-	(*GetSitemapResponse)(nil),            // 18: linkscore.v1.GetSitemapResponse
-	(*ListNavigationEntriesRequest)(nil),  // 19: linkscore.v1.ListNavigationEntriesRequest
-	(*ListNavigationEntriesResponse)(nil), // 20: linkscore.v1.ListNavigationEntriesResponse
-	(*LearnSiteRequest)(nil),              // 21: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),             // 22: linkscore.v1.LearnSiteResponse
-	(*GetSamplePlanRequest)(nil),          // 23: linkscore.v1.GetSamplePlanRequest
-	(*GetSamplePlanResponse)(nil),         // 24: linkscore.v1.GetSamplePlanResponse
-	(*SuggestSeedsRequest)(nil),           // 25: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                          // 26: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil),          // 27: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),            // 28: linkscore.v1.ExportRulesRequest
-	(*ExportExperienceRequest)(nil),       // 29: linkscore.v1.ExportExperienceRequest
-	(*ExportExperienceResponse)(nil),      // 30: linkscore.v1.ExportExperienceResponse
-	(*UrlRule)(nil),                       // 31: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),                   // 32: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),                      // 33: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),           // 34: linkscore.v1.ExportRulesResponse
-	nil,                                   // 35: linkscore.v1.Site.ClusterPagesEntry
-	nil,                                   // 36: linkscore.v1.NavigationEntry.DestinationProbsEntry
-	(SiteStage)(0),                        // 37: linkscore.v1.SiteStage
-	(Decision)(0),                         // 38: linkscore.v1.Decision
-	(*FetchSuggestion)(nil),               // 39: linkscore.v1.FetchSuggestion
-	(*PolicySpec)(nil),                    // 40: linkscore.v1.PolicySpec
+	(*CopyHypothesis)(nil),                // 13: linkscore.v1.CopyHypothesis
+	(*SiteAdvice)(nil),                    // 14: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),                      // 15: linkscore.v1.Coverage
+	(*GroupYield)(nil),                    // 16: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),                 // 17: linkscore.v1.TrapSuspicion
+	(*GetSitemapRequest)(nil),             // 18: linkscore.v1.GetSitemapRequest
+	(*GetSitemapResponse)(nil),            // 19: linkscore.v1.GetSitemapResponse
+	(*ListNavigationEntriesRequest)(nil),  // 20: linkscore.v1.ListNavigationEntriesRequest
+	(*ListNavigationEntriesResponse)(nil), // 21: linkscore.v1.ListNavigationEntriesResponse
+	(*LearnSiteRequest)(nil),              // 22: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),             // 23: linkscore.v1.LearnSiteResponse
+	(*GetSamplePlanRequest)(nil),          // 24: linkscore.v1.GetSamplePlanRequest
+	(*GetSamplePlanResponse)(nil),         // 25: linkscore.v1.GetSamplePlanResponse
+	(*SuggestSeedsRequest)(nil),           // 26: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                          // 27: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil),          // 28: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),            // 29: linkscore.v1.ExportRulesRequest
+	(*ExportExperienceRequest)(nil),       // 30: linkscore.v1.ExportExperienceRequest
+	(*ExportExperienceResponse)(nil),      // 31: linkscore.v1.ExportExperienceResponse
+	(*UrlRule)(nil),                       // 32: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),                   // 33: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),                      // 34: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),           // 35: linkscore.v1.ExportRulesResponse
+	nil,                                   // 36: linkscore.v1.Site.ClusterPagesEntry
+	nil,                                   // 37: linkscore.v1.NavigationEntry.DestinationProbsEntry
+	(SiteStage)(0),                        // 38: linkscore.v1.SiteStage
+	(Decision)(0),                         // 39: linkscore.v1.Decision
+	(*FetchSuggestion)(nil),               // 40: linkscore.v1.FetchSuggestion
+	(*PolicySpec)(nil),                    // 41: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	37, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	35, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	38, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	36, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_trust:type_name -> linkscore.v1.PolicyTrust
 	0,  // 3: linkscore.v1.PolicyTrust.role:type_name -> linkscore.v1.PolicyRole
-	36, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
+	37, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
 	4,  // 5: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 6: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	13, // 7: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	14, // 7: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
 	1,  // 8: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	15, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	16, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	38, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	14, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	2,  // 13: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	6,  // 14: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
-	7,  // 15: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
-	37, // 16: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
-	8,  // 17: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
-	4,  // 18: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	39, // 19: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	40, // 20: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	26, // 21: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 22: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	40, // 23: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	40, // 24: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 25: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	33, // 26: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	31, // 27: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	32, // 28: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	9,  // 29: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	11, // 30: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	17, // 31: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
-	19, // 32: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
-	21, // 33: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	23, // 34: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
-	25, // 35: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	28, // 36: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	29, // 37: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
-	10, // 38: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	12, // 39: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	18, // 40: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
-	20, // 41: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
-	22, // 42: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	24, // 43: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
-	27, // 44: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	34, // 45: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	30, // 46: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
-	38, // [38:47] is the sub-list for method output_type
-	29, // [29:38] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	16, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	17, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	39, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	15, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	13, // 13: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
+	2,  // 14: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
+	6,  // 15: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
+	7,  // 16: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
+	38, // 17: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
+	8,  // 18: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
+	4,  // 19: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	40, // 20: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	41, // 21: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 22: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	3,  // 23: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	41, // 24: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	41, // 25: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 26: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	34, // 27: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	32, // 28: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	33, // 29: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	9,  // 30: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	11, // 31: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	18, // 32: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
+	20, // 33: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
+	22, // 34: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	24, // 35: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
+	26, // 36: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	29, // 37: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	30, // 38: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
+	10, // 39: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	12, // 40: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	19, // 41: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
+	21, // 42: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
+	23, // 43: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	25, // 44: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
+	28, // 45: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	35, // 46: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	31, // 47: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
+	39, // [39:48] is the sub-list for method output_type
+	30, // [30:39] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -3143,7 +3233,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

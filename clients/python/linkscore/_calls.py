@@ -22,6 +22,7 @@ from linkscore.messages import (
     Wanted,
     budget_spec,
     candidate,
+    copies_spec,
     crawl_name,
     in_utc,
     policy_spec,

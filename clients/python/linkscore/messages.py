@@ -126,6 +126,8 @@ class Row:
         `Verdict` of filtering policies.
     skip_reason
         `SkipReason` of a link that a setting of the crawl says to skip; 0 if none does.
+    duplicate_probability
+        How probable the link leads to a copy of a page; 0 if nothing says so.
     url_type
         `UrlType` of the link; unspecified if the policy tells none.
     in_scope
@@ -143,6 +145,7 @@ class Row:
     ticket: bytes
     verdict: int
     skip_reason: int
+    duplicate_probability: float
     url_type: int
     in_scope: bool
     status: common_pb2.ItemStatus | None
@@ -165,7 +168,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
     [('http://a.org/1', 0.5, 'all'), ('http://a.org/2', 0.9, 'all')]
     """
     urls, priorities, verdicts, scope = links.urls, links.encoded_priorities, links.verdicts, links.in_scope
-    reasons = links.skip_reasons
+    reasons, copies = links.skip_reasons, links.duplicate_probabilities
     names, values, types = links.bucket_names, links.ticket_values, links.url_types
     worth = bucket_values(links)
     for i, score in enumerate(links.scores):
@@ -179,6 +182,7 @@ def rows(links: common_pb2.LinkScores) -> Iterator[Row]:
             ticket=values[links.tickets[i]] if links.tickets else b"",
             verdict=verdicts[i] if verdicts else common_pb2.VERDICT_UNSPECIFIED,
             skip_reason=reasons[i] if reasons else 0,
+            duplicate_probability=copies[i] if copies else 0.0,
             url_type=types[i] if types else common_pb2.URL_TYPE_UNSPECIFIED,
             in_scope=scope[i] if scope else True,
             status=links.statuses.get(i),
@@ -209,6 +213,17 @@ def budget_spec(budget: Budget | None) -> crawl_pb2.Budget | None:
     5000
     """
     return _message("budget", crawl_pb2.Budget, budget)
+
+
+def copies_spec(copies: Mapping[str, float] | None) -> crawl_pb2.Copies | None:
+    """Give the message of what is done about copies.
+
+    Raises
+    ------
+    ValueError
+        A name is unknown, or a value is of the wrong kind.
+    """
+    return _message("copies", crawl_pb2.Copies, copies)
 
 
 _WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")

@@ -243,6 +243,7 @@ class VerdictFrontier:
             if (chosen := self._allowed(link.number)) is not None:
                 self._ways.pop(link.number, None)
                 return chosen
+            self._inner.ended(link.number)  # nothing of it is under way
             self._aside[link.number] = link
         for number in list(self._aside):
             if (chosen := self._allowed(number)) is not None:

@@ -56,6 +56,15 @@ class Standing:
     coverage: Coverage | None = None
 
 
+class CopyHypothesis(NamedTuple):
+    """That some links lead to copies; fields as of the message in the wire contract."""
+
+    name: str
+    tries: int
+    agreed: int
+    probability: float
+
+
 @dataclass(slots=True)
 class SentPage:
     """A page as it was sent, for a limit to read what it goes by.
@@ -109,6 +118,18 @@ class SiteLimit(Stateful):
     def reserved(self, event: PageFetched) -> Collection[str]:
         """Return the uses of a page that the site reserves, of those that the crawl respects."""
         return ()
+
+    def duplicates(self, links: LinkBatch, site: SiteModel) -> list[float] | None:
+        """Return how probable each link leads to a copy of another page; None if nothing says so of any."""
+        return None
+
+    def hypotheses(self, site: SiteModel) -> list[CopyHypothesis]:
+        """Return which links are taken to lead to copies, the surest first."""
+        return []
+
+    def memory_bytes(self) -> int:
+        """Return what it takes in memory, estimated; 0 if next to nothing."""
+        return 0
 
     def stop(self, site: SiteModel) -> Stop | None:
         """Return why the site stops, None if it goes on."""
@@ -211,6 +232,12 @@ def judged(
         if page is not None:
             limit.judge_of(page, reasons)
     return reasons if any(reasons) else None
+
+
+def duplicates(limits: Mapping[str, SiteLimit], links: LinkBatch, site: SiteModel) -> list[float] | None:
+    """Return how probable each link leads to a copy, by the first limit that tells; None if none does."""
+    told = (limit.duplicates(links, site) for limit in limits.values())
+    return next((found for found in told if found is not None), None)
 
 
 def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Later, Repeated
 from linkscore_scoring.engine.asked_links import AskedLinks
-from linkscore_scoring.engine.limits import SiteLimit, judged, with_skips
+from linkscore_scoring.engine.limits import SiteLimit, duplicates, judged, with_skips
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import PageFeatures
@@ -187,6 +187,7 @@ def score_page(
         stage=model.stage,
         url_types=with_page_links(scored.url_types, page_links),
         skip_reasons=reasons,
+        duplicates=duplicates(limits, batch, model),
     )
 
 

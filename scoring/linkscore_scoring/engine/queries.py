@@ -25,7 +25,7 @@ from linkscore_scoring.engine.fetch_plan import (
     offers,
 )
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
-from linkscore_scoring.engine.limits import Standing, judged, with_skips
+from linkscore_scoring.engine.limits import CopyHypothesis, Standing, duplicates, judged, with_skips
 from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
@@ -151,6 +151,7 @@ class CrawlQueries:
         found = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if encode else None, stage=Stage.READY)
         places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()
         verdicts, url_types, skips = (np.zeros(n, dtype=np.int64) for _ in range(3))
+        copies = np.zeros(n)
         sites = 0
         for shard, rows, batch in self._by_site(links):
             sites += 1
@@ -173,6 +174,8 @@ class CrawlQueries:
             spent = self.crawl.limits.spent
             if shard.limits and (why := judged(shard.limits, batch, shard.model, spent=spent)) is not None:
                 verdicts[rows], skips[rows] = with_skips(scored.verdicts, why), why
+            if (told := duplicates(shard.limits, batch, shard.model)) is not None:
+                copies[rows] = told
             if scored.url_types is not None:
                 url_types[rows] = scored.url_types
         if sites > 1:  # of one, buckets are in the order of their first rows already
@@ -183,6 +186,7 @@ class CrawlQueries:
         found.verdicts = verdicts.tolist() if verdicts.any() else None
         found.url_types = url_types.tolist() if url_types.any() else None
         found.skip_reasons = skips.tolist() if skips.any() else None
+        found.duplicates = copies.tolist() if copies.any() else None
         return found
 
     def rank_buckets(
@@ -434,6 +438,11 @@ class CrawlQueries:
     def standing(self, site: str) -> Standing | None:
         """Return whether the crawl and a site of it go on; None without a budget."""
         return self.crawl.standing(self.crawl.shard(site)) if self.crawl.limits else None
+
+    def copies(self, site: str) -> list[CopyHypothesis]:
+        """Return which links of a site are taken to lead to copies, the surest first."""
+        shard = self.crawl.shard(site)
+        return [found for limit in shard.limits.values() for found in limit.hypotheses(shard.model)]
 
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""

@@ -33,6 +33,8 @@ class ScoredLinks:
         Type of each link's URL, see `site.url_rules`; None if no link has any.
     skip_reasons
         Why each link is to skip by a setting of the crawl, 0 if none says so; None if no link is.
+    duplicates
+        How probable each link leads to a copy of another page; None if nothing says so of any.
     in_scope
         Per link, or None if all are.
     priorities
@@ -53,6 +55,7 @@ class ScoredLinks:
     stage: int = 0
     url_types: list[int] | None = None
     skip_reasons: list[int] | None = None
+    duplicates: list[float] | None = None
 
 
 @dataclass(slots=True)

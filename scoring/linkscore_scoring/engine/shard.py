@@ -236,6 +236,7 @@ class SiteShard:
             sampled += _PAGE_BYTES + _NODE_BYTES * len(page.kept_paths)
         self._sampled = (len(site.sample), sampled)
         sampled += sum(companion.memory_bytes() for companion in self.companions.values())
+        sampled += sum(limit.memory_bytes() for limit in self.limits.values())
         return _SITE_BYTES + _LINK_BYTES * len(site.memory) + _PLANNED_BYTES * len(site.plan_urls) + sampled
 
     def to_state(self) -> dict[str, Any]:

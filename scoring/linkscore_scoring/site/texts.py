@@ -85,6 +85,11 @@ class TextOwners(Stateful):
     def __len__(self) -> int:
         return len(self._blocks)
 
+    def shown(self, block: int) -> int:
+        """Return how many pages showed a block, 0 of one that is not known."""
+        record = self._blocks.get(block)
+        return record[_SEEN] if record is not None else 0
+
     def see(self, page: int, identity: int, hashes: Sequence[int], chars: Sequence[int]) -> TextChange:
         """Take in the blocks of a page; cost O(n_blocks).
 

@@ -12,7 +12,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results, sites
-from linkscore_server.grpc.convert.limits import add_decision
+from linkscore_server.grpc.convert.limits import add_decision, copy_hypotheses
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
@@ -49,6 +49,7 @@ class SiteModelService:
             message = sites.advice_message(advice)
             if (standing := actor.queries.standing(name)) is not None:
                 add_decision(message, standing)
+            message.copies.extend(copy_hypotheses(actor.queries.copies(name)))
             return pb.GetSiteResponse(site=self._site(actor, name), advice=message)
 
         return await actor.answer(answer)

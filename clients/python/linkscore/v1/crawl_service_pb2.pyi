@@ -165,6 +165,12 @@ class Budget(_message.Message):
     least_yield: float
     def __init__(self, max_fetches: _Optional[int] = ..., max_bytes: _Optional[int] = ..., max_seconds: _Optional[float] = ..., max_cost: _Optional[float] = ..., fetch_cost: _Optional[float] = ..., max_site_fetches: _Optional[int] = ..., max_site_bytes: _Optional[int] = ..., max_site_seconds: _Optional[float] = ..., max_trap_share: _Optional[float] = ..., enough_coverage: _Optional[float] = ..., least_yield: _Optional[float] = ...) -> None: ...
 
+class Copies(_message.Message):
+    __slots__ = ("skip_above",)
+    SKIP_ABOVE_FIELD_NUMBER: _ClassVar[int]
+    skip_above: float
+    def __init__(self, skip_above: _Optional[float] = ...) -> None: ...
+
 class Revisit(_message.Message):
     __slots__ = ("objective", "rule", "fetches_per_day", "least_interval", "longest_interval")
     OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
@@ -180,7 +186,7 @@ class Revisit(_message.Message):
     def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., rule: _Optional[str] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "decision", "decision_reason", "revisit", "respect")
+    __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")
     NAME_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     EXTRA_POLICIES_FIELD_NUMBER: _ClassVar[int]
@@ -201,6 +207,7 @@ class Crawl(_message.Message):
     EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
     EXPERIENCE_COUNT_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
+    COPIES_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     DECISION_REASON_FIELD_NUMBER: _ClassVar[int]
     REVISIT_FIELD_NUMBER: _ClassVar[int]
@@ -225,11 +232,12 @@ class Crawl(_message.Message):
     experience: _containers.RepeatedScalarFieldContainer[bytes]
     experience_count: int
     budget: Budget
+    copies: Copies
     decision: _common_pb2.Decision
     decision_reason: str
     revisit: Revisit
     respect: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., extra_policies: _Optional[_Iterable[_Union[_policy_pb2.PolicySpec, _Mapping]]] = ..., scope: _Optional[_Union[CrawlScope, str]] = ..., learning: _Optional[_Union[LearningConfig, _Mapping]] = ..., observe_only: bool = ..., seed: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_count: _Optional[int] = ..., feedback_count: _Optional[int] = ..., site_count: _Optional[int] = ..., event_seq: _Optional[int] = ..., examples: _Optional[_Iterable[_Union[ExamplePage, _Mapping]]] = ..., learn: _Optional[_Union[Learn, str]] = ..., wanted: _Optional[_Union[Wanted, _Mapping]] = ..., groups: _Optional[int] = ..., keep_titles: bool = ..., experience: _Optional[_Iterable[bytes]] = ..., experience_count: _Optional[int] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., copies: _Optional[_Union[Copies, _Mapping]] = ..., decision: _Optional[_Union[_common_pb2.Decision, str]] = ..., decision_reason: _Optional[str] = ..., revisit: _Optional[_Union[Revisit, _Mapping]] = ..., respect: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateCrawlRequest(_message.Message):
     __slots__ = ("crawl",)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from google.protobuf.message import Message
 
 from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_scoring.engine.limits import Coverage, Standing, Stop, limits
+from linkscore_scoring.engine.limits import CopyHypothesis, Coverage, Standing, Stop, limits
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.convert.policies import set_fields
 
-FIELDS = ("budget", "respect")
+FIELDS = ("budget", "respect", "copies")
 """Fields of `Crawl` that annexes take."""
 
 
@@ -70,6 +70,11 @@ def add_decision(message: site_model_service_pb2.SiteAdvice, standing: Standing)
     message.decision_reason = stop.reason if stop else ""
     if standing.coverage is not None:
         message.coverage.CopyFrom(_coverage(standing.coverage))
+
+
+def copy_hypotheses(found: Sequence[CopyHypothesis]) -> list[site_model_service_pb2.CopyHypothesis]:
+    """Return which links of a site are taken to lead to copies."""
+    return [site_model_service_pb2.CopyHypothesis(**each._asdict()) for each in found]
 
 
 def _coverage(found: Coverage) -> site_model_service_pb2.Coverage:

@@ -112,6 +112,8 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
         message.verdicts.extend(wire_verdicts(scored.verdicts))
     if scored.skip_reasons:
         message.skip_reasons.extend(wire_skip_reasons(scored.skip_reasons))
+    if scored.duplicates:
+        message.duplicate_probabilities.extend(scored.duplicates)
     if scored.in_scope:
         message.in_scope.extend(scored.in_scope)
     if scored.url_types:
@@ -143,6 +145,8 @@ def spread(
     if scored.skip_reasons is not None:
         reasons = wire_skip_reasons(scored.skip_reasons)
         message.skip_reasons.extend(_placed(reasons, rows, n, common_pb2.SKIP_REASON_UNSPECIFIED))
+    if scored.duplicates is not None:
+        message.duplicate_probabilities.extend(_placed(scored.duplicates, rows, n, 0.0))
     if scored.url_types is not None:
         types = wire_url_types(scored.url_types)
         message.url_types.extend(_placed(types, rows, n, common_pb2.URL_TYPE_UNSPECIFIED))

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCLyAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIVCghtYXhfY29zdBgEIAEoAUgDiAEBEhcKCmZldGNoX2Nvc3QYBSABKAFIBIgBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAWIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBogBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAeIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFICIgBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFICYgBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgKiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ILCglfbWF4X2Nvc3RCDQoLX2ZldGNoX2Nvc3RCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCLLAQoHUmV2aXNpdBIxCglvYmplY3RpdmUYASABKA4yHi5saW5rc2NvcmUudjEuUmV2aXNpdE9iamVjdGl2ZRIMCgRydWxlGAIgASgJEhcKD2ZldGNoZXNfcGVyX2RheRgDIAEoARIxCg5sZWFzdF9pbnRlcnZhbBgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIzChBsb25nZXN0X2ludGVydmFsGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIt4FCgVDcmF3bBIMCgRuYW1lGAEgASgJEigKBnBvbGljeRgCIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEjAKDmV4dHJhX3BvbGljaWVzGAMgAygLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSJwoFc2NvcGUYBCABKA4yGC5saW5rc2NvcmUudjEuQ3Jhd2xTY29wZRIuCghsZWFybmluZxgFIAEoCzIcLmxpbmtzY29yZS52MS5MZWFybmluZ0NvbmZpZxIUCgxvYnNlcnZlX29ubHkYBiABKAgSDAoEc2VlZBgHIAEoBBIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcGFnZV9jb3VudBgJIAEoBBIWCg5mZWVkYmFja19jb3VudBgKIAEoBBISCgpzaXRlX2NvdW50GAsgASgNEhEKCWV2ZW50X3NlcRgMIAEoBBIrCghleGFtcGxlcxgNIAMoCzIZLmxpbmtzY29yZS52MS5FeGFtcGxlUGFnZRIiCgVsZWFybhgOIAEoDjITLmxpbmtzY29yZS52MS5MZWFybhIkCgZ3YW50ZWQYDyABKAsyFC5saW5rc2NvcmUudjEuV2FudGVkEg4KBmdyb3VwcxgQIAEoDRITCgtrZWVwX3RpdGxlcxgRIAEoCBISCgpleHBlcmllbmNlGBIgAygMEhgKEGV4cGVyaWVuY2VfY291bnQYEyABKA0SJAoGYnVkZ2V0GBUgASgLMhQubGlua3Njb3JlLnYxLkJ1ZGdldBIoCghkZWNpc2lvbhgYIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YGSABKAkSJgoHcmV2aXNpdBgUIAEoCzIVLmxpbmtzY29yZS52MS5SZXZpc2l0Eg8KB3Jlc3BlY3QYGyADKAkiOAoSQ3JlYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIjkKE0NyZWF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiHwoPR2V0Q3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiTgoQR2V0Q3Jhd2xSZXNwb25zZRIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bBIWCg5zZXJ2ZXJfdmVyc2lvbhgCIAEoCSI6ChFMaXN0Q3Jhd2xzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChJMaXN0Q3Jhd2xzUmVzcG9uc2USIwoGY3Jhd2xzGAEgAygLMhMubGlua3Njb3JlLnYxLkNyYXdsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJpChJVcGRhdGVDcmF3bFJlcXVlc3QSIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIjkKE1VwZGF0ZUNyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wiIgoSRGVsZXRlQ3Jhd2xSZXF1ZXN0EgwKBG5hbWUYASABKAkiFQoTRGVsZXRlQ3Jhd2xSZXNwb25zZSJJChFMaXN0U2hhcmRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSKaAgoFU2hhcmQSDQoFY3Jhd2wYASABKAkSDQoFZ3JvdXAYAiABKA0SEwoLZ3JvdXBfY291bnQYAyABKA0SJwoFc3RhdGUYBCABKA4yGC5saW5rc2NvcmUudjEuU2hhcmRTdGF0ZRINCgVvd25lchgFIAEoCRIRCglldmVudF9zZXEYBiABKAQSFAoMcmVwbGF5X2NvdW50GAcgASgEEhIKCmRpc2tfYnl0ZXMYCCABKAQSEgoKc2l0ZV9jb3VudBgJIAEoBBIXCg9saXZlX3NpdGVfY291bnQYCiABKAQSFAoMbWVtb3J5X2J5dGVzGAsgASgEEhUKDXdhaXRpbmdfY291bnQYDCABKAQSDwoHdHJvdWJsZRgNIAEoCSJSChJMaXN0U2hhcmRzUmVzcG9uc2USIwoGc2hhcmRzGAEgAygLMhMubGlua3Njb3JlLnYxLlNoYXJkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpsCgpDcmF3bFNjb3BlEhsKF0NSQVdMX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQ1JBV0xfU0NPUEVfSE9TVBABEhYKEkNSQVdMX1NDT1BFX0RPTUFJThACEhMKD0NSQVdMX1NDT1BFX0FOWRADKqwBCglDbHVzdGVyZXISGQoVQ0xVU1RFUkVSX1VOU1BFQ0lGSUVEEAASHAoYQ0xVU1RFUkVSX0NPU0lORV9MSU5LQUdFEAESFAoQQ0xVU1RFUkVSX0RCU0NBThACEhsKF0NMVVNURVJFUl9DUkVTQ0VOWklfTURMEAMSFQoRQ0xVU1RFUkVSX1VYQ0xVU1QQBBIcChhDTFVTVEVSRVJfSVJPQk9UX1JFR0lPTlMQBSpFCgVMZWFybhIVChFMRUFSTl9VTlNQRUNJRklFRBAAEhAKDExFQVJOX0FMV0FZUxABEhMKD0xFQVJOX09OX0RFTUFORBACKpMBChBSZXZpc2l0T2JqZWN0aXZlEiEKHVJFVklTSVRfT0JKRUNUSVZFX1VOU1BFQ0lGSUVEEAASGgoWUkVWSVNJVF9PQkpFQ1RJVkVfQk9USBABEh8KG1JFVklTSVRfT0JKRUNUSVZFX0ZSRVNITkVTUxACEh8KG1JFVklTSVRfT0JKRUNUSVZFX0RJU0NPVkVSWRADKooBCgpTaGFyZFN0YXRlEhsKF1NIQVJEX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU0hBUkRfU1RBVEVfT1BFThABEhgKFFNIQVJEX1NUQVRFX1BVVF9BV0FZEAISFwoTU0hBUkRfU1RBVEVfREFNQUdFRBADEhYKElNIQVJEX1NUQVRFX1NJTEVOVBAEMvcDCgxDcmF3bFNlcnZpY2USUgoLQ3JlYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuQ3JlYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVzcG9uc2USSQoIR2V0Q3Jhd2wSHS5saW5rc2NvcmUudjEuR2V0Q3Jhd2xSZXF1ZXN0Gh4ubGlua3Njb3JlLnYxLkdldENyYXdsUmVzcG9uc2USTwoKTGlzdENyYXdscxIfLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVxdWVzdBogLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVzcG9uc2USUgoLVXBkYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuVXBkYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVzcG9uc2USUgoLRGVsZXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuRGVsZXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVzcG9uc2USTwoKTGlzdFNoYXJkcxIfLmxpbmtzY29yZS52MS5MaXN0U2hhcmRzUmVxdWVzdBogLmxpbmtzY29yZS52MS5MaXN0U2hhcmRzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxIroBCg5MZWFybmluZ0NvbmZpZxIqCgljbHVzdGVyZXIYASABKA4yFy5saW5rc2NvcmUudjEuQ2x1c3RlcmVyEhkKDHNhbXBsZV9wYWdlcxgCIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAyABKA1IAYgBARISCgVwYXBlchgEIAEoCEgCiAEBQg8KDV9zYW1wbGVfcGFnZXNCEwoRX21heF9zYW1wbGVfcGFnZXNCCAoGX3BhcGVyIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCLyAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIVCghtYXhfY29zdBgEIAEoAUgDiAEBEhcKCmZldGNoX2Nvc3QYBSABKAFIBIgBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAWIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBogBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAeIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFICIgBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFICYgBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgKiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ILCglfbWF4X2Nvc3RCDQoLX2ZldGNoX2Nvc3RCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCIwCgZDb3BpZXMSFwoKc2tpcF9hYm92ZRgBIAEoAUgAiAEBQg0KC19za2lwX2Fib3ZlIssBCgdSZXZpc2l0EjEKCW9iamVjdGl2ZRgBIAEoDjIeLmxpbmtzY29yZS52MS5SZXZpc2l0T2JqZWN0aXZlEgwKBHJ1bGUYAiABKAkSFwoPZmV0Y2hlc19wZXJfZGF5GAMgASgBEjEKDmxlYXN0X2ludGVydmFsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKEGxvbmdlc3RfaW50ZXJ2YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ihAYKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQSDgoGZ3JvdXBzGBAgASgNEhMKC2tlZXBfdGl0bGVzGBEgASgIEhIKCmV4cGVyaWVuY2UYEiADKAwSGAoQZXhwZXJpZW5jZV9jb3VudBgTIAEoDRIkCgZidWRnZXQYFSABKAsyFC5saW5rc2NvcmUudjEuQnVkZ2V0EiQKBmNvcGllcxgXIAEoCzIULmxpbmtzY29yZS52MS5Db3BpZXMSKAoIZGVjaXNpb24YGCABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24SFwoPZGVjaXNpb25fcmVhc29uGBkgASgJEiYKB3JldmlzaXQYFCABKAsyFS5saW5rc2NvcmUudjEuUmV2aXNpdBIPCgdyZXNwZWN0GBsgAygJIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIk4KEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiSQoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkimgIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkiUgoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAyqsAQoJQ2x1c3RlcmVyEhkKFUNMVVNURVJFUl9VTlNQRUNJRklFRBAAEhwKGENMVVNURVJFUl9DT1NJTkVfTElOS0FHRRABEhQKEENMVVNURVJFUl9EQlNDQU4QAhIbChdDTFVTVEVSRVJfQ1JFU0NFTlpJX01ETBADEhUKEUNMVVNURVJFUl9VWENMVVNUEAQSHAoYQ0xVU1RFUkVSX0lST0JPVF9SRUdJT05TEAUqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAiqTAQoQUmV2aXNpdE9iamVjdGl2ZRIhCh1SRVZJU0lUX09CSkVDVElWRV9VTlNQRUNJRklFRBAAEhoKFlJFVklTSVRfT0JKRUNUSVZFX0JPVEgQARIfChtSRVZJU0lUX09CSkVDVElWRV9GUkVTSE5FU1MQAhIfChtSRVZJU0lUX09CSkVDVElWRV9ESVNDT1ZFUlkQAyqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDL3AwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -353,6 +353,29 @@ export const BudgetSchema: GenMessage<Budget> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_crawl_service, 5);
 
 /**
+ * What is done about copies of pages: permalinks, print views, session ids, orders of a list. Which links lead to copies is
+ * learned on each site from fetched pages with the same text, tried again now and then, and given up when it was wrong.
+ *
+ * @generated from message linkscore.v1.Copies
+ */
+export type Copies = Message<"linkscore.v1.Copies"> & {
+  /**
+   * Probability in (0, 1) from which on links to copies are to skip; absent: it is told, and nothing is to skip. 0.9 needs
+   * 15 copies of different pages and no page that only seemed one.
+   *
+   * @generated from field: optional double skip_above = 1;
+   */
+  skipAbove?: number | undefined;
+};
+
+/**
+ * Describes the message linkscore.v1.Copies.
+ * Use `create(CopiesSchema)` to create a new message.
+ */
+export const CopiesSchema: GenMessage<Copies> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 6);
+
+/**
  * How pages are fetched again.
  *
  * @generated from message linkscore.v1.Revisit
@@ -399,7 +422,7 @@ export type Revisit = Message<"linkscore.v1.Revisit"> & {
  * Use `create(RevisitSchema)` to create a new message.
  */
 export const RevisitSchema: GenMessage<Revisit> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 6);
+  messageDesc(file_linkscore_v1_crawl_service, 7);
 
 /**
  * A crawl.
@@ -557,6 +580,13 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
   budget?: Budget | undefined;
 
   /**
+   * Learn which links lead to copies of pages; absent: no.
+   *
+   * @generated from field: linkscore.v1.Copies copies = 23;
+   */
+  copies?: Copies | undefined;
+
+  /**
    * Whether to go on: STOP_BUDGET once the budget is spent, or another STOP if each site it has met has stopped. Output
    * only.
    *
@@ -593,7 +623,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
  * Use `create(CrawlSchema)` to create a new message.
  */
 export const CrawlSchema: GenMessage<Crawl> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 7);
+  messageDesc(file_linkscore_v1_crawl_service, 8);
 
 /**
  * Request of CreateCrawl.
@@ -614,7 +644,7 @@ export type CreateCrawlRequest = Message<"linkscore.v1.CreateCrawlRequest"> & {
  * Use `create(CreateCrawlRequestSchema)` to create a new message.
  */
 export const CreateCrawlRequestSchema: GenMessage<CreateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 8);
+  messageDesc(file_linkscore_v1_crawl_service, 9);
 
 /**
  * Response of CreateCrawl.
@@ -635,7 +665,7 @@ export type CreateCrawlResponse = Message<"linkscore.v1.CreateCrawlResponse"> & 
  * Use `create(CreateCrawlResponseSchema)` to create a new message.
  */
 export const CreateCrawlResponseSchema: GenMessage<CreateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 9);
+  messageDesc(file_linkscore_v1_crawl_service, 10);
 
 /**
  * Request of GetCrawl.
@@ -656,7 +686,7 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
  * Use `create(GetCrawlRequestSchema)` to create a new message.
  */
 export const GetCrawlRequestSchema: GenMessage<GetCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 10);
+  messageDesc(file_linkscore_v1_crawl_service, 11);
 
 /**
  * Response of GetCrawl.
@@ -684,7 +714,7 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
  * Use `create(GetCrawlResponseSchema)` to create a new message.
  */
 export const GetCrawlResponseSchema: GenMessage<GetCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 11);
+  messageDesc(file_linkscore_v1_crawl_service, 12);
 
 /**
  * Request of ListCrawls.
@@ -712,7 +742,7 @@ export type ListCrawlsRequest = Message<"linkscore.v1.ListCrawlsRequest"> & {
  * Use `create(ListCrawlsRequestSchema)` to create a new message.
  */
 export const ListCrawlsRequestSchema: GenMessage<ListCrawlsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 12);
+  messageDesc(file_linkscore_v1_crawl_service, 13);
 
 /**
  * Response of ListCrawls.
@@ -740,7 +770,7 @@ export type ListCrawlsResponse = Message<"linkscore.v1.ListCrawlsResponse"> & {
  * Use `create(ListCrawlsResponseSchema)` to create a new message.
  */
 export const ListCrawlsResponseSchema: GenMessage<ListCrawlsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 13);
+  messageDesc(file_linkscore_v1_crawl_service, 14);
 
 /**
  * Request of UpdateCrawl.
@@ -757,7 +787,8 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
 
   /**
    * Fields to take from `crawl`: `policy`, `extra_policies`, `observe_only`, `examples`, `wanted`, `budget`, `respect`,
-   * `revisit`. Empty means all of these that are set. A `budget` or `respect` named here and not set is lifted. Examples are added to those of the crawl; one whose URL is there already takes its place.
+   * `copies`, `revisit`. Empty means all of these that are set. A `budget` or `respect` named here and not set is lifted; of `copies` so
+   * named what was learned is forgotten. Examples are added to those of the crawl; one whose URL is there already takes its place.
    * `wanted` takes the place of what was wanted before; named here and not set, nothing is wanted in words any more.
    * `revisit` likewise; named here and not set, what was learned of changes is forgotten.
    *
@@ -771,7 +802,7 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
  * Use `create(UpdateCrawlRequestSchema)` to create a new message.
  */
 export const UpdateCrawlRequestSchema: GenMessage<UpdateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 14);
+  messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
  * Response of UpdateCrawl.
@@ -792,7 +823,7 @@ export type UpdateCrawlResponse = Message<"linkscore.v1.UpdateCrawlResponse"> & 
  * Use `create(UpdateCrawlResponseSchema)` to create a new message.
  */
 export const UpdateCrawlResponseSchema: GenMessage<UpdateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 15);
+  messageDesc(file_linkscore_v1_crawl_service, 16);
 
 /**
  * Request of DeleteCrawl.
@@ -813,7 +844,7 @@ export type DeleteCrawlRequest = Message<"linkscore.v1.DeleteCrawlRequest"> & {
  * Use `create(DeleteCrawlRequestSchema)` to create a new message.
  */
 export const DeleteCrawlRequestSchema: GenMessage<DeleteCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 16);
+  messageDesc(file_linkscore_v1_crawl_service, 17);
 
 /**
  * Response of DeleteCrawl.
@@ -828,7 +859,7 @@ export type DeleteCrawlResponse = Message<"linkscore.v1.DeleteCrawlResponse"> & 
  * Use `create(DeleteCrawlResponseSchema)` to create a new message.
  */
 export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 17);
+  messageDesc(file_linkscore_v1_crawl_service, 18);
 
 /**
  * Request of ListShards.
@@ -863,7 +894,7 @@ export type ListShardsRequest = Message<"linkscore.v1.ListShardsRequest"> & {
  * Use `create(ListShardsRequestSchema)` to create a new message.
  */
 export const ListShardsRequestSchema: GenMessage<ListShardsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 18);
+  messageDesc(file_linkscore_v1_crawl_service, 19);
 
 /**
  * One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
@@ -968,7 +999,7 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
  * Use `create(ShardSchema)` to create a new message.
  */
 export const ShardSchema: GenMessage<Shard> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 19);
+  messageDesc(file_linkscore_v1_crawl_service, 20);
 
 /**
  * Response of ListShards.
@@ -996,7 +1027,7 @@ export type ListShardsResponse = Message<"linkscore.v1.ListShardsResponse"> & {
  * Use `create(ListShardsResponseSchema)` to create a new message.
  */
 export const ListShardsResponseSchema: GenMessage<ListShardsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 20);
+  messageDesc(file_linkscore_v1_crawl_service, 21);
 
 /**
  * Which links belong to the crawl.

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEijgQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRIvCgxwb2xpY3lfdHJ1c3QYFCADKAsyGS5saW5rc2NvcmUudjEuUG9saWN5VHJ1c3QSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIosBCgtQb2xpY3lUcnVzdBIOCgZwb2xpY3kYASABKAkSJgoEcm9sZRgCIAEoDjIYLmxpbmtzY29yZS52MS5Qb2xpY3lSb2xlEg0KBXRydXN0GAMgASgBEhQKDGp1ZGdlZF9jb3VudBgEIAEoBBIPCgdxdWFsaXR5GAUgASgBEg4KBnJld2FyZBgGIAEoASKjAQoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEhQKDHNhbXBsZV9wYWdlcxgCIAEoDRIVCg1jcmF3bGVkX3BhZ2VzGAMgASgEEhMKC2V4YW1wbGVfdXJsGAQgASgJEhEKCXRhZ19wYXRocxgFIAMoCRILCgNodWIYBiABKAESEQoJYXV0aG9yaXR5GAcgASgBEhUKDWRpc3NpbWlsYXJpdHkYCCABKAEiQgoLQ2x1c3RlckVkZ2USDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJEg4KBndlaWdodBgDIAEoASLoAQoPTmF2aWdhdGlvbkVudHJ5Eg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRISCgpsaW5rX2NvdW50GAMgASgEEhYKDmZvbGxvd2VkX2NvdW50GAQgASgEEk4KEWRlc3RpbmF0aW9uX3Byb2JzGAUgAygLMjMubGlua3Njb3JlLnYxLk5hdmlnYXRpb25FbnRyeS5EZXN0aW5hdGlvblByb2JzRW50cnkaNwoVRGVzdGluYXRpb25Qcm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0iXQoPR2V0U2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZRIoCgZhZHZpY2UYAiABKAsyGC5saW5rc2NvcmUudjEuU2l0ZUFkdmljZSK9AwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2UidQoIQ292ZXJhZ2USDQoFc2hhcmUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAESDQoFZm91bmQYBCABKAESDwoHd2FpdGluZxgFIAEoARIOCgZ1bnNlZW4YBiABKAESDwoHZmV0Y2hlcxgHIAEoBCKkAQoKR3JvdXBZaWVsZBITCgt1cmxfcGF0dGVybhgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRIVCg1mZXRjaGVkX2NvdW50GAMgASgEEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSFAoMZWFybHlfcmV3YXJkGAYgASgBEhMKC2xhdGVfcmV3YXJkGAcgASgBIv8BCg1UcmFwU3VzcGljaW9uEiQKBGtpbmQYASABKA4yFi5saW5rc2NvcmUudjEuVHJhcEtpbmQSEwoLdXJsX3BhdHRlcm4YAiABKAkSEAoIdGFnX3BhdGgYAyABKAkSFQoNZmV0Y2hlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhMKC2Vhcmx5X3lpZWxkGAYgASgBEhIKCmxhdGVfeWllbGQYByABKAESEgoKY29weV9zaGFyZRgIIAEoARIOCgZncm93dGgYCSABKAESEAoIZXZpZGVuY2UYCiABKAkSFAoMZXhhbXBsZV91cmxzGAsgAygJIiEKEUdldFNpdGVtYXBSZXF1ZXN0EgwKBG5hbWUYASABKAkipwEKEkdldFNpdGVtYXBSZXNwb25zZRInCghjbHVzdGVycxgBIAMoCzIVLmxpbmtzY29yZS52MS5DbHVzdGVyEigKBWVkZ2VzGAIgAygLMhkubGlua3Njb3JlLnYxLkNsdXN0ZXJFZGdlEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRIWCg5tb2RlbF9yZXZpc2lvbhgEIAEoBCJTChxMaXN0TmF2aWdhdGlvbkVudHJpZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkiaAodTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USLgoHZW50cmllcxgBIAMoCzIdLmxpbmtzY29yZS52MS5OYXZpZ2F0aW9uRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiAKEExlYXJuU2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSI1ChFMZWFyblNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUiOQoUR2V0U2FtcGxlUGxhblJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgttYXhfcmVzdWx0cxgCIAEoDSJLChVHZXRTYW1wbGVQbGFuUmVzcG9uc2USMgoLc3VnZ2VzdGlvbnMYASADKAsyHS5saW5rc2NvcmUudjEuRmV0Y2hTdWdnZXN0aW9uInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSIyCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAEigAEKFFN1Z2dlc3RTZWVkc1Jlc3BvbnNlEiEKBXNlZWRzGAEgAygLMhIubGlua3Njb3JlLnYxLlNlZWQSDAoEc2l0ZRgCIAEoCRIOCgZwb2xpY3kYAyABKAkSFAoMcG9saWN5X3N0YXRlGAQgASgJEhEKCWV2ZW50X3NlcRgFIAEoBCKPAQoSRXhwb3J0UnVsZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKQoHZm9ybWF0cxgCIAMoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhYKDm1pbl9jb25maWRlbmNlGAQgASgBIlEKF0V4cG9ydEV4cGVyaWVuY2VSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMiagoYRXhwb3J0RXhwZXJpZW5jZVJlc3BvbnNlEhIKCmV4cGVyaWVuY2UYASABKAwSEwoLZ3JvdXBfY291bnQYAiABKA0SEgoKcGFnZV9jb3VudBgDIAEoBBIRCglldmVudF9zZXEYBCABKAQiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSLqAQoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBCpzCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAhIZChVQT0xJQ1lfUk9MRV9DQU5ESURBVEUQAypkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMqwwEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYyoQYKEFNpdGVNb2RlbFNlcnZpY2USTAoJTGlzdFNpdGVzEh4ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1JlcXVlc3QaHy5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVzcG9uc2USRgoHR2V0U2l0ZRIcLmxpbmtzY29yZS52MS5HZXRTaXRlUmVxdWVzdBodLmxpbmtzY29yZS52MS5HZXRTaXRlUmVzcG9uc2USTwoKR2V0U2l0ZW1hcBIfLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRTaXRlbWFwUmVzcG9uc2UScAoVTGlzdE5hdmlnYXRpb25FbnRyaWVzEioubGlua3Njb3JlLnYxLkxpc3ROYXZpZ2F0aW9uRW50cmllc1JlcXVlc3QaKy5saW5rc2NvcmUudjEuTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVzcG9uc2USTAoJTGVhcm5TaXRlEh4ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlcXVlc3QaHy5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVzcG9uc2USWAoNR2V0U2FtcGxlUGxhbhIiLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVxdWVzdBojLmxpbmtzY29yZS52MS5HZXRTYW1wbGVQbGFuUmVzcG9uc2USVQoMU3VnZ2VzdFNlZWRzEiEubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1JlcXVlc3QaIi5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVzcG9uc2USUgoLRXhwb3J0UnVsZXMSIC5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVzcG9uc2USYQoQRXhwb3J0RXhwZXJpZW5jZRIlLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVxdWVzdBomLmxpbmtzY29yZS52MS5FeHBvcnRFeHBlcmllbmNlUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEijgQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRIvCgxwb2xpY3lfdHJ1c3QYFCADKAsyGS5saW5rc2NvcmUudjEuUG9saWN5VHJ1c3QSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIosBCgtQb2xpY3lUcnVzdBIOCgZwb2xpY3kYASABKAkSJgoEcm9sZRgCIAEoDjIYLmxpbmtzY29yZS52MS5Qb2xpY3lSb2xlEg0KBXRydXN0GAMgASgBEhQKDGp1ZGdlZF9jb3VudBgEIAEoBBIPCgdxdWFsaXR5GAUgASgBEg4KBnJld2FyZBgGIAEoASKjAQoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEhQKDHNhbXBsZV9wYWdlcxgCIAEoDRIVCg1jcmF3bGVkX3BhZ2VzGAMgASgEEhMKC2V4YW1wbGVfdXJsGAQgASgJEhEKCXRhZ19wYXRocxgFIAMoCRILCgNodWIYBiABKAESEQoJYXV0aG9yaXR5GAcgASgBEhUKDWRpc3NpbWlsYXJpdHkYCCABKAEiQgoLQ2x1c3RlckVkZ2USDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJEg4KBndlaWdodBgDIAEoASLoAQoPTmF2aWdhdGlvbkVudHJ5Eg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCRISCgpsaW5rX2NvdW50GAMgASgEEhYKDmZvbGxvd2VkX2NvdW50GAQgASgEEk4KEWRlc3RpbmF0aW9uX3Byb2JzGAUgAygLMjMubGlua3Njb3JlLnYxLk5hdmlnYXRpb25FbnRyeS5EZXN0aW5hdGlvblByb2JzRW50cnkaNwoVRGVzdGluYXRpb25Qcm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIvCg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0iXQoPR2V0U2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZRIoCgZhZHZpY2UYAiABKAsyGC5saW5rc2NvcmUudjEuU2l0ZUFkdmljZSJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLrAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIhChFHZXRTaXRlbWFwUmVxdWVzdBIMCgRuYW1lGAEgASgJIqcBChJHZXRTaXRlbWFwUmVzcG9uc2USJwoIY2x1c3RlcnMYASADKAsyFS5saW5rc2NvcmUudjEuQ2x1c3RlchIoCgVlZGdlcxgCIAMoCzIZLmxpbmtzY29yZS52MS5DbHVzdGVyRWRnZRImCgVzdGFnZRgDIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USFgoObW9kZWxfcmV2aXNpb24YBCABKAQiUwocTGlzdE5hdmlnYXRpb25FbnRyaWVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJImgKHUxpc3ROYXZpZ2F0aW9uRW50cmllc1Jlc3BvbnNlEi4KB2VudHJpZXMYASADKAsyHS5saW5rc2NvcmUudjEuTmF2aWdhdGlvbkVudHJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlIjkKFEdldFNhbXBsZVBsYW5SZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoLbWF4X3Jlc3VsdHMYAiABKA0iSwoVR2V0U2FtcGxlUGxhblJlc3BvbnNlEjIKC3N1Z2dlc3Rpb25zGAEgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbiJxChNTdWdnZXN0U2VlZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEgwKBHNpdGUYAiABKAkSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEwoLbWF4X3Jlc3VsdHMYBCABKA0iMgoEU2VlZBILCgN1cmwYASABKAkSDgoGcmVhc29uGAIgASgJEg0KBXZhbHVlGAMgASgBIoABChRTdWdnZXN0U2VlZHNSZXNwb25zZRIhCgVzZWVkcxgBIAMoCzISLmxpbmtzY29yZS52MS5TZWVkEgwKBHNpdGUYAiABKAkSDgoGcG9saWN5GAMgASgJEhQKDHBvbGljeV9zdGF0ZRgEIAEoCRIRCglldmVudF9zZXEYBSABKAQijwEKEkV4cG9ydFJ1bGVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEikKB2Zvcm1hdHMYAiADKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIWCg5taW5fY29uZmlkZW5jZRgEIAEoASJRChdFeHBvcnRFeHBlcmllbmNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEigKBnBvbGljeRgCIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjImoKGEV4cG9ydEV4cGVyaWVuY2VSZXNwb25zZRISCgpleHBlcmllbmNlGAEgASgMEhMKC2dyb3VwX2NvdW50GAIgASgNEhIKCnBhZ2VfY291bnQYAyABKAQSEQoJZXZlbnRfc2VxGAQgASgEInsKB1VybFJ1bGUSDAoEa2luZBgBIAEoCRIPCgdwYXR0ZXJuGAIgASgJEhIKCmNvbmZpZGVuY2UYAyABKAESEwoLbWF0Y2hfY291bnQYBCABKAQSEwoLdG90YWxfY291bnQYBSABKAQSEwoLZXhhbXBsZV91cmwYBiABKAkigQEKC1RhZ1BhdGhSdWxlEhAKCHRhZ19wYXRoGAEgASgJEg4KBnNvdXJjZRgCIAEoCRITCgtkZXN0aW5hdGlvbhgDIAEoCRIYChBkZXN0aW5hdGlvbl9wcm9iGAQgASgBEg0KBXZhbHVlGAUgASgBEhIKCmxpbmtfY291bnQYBiABKAQidgoIUnVsZUZpbGUSKAoGZm9ybWF0GAEgASgOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSDAoEbmFtZRgCIAEoCRISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDQoFbm90ZXMYBSADKAki6gEKE0V4cG9ydFJ1bGVzUmVzcG9uc2USJQoFZmlsZXMYASADKAsyFi5saW5rc2NvcmUudjEuUnVsZUZpbGUSKAoJdXJsX3J1bGVzGAIgAygLMhUubGlua3Njb3JlLnYxLlVybFJ1bGUSMQoOdGFnX3BhdGhfcnVsZXMYAyADKAsyGS5saW5rc2NvcmUudjEuVGFnUGF0aFJ1bGUSDgoGcG9saWN5GAQgASgJEhQKDHBvbGljeV9zdGF0ZRgFIAEoCRIWCg5tb2RlbF9yZXZpc2lvbhgGIAEoBBIRCglldmVudF9zZXEYByABKAQqcwoKUG9saWN5Um9sZRIbChdQT0xJQ1lfUk9MRV9VTlNQRUNJRklFRBAAEhYKElBPTElDWV9ST0xFX1NFUlZFRBABEhUKEVBPTElDWV9ST0xFX0VYVFJBEAISGQoVUE9MSUNZX1JPTEVfQ0FORElEQVRFEAMqZAoMUmV3YXJkU291cmNlEh0KGVJFV0FSRF9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVSRVdBUkRfU09VUkNFX05PVkVMVFkQARIaChZSRVdBUkRfU09VUkNFX0ZFRURCQUNLEAIqaAoIVHJhcEtpbmQSGQoVVFJBUF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVFJBUF9LSU5EX0NPUElFUxABEhUKEVRSQVBfS0lORF9FTkRMRVNTEAISFAoQVFJBUF9LSU5EX0ZBRElORxADKsMBCgpSdWxlRm9ybWF0EhsKF1JVTEVfRk9STUFUX1VOU1BFQ0lGSUVEEAASFAoQUlVMRV9GT1JNQVRfSlNPThABEhYKElJVTEVfRk9STUFUX1NDUkFQWRACEhUKEVJVTEVfRk9STUFUX05VVENIEAMSHAoYUlVMRV9GT1JNQVRfU1RPUk1DUkFXTEVSEAQSGAoUUlVMRV9GT1JNQVRfSEVSSVRSSVgQBRIbChdSVUxFX0ZPUk1BVF9CUk9XU0VSVFJJWBAGMqEGChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEk8KCkdldFNpdGVtYXASHy5saW5rc2NvcmUudjEuR2V0U2l0ZW1hcFJlcXVlc3QaIC5saW5rc2NvcmUudjEuR2V0U2l0ZW1hcFJlc3BvbnNlEnAKFUxpc3ROYXZpZ2F0aW9uRW50cmllcxIqLmxpbmtzY29yZS52MS5MaXN0TmF2aWdhdGlvbkVudHJpZXNSZXF1ZXN0GisubGlua3Njb3JlLnYxLkxpc3ROYXZpZ2F0aW9uRW50cmllc1Jlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElgKDUdldFNhbXBsZVBsYW4SIi5saW5rc2NvcmUudjEuR2V0U2FtcGxlUGxhblJlcXVlc3QaIy5saW5rc2NvcmUudjEuR2V0U2FtcGxlUGxhblJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlEmEKEEV4cG9ydEV4cGVyaWVuY2USJS5saW5rc2NvcmUudjEuRXhwb3J0RXhwZXJpZW5jZVJlcXVlc3QaJi5saW5rc2NvcmUudjEuRXhwb3J0RXhwZXJpZW5jZVJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * A site.
@@ -494,6 +494,48 @@ export const GetSiteResponseSchema: GenMessage<GetSiteResponse> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 8);
 
 /**
+ * That links of one kind lead to copies of pages.
+ *
+ * @generated from message linkscore.v1.CopyHypothesis
+ */
+export type CopyHypothesis = Message<"linkscore.v1.CopyHypothesis"> & {
+  /**
+   * URL pattern of the links; of a query key that changes nothing, the pattern of the path and the key, `a.org/list sort=`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Pages of different content that could have refuted it.
+   *
+   * @generated from field: uint32 tries = 2;
+   */
+  tries: number;
+
+  /**
+   * How many of these were copies.
+   *
+   * @generated from field: uint32 agreed = 3;
+   */
+  agreed: number;
+
+  /**
+   * What links by it have as `LinkScores.duplicate_probabilities`.
+   *
+   * @generated from field: double probability = 4;
+   */
+  probability: number;
+};
+
+/**
+ * Describes the message linkscore.v1.CopyHypothesis.
+ * Use `create(CopyHypothesisSchema)` to create a new message.
+ */
+export const CopyHypothesisSchema: GenMessage<CopyHypothesis> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_site_model_service, 9);
+
+/**
  * What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
  * shape and tag path as they come; repeated fetches of a URL do not count.
  *
@@ -600,6 +642,13 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
    * @generated from field: linkscore.v1.Coverage coverage = 14;
    */
   coverage?: Coverage | undefined;
+
+  /**
+   * Which links are taken to lead to copies, the surest first, at most 100; empty unless the crawl has `copies`.
+   *
+   * @generated from field: repeated linkscore.v1.CopyHypothesis copies = 15;
+   */
+  copies: CopyHypothesis[];
 };
 
 /**
@@ -607,7 +656,7 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  * Use `create(SiteAdviceSchema)` to create a new message.
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 9);
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
@@ -670,7 +719,7 @@ export type Coverage = Message<"linkscore.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -733,7 +782,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -824,7 +873,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * Request of GetSitemap.
@@ -845,7 +894,7 @@ export type GetSitemapRequest = Message<"linkscore.v1.GetSitemapRequest"> & {
  * Use `create(GetSitemapRequestSchema)` to create a new message.
  */
 export const GetSitemapRequestSchema: GenMessage<GetSitemapRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * Response of GetSitemap.
@@ -887,7 +936,7 @@ export type GetSitemapResponse = Message<"linkscore.v1.GetSitemapResponse"> & {
  * Use `create(GetSitemapResponseSchema)` to create a new message.
  */
 export const GetSitemapResponseSchema: GenMessage<GetSitemapResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * Request of ListNavigationEntries.
@@ -922,7 +971,7 @@ export type ListNavigationEntriesRequest = Message<"linkscore.v1.ListNavigationE
  * Use `create(ListNavigationEntriesRequestSchema)` to create a new message.
  */
 export const ListNavigationEntriesRequestSchema: GenMessage<ListNavigationEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Response of ListNavigationEntries.
@@ -950,7 +999,7 @@ export type ListNavigationEntriesResponse = Message<"linkscore.v1.ListNavigation
  * Use `create(ListNavigationEntriesResponseSchema)` to create a new message.
  */
 export const ListNavigationEntriesResponseSchema: GenMessage<ListNavigationEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * Request of LearnSite.
@@ -971,7 +1020,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * Response of LearnSite.
@@ -992,7 +1041,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * Request of GetSamplePlan.
@@ -1020,7 +1069,7 @@ export type GetSamplePlanRequest = Message<"linkscore.v1.GetSamplePlanRequest"> 
  * Use `create(GetSamplePlanRequestSchema)` to create a new message.
  */
 export const GetSamplePlanRequestSchema: GenMessage<GetSamplePlanRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * Response of GetSamplePlan.
@@ -1041,7 +1090,7 @@ export type GetSamplePlanResponse = Message<"linkscore.v1.GetSamplePlanResponse"
  * Use `create(GetSamplePlanResponseSchema)` to create a new message.
  */
 export const GetSamplePlanResponseSchema: GenMessage<GetSamplePlanResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 21);
 
 /**
  * Request of SuggestSeeds.
@@ -1084,7 +1133,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 21);
+  messageDesc(file_linkscore_v1_site_model_service, 22);
 
 /**
  * A page to start a crawl from.
@@ -1119,7 +1168,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 22);
+  messageDesc(file_linkscore_v1_site_model_service, 23);
 
 /**
  * Response of SuggestSeeds.
@@ -1168,7 +1217,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 23);
+  messageDesc(file_linkscore_v1_site_model_service, 24);
 
 /**
  * Request of ExportRules.
@@ -1210,7 +1259,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 24);
+  messageDesc(file_linkscore_v1_site_model_service, 25);
 
 /**
  * Request of ExportExperience.
@@ -1238,7 +1287,7 @@ export type ExportExperienceRequest = Message<"linkscore.v1.ExportExperienceRequ
  * Use `create(ExportExperienceRequestSchema)` to create a new message.
  */
 export const ExportExperienceRequestSchema: GenMessage<ExportExperienceRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 25);
+  messageDesc(file_linkscore_v1_site_model_service, 26);
 
 /**
  * Response of ExportExperience.
@@ -1281,7 +1330,7 @@ export type ExportExperienceResponse = Message<"linkscore.v1.ExportExperienceRes
  * Use `create(ExportExperienceResponseSchema)` to create a new message.
  */
 export const ExportExperienceResponseSchema: GenMessage<ExportExperienceResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 26);
+  messageDesc(file_linkscore_v1_site_model_service, 27);
 
 /**
  * URLs of one kind, by regular expression.
@@ -1337,7 +1386,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 27);
+  messageDesc(file_linkscore_v1_site_model_service, 28);
 
 /**
  * Links by their place on a page.
@@ -1393,7 +1442,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 28);
+  messageDesc(file_linkscore_v1_site_model_service, 29);
 
 /**
  * A file for a crawler.
@@ -1442,7 +1491,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 29);
+  messageDesc(file_linkscore_v1_site_model_service, 30);
 
 /**
  * Response of ExportRules.
@@ -1505,7 +1554,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 30);
+  messageDesc(file_linkscore_v1_site_model_service, 31);
 
 /**
  * What part a policy has on a site.

@@ -1,0 +1,1 @@
+"""Copies before the fetch: what fetched pages say of links that lead to text the site shows elsewhere."""

@@ -1,0 +1,82 @@
+"""`Crawl.copies`: links to copies say so, are to skip above the bound, and `GetSite` names the hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.link_calls import INVALID, score
+from support.server_process import Stubs, refusal
+
+NewCrawl = Callable[..., str]
+ROOT = "http://copies.test"
+LINKS = "".join(f'<a href="/item/{n}">one</a><a href="/print/{n}">two</a>' for n in range(30))
+
+
+def copies(skip_above: float | None = None) -> crawl_service_pb2.Copies:
+    return crawl_service_pb2.Copies(skip_above=skip_above)
+
+
+def page(path: str, text: str, links: str = "") -> common_pb2.Page:
+    body = f"<html><body><p>{text}</p>{links}</body></html>".encode()
+    return common_pb2.Page(url=ROOT + path, status_code=200, content_type="text/html", body=body)
+
+
+def crawled(server: Stubs, crawl: str) -> list[pb.PageResult]:
+    """Ingest a front page, and twenty items with a copy each."""
+    pages = [page("/", "The front page of everything that is here to see", LINKS)]
+    for n in range(20):
+        text = f"Number {n} has a long text of its own, and nobody else shows it. " * 3
+        pages += [page(f"/item/{n}", text), page(f"/print/{n}", text)]
+    pages.append(page("/more", "One more page", '<a href="/item/29">one</a><a href="/print/29">two</a>'))
+    return list(server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results)
+
+
+def hypotheses(server: Stubs, crawl: str) -> list[site_model_service_pb2.CopyHypothesis]:
+    request = site_model_service_pb2.GetSiteRequest(name=f"{crawl}/sites/copies.test")
+    return list(server.sites.GetSite(request).advice.copies)
+
+
+def test_links_to_copies_are_to_skip_and_say_how_probable_it_is(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawl = new_crawl(copies=copies(0.9))
+    *_, last = crawled(server, crawl)
+    assert list(last.links.skip_reasons) == [0, common_pb2.SKIP_REASON_COPY]
+    assert list(last.links.verdicts) == [0, common_pb2.VERDICT_SKIP]
+    assert list(last.links.duplicate_probabilities) == pytest.approx([0.0, 0.924], abs=0.001)
+    again = score(server, crawl, f"{ROOT}/item/28", f"{ROOT}/print/28").links
+    assert list(again.duplicate_probabilities) == pytest.approx([0.0, 0.924], abs=0.001)
+    (surest, *_) = hypotheses(server, crawl)
+    assert (surest.name, surest.tries, surest.agreed) == ("copies.test/print/#", 20, 20)
+    assert not last.HasField("standing")
+
+
+def test_without_a_bound_nothing_is_to_skip_and_without_copies_nothing_is_told(
+    server: Stubs, new_crawl: NewCrawl
+) -> None:
+    *_, last = crawled(server, crawl := new_crawl(copies=copies()))
+    assert (len(last.links.skip_reasons), len(last.links.duplicate_probabilities)) == (0, 2)
+    assert hypotheses(server, crawl)
+    *_, last = crawled(server, crawl := new_crawl())
+    assert (len(last.links.skip_reasons), len(last.links.duplicate_probabilities)) == (0, 0)
+    assert not hypotheses(server, crawl)
+
+
+def test_a_bound_can_be_changed_and_copies_lifted(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawl = new_crawl(copies=copies(0.99))
+    crawled(server, crawl)
+    for wanted, reason in ((copies(0.5), common_pb2.SKIP_REASON_COPY), (None, None)):
+        change = crawl_service_pb2.Crawl(name=crawl, copies=wanted)
+        mask = FieldMask(paths=["copies"])
+        server.crawls.UpdateCrawl(crawl_service_pb2.UpdateCrawlRequest(crawl=change, update_mask=mask))
+        got = score(server, crawl, f"{ROOT}/print/28").links.skip_reasons
+        assert list(got) == ([] if reason is None else [reason])
+
+
+def test_a_bound_that_is_no_probability_is_refused(server: Stubs, new_crawl: NewCrawl) -> None:
+    error = refusal(lambda: new_crawl(copies=copies(1.5)))
+    assert error.code == INVALID
+    assert "crawl.copies.skip_above" in str(error.violations)

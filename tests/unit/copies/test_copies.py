@@ -1,0 +1,281 @@
+"""Links to copies: what teaches them, what must not, and that wrong ones are given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
+from linkscore_scoring.engine.limits import CopyHypothesis
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.testing.pages import page_of
+from linkscore_scoring.testing.subject import packed, unpacked
+from support.recorded_crawls import fetched, state
+
+COPY, SKIP, HOST = 5, 2, "http://a.test"
+
+
+def config(copies: Mapping[str, Any] | None = None, **changes: Any) -> CrawlConfig:
+    limits = {} if copies is None else {"copies": dict(copies)}
+    return CrawlConfig("c", PolicyChoice("breadth_first"), limits=limits, **changes)
+
+
+def crawl_with(skip_above: float | None = 0.9) -> CrawlModel:
+    copies = {} if skip_above is None else {"skip_above": skip_above}
+    return CrawlModel(config(copies), ticket_key=b"key")
+
+
+def shown(
+    path: str, *texts: str, links: tuple[str, ...] = (), canonical: str = "", site: str = "a.test"
+) -> PageFetched:
+    """Return a page with texts of 200 characters each, and with links."""
+    url = f"http://{site}{path}"
+    features = page_of(
+        url,
+        ["html/body/p/text()"],
+        links=[(f"http://{site}{to}", "html/body/a") for to in links],
+        texts=[(text, 200) for text in texts],
+        canonical=canonical and HOST + canonical,
+    )
+    return fetched(url, features, site=site)
+
+
+def feed(crawl: CrawlModel, *events: PageFetched) -> list[Any]:
+    return [crawl.apply(crawl.seq + 1, event) for event in events]
+
+
+def skips(crawl: CrawlModel, *paths: str) -> list[bool]:
+    urls = [HOST + path for path in paths]
+    found = CrawlQueries(crawl).score_links(urls, urls, [b""] * len(urls), [""] * len(urls))
+    return [reason == COPY for reason in found.skip_reasons or [0] * len(urls)]
+
+
+def told(crawl: CrawlModel) -> dict[str, CopyHypothesis]:
+    return {each.name: each for each in CrawlQueries(crawl).copies("a.test")}
+
+
+def entry(n: int, *forms: str) -> PageFetched:
+    """Return a front page that links `n` things, in each form of their URLs."""
+    return shown("/", "front", links=tuple(form.format(i) for i in range(n) for form in forms))
+
+
+def pairs(n: int, plain: str, copy: str, *, start: int = 0) -> Iterator[PageFetched]:
+    """Yield `n` pages, each with its copy after it."""
+    for i in range(start, start + n):
+        yield shown(plain.format(i), f"text {i}")
+        yield shown(copy.format(i), f"text {i}")
+
+
+@pytest.mark.parametrize(
+    ("plain", "copy"),
+    [
+        ("/item/{}", "/item/{}?sid=77"),
+        ("/item/{}", "/item/{}?amp"),
+        ("/list/{}", "/list/{}?sort=price"),
+        ("/post/{}", "/post/{}?replytocom=5"),
+        ("/show?id={}", "/show?id={}&print=1"),
+        ("/viewtopic.php?t={}", "/viewtopic.php?p={}"),
+        ("/item/{}", "/print/{}"),
+        ("/item/{}", "/item/{}/amp"),
+    ],
+)
+def test_links_of_a_kind_that_only_copies_are_to_skip(plain: str, copy: str) -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, plain, copy), *pairs(14, plain, copy))
+    assert skips(crawl, copy.format(30), plain.format(30)) == [False, False]
+    feed(crawl, *pairs(3, plain, copy, start=14))
+    assert skips(crawl, copy.format(30), plain.format(30)) == [True, False]
+
+
+def test_a_link_says_how_probable_a_copy_is_even_if_nothing_is_to_skip() -> None:
+    crawl = crawl_with(None)
+    feed(crawl, entry(40, "/item/{}", "/print/{}"), *pairs(20, "/item/{}", "/print/{}"))
+    (outcome,) = feed(crawl, shown("/more", "more", links=("/item/30", "/print/30")))
+    assert outcome.links.skip_reasons is None
+    assert outcome.links.duplicates == pytest.approx([0.0, 0.924], abs=0.001)
+    assert told(crawl)["a.test/print/#"][1:3] == (20, 20)
+
+
+def test_the_order_of_texts_does_not_matter() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/list/{}", "/list/{}?sort=up"))
+    for n in range(20):
+        texts = [f"text {n} {part}" for part in range(5)]
+        feed(crawl, shown(f"/list/{n}", *texts), shown(f"/list/{n}?sort=up", *reversed(texts)))
+    assert skips(crawl, "/list/30?sort=up") == [True]
+
+
+def test_of_links_that_differ_in_a_void_key_one_is_fetched() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/item/{}", "/item/{}?sid=1"), *pairs(16, "/item/{}", "/item/{}?sid=1"))
+    feed(crawl, shown("/more", "more", links=("/item/90?sid=3", "/item/90?sid=4")))
+    assert skips(crawl, "/item/90?sid=3", "/item/90?sid=4") == [False, True]
+    feed(crawl, fetched(f"{HOST}/item/90?sid=3", site="a.test"))  # failed: the other takes its place
+    assert skips(crawl, "/item/90?sid=4") == [False]
+
+
+def test_pages_that_name_an_original_teach_when_it_is_fetched() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/t/{}", "/p/{}"))
+    for n in range(20):
+        feed(crawl, shown(f"/p/{n}", f"text {n}", canonical=f"/t/{n}"))
+    assert "a.test/p/#" not in told(crawl)
+    for n in range(20):
+        feed(crawl, shown(f"/t/{n}", f"text {n}", canonical=f"/t/{n}"))
+    assert skips(crawl, "/p/30", "/t/30") == [True, False]
+
+
+def test_an_original_named_that_shows_something_else_refutes() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/t/{}", "/p/{}"))
+    for n in range(20):
+        feed(crawl, shown(f"/p/{n}", f"text {n}", canonical=f"/t/{n}"), shown(f"/t/{n}", f"other {n}"))
+    assert told(crawl)["a.test/p/#"][1:3] == (20, 0)
+
+
+def test_urls_that_redirect_to_known_pages_teach() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/item/{}", "/go/{}"))
+    for n in range(20):
+        feed(crawl, shown(f"/item/{n}", f"text {n}"))
+        feed(crawl, replace(shown(f"/item/{n}", f"text {n}"), requested_key=f"{HOST}/go/{n}"))
+    assert skips(crawl, "/go/30", "/item/30") == [True, False]
+
+
+# What must not teach
+
+
+def no_copies(crawl: CrawlModel) -> bool:
+    return all(each.probability < 0.9 for each in told(crawl).values())
+
+
+@pytest.mark.parametrize("key", ["page", "start", "p", "from"])
+def test_pages_of_a_list_are_no_copies_though_most_show_the_same(key: str) -> None:
+    crawl, second = crawl_with(), "/list/{}?" + f"{key}=2"
+    feed(crawl, entry(60, "/list/{}", second), *pairs(40, "/list/{}", second))
+    assert not any(name.endswith(f" {key}=") for name in told(crawl))
+
+
+def test_a_key_that_matters_on_some_pages_is_void_on_none_of_their_kind() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(60, "/a/{}", "/a/{}?view=x"), *pairs(9, "/a/{}", "/a/{}?view=x"))
+    for n in range(9, 18):
+        feed(crawl, shown(f"/a/{n}", f"text {n}"), shown(f"/a/{n}?view=x", f"other {n}"))
+    feed(crawl, *pairs(9, "/a/{}", "/a/{}?view=x", start=18))
+    assert skips(crawl, "/a/50?view=x") == [False]
+    assert told(crawl)["a.test/a/# view="][1:3] == (27, 18)
+
+
+def test_a_key_that_is_void_below_one_path_is_not_taken_for_void_below_a_new_one() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/a/{}", "/a/{}?view=x", "/b/{}", "/b/{}?view=x"))
+    feed(crawl, *pairs(30, "/a/{}", "/a/{}?view=x"))
+    assert skips(crawl, "/a/35?view=x", "/b/35?view=x") == [True, False]
+
+
+def same_everywhere(text: str) -> Iterator[PageFetched]:
+    for n in range(40):
+        yield shown(f"/x/{n}", *([text] if text else []))
+        yield shown(f"/x/{n}?id=1", *([text] if text else []))
+        yield shown(f"/y/{n}", *([text] if text else []))
+
+
+@pytest.mark.parametrize("text", ["This page was not found", "Please log in", "Loading", ""])
+def test_pages_that_all_show_the_same_are_one_try(text: str) -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(60, "/x/{}", "/x/{}?id=1", "/y/{}"), *same_everywhere(text))
+    assert no_copies(crawl)
+    assert all(each.tries <= 2 for each in told(crawl).values())
+    assert skips(crawl, "/x/50?id=1", "/y/50") == [False, False]
+
+
+def test_pages_of_little_text_of_their_own_teach_nothing() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(60, "/x/{}", "/y/{}"))
+    for n in range(40):
+        for path in ("x", "y"):
+            page = shown(f"/{path}/{n}", "frame 1", "frame 2", f"text {n}")
+            assert page.features is not None
+            features = replace(page.features, block_chars=[200, 200, 30])
+            feed(crawl, replace(page, features=features))
+    assert no_copies(crawl)
+
+
+def test_pages_found_only_on_the_copies_are_not_lost_for_them() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/p/{}"))
+    for n in range(30):
+        feed(crawl, shown(f"/p/{n}", f"text {n}", links=(f"/t/{n}",)), shown(f"/t/{n}", f"text {n}"))
+    assert skips(crawl, "/p/35", "/t/35") == [False, True]
+
+
+def test_two_kinds_that_copy_each_other_are_not_both_to_skip() -> None:
+    crawl = crawl_with(0.5)
+    feed(crawl, entry(60, "/a/{}", "/b/{}"))
+    for n in range(40):
+        first, second = ("/a/{}", "/b/{}") if n % 2 else ("/b/{}", "/a/{}")
+        feed(crawl, *pairs(1, first, second, start=n))
+    assert not all(skips(crawl, "/a/50", "/b/50"))
+
+
+def test_what_one_site_taught_does_not_hold_on_another() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, "/item/{}", "/print/{}"), *pairs(20, "/item/{}", "/print/{}"))
+    feed(crawl, shown("/", "front", links=("/item/1", "/print/1"), site="b.test"))
+    assert [each.name for each in CrawlQueries(crawl).copies("b.test") if each.probability] == []
+
+
+# Given up, changed, kept
+
+
+def test_a_link_is_let_through_now_and_then_and_a_wrong_hypothesis_is_given_up() -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(20, "/item/{}", "/print/{}"), *pairs(16, "/item/{}", "/print/{}"))
+    new = [f"/print/{n}" for n in range(100, 140)]
+    (outcome,) = feed(crawl, shown("/more", "more", links=tuple(new)))
+    let = [new[row] for row, reason in enumerate(outcome.links.skip_reasons) if not reason]
+    assert len(let) == 1
+    feed(crawl, shown(let[0], "text of its own"))
+    assert skips(crawl, *new) == [False] * 40
+
+
+def test_state_and_replay_tell_the_same_copies() -> None:
+    crawl, log = crawl_with(), []
+    keyed = pairs(17, "/list/{}", "/list/{}?sort=up")
+    forms = ("/item/{}", "/print/{}", "/list/{}", "/list/{}?sort=up")
+    for event in (entry(40, *forms), *pairs(20, "/item/{}", "/print/{}"), *keyed):
+        log.append(encode(event))
+        feed(crawl, decode(log[-1]))  # type: ignore[arg-type]
+    again, loaded = crawl_with(), crawl_with()
+    feed(again, *map(decode, log))  # type: ignore[arg-type]
+    loaded.load_state(unpacked(packed(crawl.to_state())))
+    assert state(again) == state(crawl) == state(loaded)
+    assert told(loaded) == told(crawl)
+    assert skips(loaded, "/print/30", "/list/30?sort=up") == [True, True]
+    more = list(pairs(3, "/item/{}", "/print/{}", start=30))
+    feed(crawl, *more)
+    feed(loaded, *more)
+    assert state(loaded) == state(crawl)
+
+
+def test_a_crawl_without_the_setting_keeps_nothing_of_it() -> None:
+    crawl = CrawlModel(config(), ticket_key=b"key")
+    feed(crawl, *pairs(20, "/item/{}", "/print/{}"))
+    kept = crawl.to_state()
+    assert "limits" not in dict(kept["sites"])["a.test"]
+    crawl.apply(crawl.seq + 1, ConfigChanged(config({"skip_above": 0.9}).to_state()))
+    (outcome,) = feed(crawl, shown("/print/90", "x", links=("/print/91",)))
+    assert outcome.links.skip_reasons is None
+    assert outcome.standing is None
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, float("nan")])
+def test_a_bound_that_is_none_is_refused_by_name(value: float) -> None:
+    with pytest.raises(InvalidInput, match=r"copies\.skip_above"):
+        config({"skip_above": value}).check()
