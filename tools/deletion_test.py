@@ -189,7 +189,7 @@ ANNEXES = {
         words=("tdm", "ai-train"),
     ),
     "copies": Annex(
-        "links to copies of pages, told before the fetch",
+        "links to copies of pages, known before the fetch",
         (f"{SCORING}/copies",),
         ("tests/unit/copies", "tests/contract/test_contract_copies.py"),
         words=("copies=", '"copies"'),

@@ -23,6 +23,8 @@ INTEGERS = {"len", "bool", "int", "any", "all"}
 COUNTS = {
     "clustering/class_tokens.py": {"df"},
     "clustering/others/irobot_regions.py": {"leaves"},
+    "copies/contents.py": {"own"},
+    "copies/keys.py": {"column"},
     "engine/reports/advice.py": {"found"},
     "engine/fetch_plan.py": {"under_way"},
     "engine/fetches.py": {"block_chars"},

@@ -80,6 +80,7 @@ def _crawl(*, crawl: str, **config: Unpack[CrawlOptions]) -> crawl_pb2.Crawl:
         keep_titles=config.get("keep_titles", False),
         experience=config.get("experience", ()),
         budget=budget_spec(config.get("budget")),
+        copies=copies_spec(config.get("copies")),
         respect=config.get("respect", ()),
         revisit=revisit_spec(config.get("revisit")),
     )
@@ -137,6 +138,7 @@ def change_of(
         "policy": policy_spec(config.get("policy")),
         "wanted": wanted_spec(config.get("wanted")),
         "budget": budget_spec(config.get("budget")),
+        "copies": copies_spec(config.get("copies")),
         "respect": list(config["respect"]) if "respect" in config else None,
         "revisit": revisit_spec(config.get("revisit")),
     }
@@ -156,6 +158,7 @@ def update_crawl(
     examples: Sequence[crawl_pb2.ExamplePage] | None,
     wanted: Wanted | None,
     budget: Budget | None,
+    copies: Mapping[str, float] | None,
     respect: Sequence[str] | None,
     revisit: Revisit | None,
 ) -> Call[crawl_pb2.Crawl]:
@@ -166,6 +169,7 @@ def update_crawl(
         "examples": examples,
         "wanted": wanted,
         "budget": budget,
+        "copies": copies,
         "respect": respect,
         "revisit": revisit,
     }
@@ -177,6 +181,7 @@ def update_crawl(
         examples=examples or (),
         wanted=wanted_spec(wanted or None),
         budget=budget_spec(budget or None),
+        copies=copies_spec(copies),
         respect=respect or (),
         revisit=revisit_spec(revisit),
     )

@@ -81,6 +81,8 @@ class CrawlOptions(TypedDict, total=False):
         What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
     budget
         How far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``, see `Budget` in the contract.
+    copies
+        Learn which links lead to copies: ``{"skip_above": 0.9}``, see `Copies` in the contract. Absent: no.
     respect
         Uses that the crawl is for and that sites may reserve: ``["ai-train"]``.
     """
@@ -99,6 +101,7 @@ class CrawlOptions(TypedDict, total=False):
     revisit: Revisit | None
     experience: Sequence[bytes]
     budget: Budget | None
+    copies: Mapping[str, float] | None
     respect: Sequence[str]
 
 

@@ -1,1 +1,1 @@
-"""Copies before the fetch: what fetched pages say of links that lead to text the site shows elsewhere."""
+"""Copies before the fetch: which links lead to text that fetched pages show."""
