@@ -221,7 +221,7 @@ class FakeLinkscore(
         for path in request.update_mask.paths:
             if path == "respect":
                 self.crawls[request.crawl.name].respect[:] = request.crawl.respect
-            elif path in {"policy", "wanted", "budget", "revisit"}:
+            elif path in {"policy", "wanted", "budget", "copies", "revisit"}:
                 getattr(self.crawls[request.crawl.name], path).CopyFrom(getattr(request.crawl, path))
         return crawl_service_pb2.UpdateCrawlResponse(crawl=self.crawls[request.crawl.name])
 

@@ -154,7 +154,7 @@ class Client:
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
-        """Create a crawl, or give the one there is the policy, wants, budget, respect and revisits of here.
+        """Create a crawl, or give the one there is the policy, wants, limits and revisits of here.
 
         What a program calls at its start: it may be the first to use the crawl, or come back to it.
         `extra_policies`, `observe_only` and `examples` count only if it is the first.

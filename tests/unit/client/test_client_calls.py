@@ -92,6 +92,7 @@ def test_ensure_switches_the_policy_of_a_crawl_that_is_there(client: Client) -> 
         ("policy", "harvest", "depth_first"),
         ("wanted", "prices", "limits"),
         ("budget", {"max_fetches": 5}, {"max_fetches": 9}),
+        ("copies", {"skip_above": 0.9}, {"skip_above": 0.95}),
         ("respect", ["tdm"], ["search"]),
         ("revisit", {"fetches_per_day": 1.0}, {"fetches_per_day": 2.0}),
     ],
@@ -106,7 +107,7 @@ def test_ensure_changes_what_can_be_changed(client: Client, name: str, first: An
 def test_ensure_knows_every_option_of_a_crawl() -> None:
     """What it neither changes nor compares would be passed over without a word."""
     fixed = {"scope", "seed", "groups", "learn", "learning", "experience", "keep_titles"}
-    changed = {"policy", "wanted", "budget", "respect", "revisit"}
+    changed = {"policy", "wanted", "budget", "copies", "respect", "revisit"}
     of_its_creation = {"extra_policies", "observe_only", "examples"}  # the docstring of ensure_crawl says so
     assert set(CrawlOptions.__annotations__) == fixed | changed | of_its_creation
 
