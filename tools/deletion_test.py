@@ -299,7 +299,7 @@ ANNEXES = {
         "when to fetch pages again, and schedules replayed against histories of sites",
         (
             *(f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
-            *("server/linkscore_server/revisits.py", "cli/linkscore_cli/revisits.py"),
+            *("server/linkscore_server/revisits", "cli/linkscore_cli/revisits.py"),
         ),
         ("tests/unit/revisits", "tests/contract/test_contract_revisits.py"),
     ),

@@ -36,6 +36,7 @@ from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.json_port.settings import JsonPortSettings
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
+from linkscore_server.revisits.metrics import RevisitMetrics
 from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
@@ -223,7 +224,7 @@ def rpcs_table() -> str:
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     registry = Metrics().registry
-    for annex in (BrowseMetrics, RoutingMetrics, ClusterMetrics):
+    for annex in (BrowseMetrics, RoutingMetrics, ClusterMetrics, RevisitMetrics):
         annex(registry)
     registries = (registry, SupervisorMetrics().registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]

@@ -64,6 +64,11 @@ class CrawlActor:
         Told of writes that found no room on the disk, and of those that did.
     key
         Of the shard that this is, see `Shard`; empty: the crawl's name, which is the same for one group.
+
+    Attributes
+    ----------
+    listeners
+        Called with each event that is applied from then on and its outcome; must not fail.
     """
 
     def __init__(
@@ -123,6 +128,7 @@ class CrawlActor:
             submit=lambda event, learned: self._submitted([event], learned=learned),
         )
         self._is_serving = self._is_closed = False
+        self.listeners: list[Callable[[Event, Outcome], None]] = []
         self._users: set[asyncio.Task[Any]] = set()
         self.last_used_s = time.monotonic()
 
@@ -276,6 +282,8 @@ class CrawlActor:
         """Take note of an event that was applied: of anchors seen, and of learnings that became due."""
         if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome) and outcome.observation:
             self.anchors.see(event, outcome.observation.url)
+        for told in self.listeners:
+            told(event, outcome)
         if self._is_serving and not self._is_closed:
             for job in self.model.take_jobs():
                 self._learnings.start(job)

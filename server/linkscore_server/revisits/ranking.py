@@ -1,9 +1,9 @@
-"""Revisits as an annex of the server: `RankRevisits`, what it asks for and the answer."""
+"""Which known pages to fetch again: what `RankRevisits` asks for, and the answer."""
 
 from __future__ import annotations
 
 import heapq
-from typing import Any, cast
+from typing import cast
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -11,10 +11,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import Due
-from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert.names import parse_crawl, site_name, site_of
-from linkscore_server.grpc.convert.pages import seconds_of
-from linkscore_server.services import Host, Services
+from linkscore_server.grpc.convert.names import site_name
 
 SETTING = "revisit"
 """Field of `Crawl` that the annex brings, and name of its companion."""
@@ -29,24 +26,7 @@ _REASONS = {
 }
 
 
-class Revisits(Services):
-    """Says which known pages to fetch again."""
-
-    def __init__(self, host: Host) -> None:
-        self._registry: CrawlRegistry = host.registry
-        self._clock = host.clock
-        self.methods = {"LinkScoringService/RankRevisits": self.rank_revisits}
-
-    async def rank_revisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
-        """Rank the known pages of a site, or of all sites of a crawl."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        size, start = _page(request)
-        now_s = seconds_of(request.now, self._clock) if request.HasField("now") else self._clock()
-        site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
-        return await actor.ask(lambda: _ranked(actor.model, site, now_s, size, start))
-
-
-def _page(request: pb.RankRevisitsRequest) -> tuple[int, int]:
+def page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
     """Return how many pages are asked for, and after how many they begin.
 
     Raises
@@ -62,14 +42,20 @@ def _page(request: pb.RankRevisitsRequest) -> tuple[int, int]:
     return request.page_size or _DEFAULT_PAGES, int(token)
 
 
-def _ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:
-    if SETTING not in model.config.companions:
-        raise InvalidInput("must have `revisit`: UpdateCrawl sets it", field="crawl", reason="REQUIRED")
+def ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:
+    """Return the answer about a site, or about all if it is empty; cost O(known pages).
+
+    Raises
+    ------
+    InvalidInput
+        If the crawl does not fetch again.
+    """
+    check_set(model)
     names = [site] if site else sorted(model.sites)
     most, known, fresh = start + size, 0, 0.0
     due: list[tuple[str, Due]] = []
     for name in names:
-        revisits = _of(model, name)
+        revisits = revisits_of(model, name)
         due += ((name, page) for page in revisits.rank(now_s, most + 1))
         if len(names) > 1 and len(due) > most:  # those of all sites so far that can still be among the first
             due = heapq.nsmallest(most + 1, due, key=_order)
@@ -90,7 +76,20 @@ def _order(found: tuple[str, Due]) -> tuple[float, str, int]:
     return -page.worth, name, page.key
 
 
-def _of(model: CrawlModel, site: str) -> SiteRevisits:
+def check_set(model: CrawlModel) -> None:
+    """Refuse a crawl that does not fetch again.
+
+    Raises
+    ------
+    InvalidInput
+        Naming what it lacks.
+    """
+    if SETTING not in model.config.companions:
+        raise InvalidInput("must have `revisit`: UpdateCrawl sets it", field="crawl", reason="REQUIRED")
+
+
+def revisits_of(model: CrawlModel, site: str) -> SiteRevisits:
+    """Return what a known site of a crawl that fetches again knows of its pages."""
     return cast("SiteRevisitor", model.shard(site).companions[SETTING]).revisits
 
 

@@ -1,0 +1,44 @@
+"""What is counted of fetches of known pages."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter
+
+from linkscore_scoring.engine.events import Event, PageFetched
+from linkscore_scoring.engine.results import Outcome, PageOutcome
+
+_NOT_MODIFIED = 304
+_GONE = (404, 410)
+"""HTTP statuses (RFC 9110, sections 15.4.5, 15.5.5 and 15.5.11)."""
+
+
+class RevisitMetrics:
+    """Metrics of revisits, in the registry of a server."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.refetches = Counter(
+            "linkscore_refetches",
+            "Fetches of known pages, by outcome: changed, unchanged, not_modified, gone, failed",
+            ["outcome"],
+            registry=registry,
+        )
+
+    def applied(self, event: Event, outcome: Outcome) -> None:
+        """Count a page that was applied, if its crawl fetches again and knew it."""
+        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome):
+            if name := outcome_of(event, outcome):
+                self.refetches.labels(name).inc()
+
+
+def outcome_of(event: PageFetched, outcome: PageOutcome) -> str:
+    """Return what a fetch found of a known page; empty if it was not known or nobody fetches again."""
+    said = outcome.revisit
+    if said is None:
+        return ""
+    if event.features is None:
+        if event.status_code == _NOT_MODIFIED:
+            return "not_modified"
+        return "gone" if event.status_code in _GONE else "failed"
+    if said.share is None:
+        return ""
+    return "changed" if said.share > 0.0 else "unchanged"
