@@ -26,8 +26,9 @@ class RevisitMetrics:
     def applied(self, event: Event, outcome: Outcome) -> None:
         """Count a page that was applied, if its crawl fetches again and knew it."""
         if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome):
-            if name := outcome_of(event, outcome):
-                self.refetches.labels(name).inc()
+            found = outcome_of(event, outcome)
+            if found:
+                self.refetches.labels(found).inc()
 
 
 def outcome_of(event: PageFetched, outcome: PageOutcome) -> str:

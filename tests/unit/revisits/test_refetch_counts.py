@@ -27,7 +27,7 @@ def fetched(day: int, body: str = "", **said: Any) -> common_pb2.Page:
 
 
 def lived() -> list[common_pb2.Page]:
-    first, second = "What the page said at first, in a few words.", "What it says now is quite another matter."
+    first, second = "What the page said at first, in a few words.", "What it says now is another matter."
     return [
         fetched(0, first),
         fetched(1, first),
@@ -42,9 +42,7 @@ def lived() -> list[common_pb2.Page]:
 
 def counted(app: Application) -> dict[str, float]:
     sample = app.metrics.registry.get_sample_value
-    return {
-        outcome: sample("linkscore_refetches_total", {"outcome": outcome}) or 0.0 for outcome in OUTCOMES
-    }
+    return {outcome: sample("linkscore_refetches_total", {"outcome": outcome}) or 0.0 for outcome in OUTCOMES}
 
 
 async def served(folder: Path, *, revisits: bool, create: bool = True) -> tuple[dict[str, float], ...]:
