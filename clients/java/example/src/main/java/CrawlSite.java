@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import linkscore.Budgets;
 import linkscore.Client;
 import linkscore.Frontier;
 import linkscore.Result;
@@ -22,7 +23,8 @@ import linkscore.v1.Page;
 
 /**
  * A whole crawler of one site in the order a linkscore server advises: {@code CrawlSite --start http://shop.example/
- * --fetches 500 --target localhost:7411}. Prints what it fetched; {@code --proxy http://127.0.0.1:8080} fetches through a
+ * --fetches 500 --target localhost:7411}. Prints what it fetched; {@code --budget
+ * enough_coverage=0.95} gives the crawl a budget at which it ends by itself; {@code --proxy http://127.0.0.1:8080} fetches through a
  * proxy.
  */
 public final class CrawlSite {
@@ -50,10 +52,14 @@ public final class CrawlSite {
       options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
     }
     String target = options.getOrDefault("target", "localhost:7411");
-    try (Session session = new Session(Client.to(target).connect(), "example", null)) {
+    var budget = Budgets.of(options.getOrDefault("budget", ""));
+    try (Session session = new Session(Client.to(target).connect(), "example", null, budget)) {
       new CrawlSite(session, options.get("proxy"))
           .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
       System.err.println(session);
+      if (!session.stopped().isEmpty()) {
+        System.err.println(session.stopped() + ": " + session.whyStopped());
+      }
     }
   }
 

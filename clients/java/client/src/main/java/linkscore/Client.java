@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import linkscore.v1.Budget;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.PolicySpec;
@@ -131,10 +132,23 @@ public final class Client implements AutoCloseable {
 
   /** Creates a crawl, or takes the one there is, which then serves this policy; null leaves the policy to the server. */
   public Crawl ensureCrawl(String id, PolicySpec policy) {
+    return ensureCrawl(id, policy, null);
+  }
+
+  /**
+   * Creates a crawl, or takes the one there is, which then serves this policy and has this budget.
+   *
+   * @param policy null leaves it to the server
+   * @param budget null leaves the one it has, or none
+   */
+  public Crawl ensureCrawl(String id, PolicySpec policy, Budget budget) {
     Crawl crawl = crawl(id);
     linkscore.v1.Crawl.Builder config = linkscore.v1.Crawl.newBuilder().setName(crawl.name());
     if (policy != null) {
       config.setPolicy(policy);
+    }
+    if (budget != null) {
+      config.setBudget(budget);
     }
     var stub = CrawlServiceGrpc.newBlockingStub(channel);
     try {
@@ -144,13 +158,26 @@ public final class Client implements AutoCloseable {
       if (e.code() != Status.Code.ALREADY_EXISTS) {
         throw e;
       }
-      if (policy != null && !policy.equals(crawl.get().getCrawl().getPolicy())) {
-        var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
-        change.getUpdateMaskBuilder().addPaths("policy");
-        LinkscoreException.typed(() -> stub.updateCrawl(change.build()));
+      if (policy != null || budget != null) {
+        change(crawl.get().getCrawl(), config);
       }
     }
     return crawl;
+  }
+
+  /** Gives a crawl that is there the policy and the budget it is to have. */
+  private void change(linkscore.v1.Crawl there, linkscore.v1.Crawl.Builder config) {
+    var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
+    if (config.hasPolicy() && !config.getPolicy().equals(there.getPolicy())) {
+      change.getUpdateMaskBuilder().addPaths("policy");
+    }
+    if (config.hasBudget() && !config.getBudget().equals(there.getBudget())) {
+      change.getUpdateMaskBuilder().addPaths("budget");
+    }
+    if (change.getUpdateMask().getPathsCount() > 0) {
+      var stub = CrawlServiceGrpc.newBlockingStub(channel);
+      LinkscoreException.typed(() -> stub.updateCrawl(change.build()));
+    }
   }
 
   /** Ends the connection; calls under way fail. */

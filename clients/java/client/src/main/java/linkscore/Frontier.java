@@ -20,6 +20,9 @@ import linkscore.v1.CandidateLink;
  * once. Call {@link #done} when one that was taken is answered: what is under way counts when the next is chosen. Safe for
  * use by many threads; it grows with the URLs that wait.
  *
+ * <p>Of a crawl with a budget it gives no URL beyond it, those under way counted, and none once the crawl has stopped; see
+ * {@link Session#stopped}.
+ *
  * <p>While the server is away a bucket keeps the value it had, less with every URL that is taken from it, and the less the
  * more were taken before. What {@link #addUnscored} brings waits where links of its shape went last, behind those that are
  * scored. When the server is back, such URLs are scored.
@@ -98,6 +101,11 @@ public final class Frontier {
           public Optional<List<Link>> score(List<CandidateLink> links) {
             return session.score(links);
           }
+
+          @Override
+          public boolean isFull(int underWay, boolean hasSeeds) {
+            return session.isFull(underWay, hasSeeds);
+          }
         },
         n);
     session.onBack(this::scoreTheRest);
@@ -129,6 +137,11 @@ public final class Frontier {
     /** Scores links; none while it is away. */
     default Optional<List<Link>> score(List<CandidateLink> links) {
       return Optional.empty();
+    }
+
+    /** Whether the budget lets no fetch begin beside those under way. */
+    default boolean isFull(int underWay, boolean hasSeeds) {
+      return false;
     }
   }
 
@@ -195,12 +208,15 @@ public final class Frontier {
   }
 
   /**
-   * Takes the URL to fetch now. There is none if none waits, or if none should be fetched before the next answer; then some
-   * URL that was taken is not done. While the server is away the last order known is kept.
+   * Takes the URL to fetch now. There is none if none waits, if the budget is spent, or if none should be fetched before the
+   * next answer; then some URL that was taken is not done. While the server is away the last order known is kept.
    */
   public Optional<Item> next() {
     turn.lock();
     try {
+      if (isFull()) {
+        return Optional.empty();
+      }
       rank();
       return take();
     } finally {
@@ -215,6 +231,10 @@ public final class Frontier {
     if (item.from != null) {
       count(underWay, item.from, -1);
     }
+  }
+
+  private synchronized boolean isFull() {
+    return !waiting.isEmpty() && planner.isFull(taken, first(seeds) != null);
   }
 
   /** Asks which buckets come next, without the lock: links may be added meanwhile. */

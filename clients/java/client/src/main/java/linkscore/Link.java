@@ -6,6 +6,7 @@ import java.util.List;
 import linkscore.v1.ItemCode;
 import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkScores;
+import linkscore.v1.SkipReason;
 import linkscore.v1.UrlType;
 import linkscore.v1.Verdict;
 
@@ -60,6 +61,17 @@ public final class Link {
   /** Advice of a filtering policy. */
   public Verdict verdict() {
     return row < of.getVerdictsCount() ? of.getVerdicts(row) : Verdict.VERDICT_UNSPECIFIED;
+  }
+
+  /** Why the link is to skip by a setting of the crawl, if one says so; its verdict is SKIP then. */
+  public SkipReason skipReason() {
+    return row < of.getSkipReasonsCount() ? of.getSkipReasons(row) : SkipReason.SKIP_REASON_UNSPECIFIED;
+  }
+
+  /** Whether the link waits for more budget: its crawl or its site has stopped. */
+  public boolean isHeld() {
+    SkipReason reason = skipReason();
+    return reason == SkipReason.SKIP_REASON_CRAWL_BUDGET || reason == SkipReason.SKIP_REASON_SITE_STOPPED;
   }
 
   /** What kind of page the link leads to, if the policy tells. */

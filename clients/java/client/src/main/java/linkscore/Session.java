@@ -12,12 +12,14 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import linkscore.Backlog.Kept;
+import linkscore.v1.Budget;
 import linkscore.v1.CandidateLink;
 import linkscore.v1.Feedback;
 import linkscore.v1.ItemCode;
@@ -56,10 +58,13 @@ public final class Session implements AutoCloseable {
   private final Client client;
   private final String id;
   private final PolicySpec policy;
+  private final Budget budget;
+  private final Allowance allowance;
   private final Shapes shapes = new Shapes();
   private final List<Runnable> whenBack = new CopyOnWriteArrayList<>();
   private final Outage outage;
   private final AtomicLong said = new AtomicLong(System.nanoTime());
+  private final AtomicBoolean saidStop = new AtomicBoolean();
   private volatile boolean made;
   private volatile LinkscoreException refusal;
   private volatile String best = "none";
@@ -71,13 +76,25 @@ public final class Session implements AutoCloseable {
    * @param policy null leaves it to the server
    */
   public Session(Client client, String id, PolicySpec policy) {
-    this(client, id, policy, Outage.FIRST_PAUSE);
+    this(client, id, policy, null);
   }
 
-  Session(Client client, String id, PolicySpec policy, Duration firstPause) {
+  /**
+   * A session of a crawl that ends by itself: {@link #stopped} says why, and a {@link Frontier} gives no URL beyond it.
+   *
+   * @param policy null leaves it to the server
+   * @param budget null leaves the one the crawl has, or none
+   */
+  public Session(Client client, String id, PolicySpec policy, Budget budget) {
+    this(client, id, policy, budget, Outage.FIRST_PAUSE);
+  }
+
+  Session(Client client, String id, PolicySpec policy, Budget budget, Duration firstPause) {
     this.client = client;
     this.id = id;
     this.policy = policy;
+    this.budget = budget;
+    this.allowance = new Allowance(budget);
     this.outage =
         new Outage(
             new Asked(), () -> whenBack.forEach(Runnable::run), firstPause, Backlog.MAX_BYTES);
@@ -85,7 +102,8 @@ public final class Session implements AutoCloseable {
 
   /**
    * A session by a crawler's own configuration: {@code linkscore.target} (localhost:7411), {@code linkscore.crawl}, {@code
-   * linkscore.policy} (the server's), {@code linkscore.timeout.ms} (10000), {@code linkscore.token.file} and {@code
+   * linkscore.policy} (the server's), {@code linkscore.budget} (none; {@code max_fetches=5000 enough_coverage=0.95}),
+   * {@code linkscore.timeout.ms} (10000), {@code linkscore.token.file} and {@code
    * linkscore.tls.ca} (none; a PEM file, or {@code system}), {@code linkscore.required} (false; true asks the server
    * now).
    *
@@ -97,8 +115,10 @@ public final class Session implements AutoCloseable {
   public static Session configured(String crawl, UnaryOperator<String> setting) {
     UnaryOperator<String> said = key -> Optional.ofNullable(setting.apply(key)).orElse("").trim();
     String target = said.apply("linkscore.target");
+    Budget budget;
     Client.Builder client;
     try {
+      budget = Budgets.of(said.apply("linkscore.budget"));
       client = Client.to(target.isEmpty() ? "localhost:7411" : target);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("linkscore." + e.getMessage(), e);
@@ -125,8 +145,8 @@ public final class Session implements AutoCloseable {
     }
     String policy = said.apply("linkscore.policy");
     String id = said.apply("linkscore.crawl");
-    Session session =
-        new Session(client.connect(), id.isEmpty() ? crawl : id, policy.isEmpty() ? null : Policies.named(policy));
+    PolicySpec spec = policy.isEmpty() ? null : Policies.named(policy);
+    Session session = new Session(client.connect(), id.isEmpty() ? crawl : id, spec, budget);
     if (said.apply("linkscore.required").equals("true")) {
       session.require();
     }
@@ -157,12 +177,13 @@ public final class Session implements AutoCloseable {
    */
   public Optional<Result> ingest(Page page, Consumer<Result> later) {
     LongAdder count = page.hasBody() ? pages : failed;
+    long begun = allowance.begin();
     Kept sent =
         new Kept(
             Crawl.completed(page),
             result -> {
               count.increment();
-              usable(result).ifPresent(later);
+              counted(result, begun).ifPresent(later);
             });
     shapes.meet(page.getUrl());
     shapes.fetched(page.getUrl(), page.hasBody(), outage.isAway());
@@ -171,7 +192,7 @@ public final class Session implements AutoCloseable {
     }
     var results = call(sent, crawl -> crawl.ingest(sent.page));
     results.ifPresent(result -> count.increment());
-    return results.flatMap(this::usable);
+    return results.flatMap(result -> counted(result, begun));
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
@@ -203,6 +224,36 @@ public final class Session implements AutoCloseable {
     Optional<Plan> plan = call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
     plan.ifPresent(now -> noteBest(now.values()));
     return plan;
+  }
+
+  /**
+   * Whether the budget of the crawl lets no fetch begin beside those that were begun and are not ingested yet. If it says so
+   * of none the crawl has ended. {@link Frontier#next} asks by itself.
+   *
+   * @param hasSeeds whether start pages wait: they may be of a site that has not stopped
+   */
+  public boolean isFull(int underWay, boolean hasSeeds) {
+    return allowance.isFull(underWay, hasSeeds);
+  }
+
+  /**
+   * Why the crawl ends by its budget: {@code linkscore_budget}, {@code linkscore_covered} or {@code linkscore_yield}; empty
+   * while it goes on.
+   */
+  public String stopped() {
+    return allowance.reason();
+  }
+
+  /** The same in a sentence. */
+  public String whyStopped() {
+    return allowance.why();
+  }
+
+  /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
+  public String askStopped() {
+    call(null, Crawl::get)
+        .ifPresent(there -> allowance.heed(there.getCrawl().getDecision(), there.getCrawl().getDecisionReason()));
+    return stopped();
   }
 
   /** What the last new link of the same shape was worth when it was scored; none if there was no such link of late. */
@@ -285,7 +336,7 @@ public final class Session implements AutoCloseable {
       if (e.code() != Status.Code.NOT_FOUND) {
         throw e;
       }
-      return call.apply(client.ensureCrawl(id, policy));
+      return call.apply(client.ensureCrawl(id, policy, budget));
     }
   }
 
@@ -293,7 +344,7 @@ public final class Session implements AutoCloseable {
     if (made) {
       return;
     }
-    var there = client.ensureCrawl(id, policy).get();
+    var there = client.ensureCrawl(id, policy, budget).get();
     made = true;
     LOG.log(
         Level.INFO,
@@ -329,6 +380,17 @@ public final class Session implements AutoCloseable {
     return result.status().getCode() == ItemCode.ITEM_CODE_INVALID ? Optional.empty() : Optional.of(result);
   }
 
+  /** Counts a fetch that the server knows now, unless it refused it: then the budget has to count it for ever. */
+  private Optional<Result> counted(Result result, long begun) {
+    if (result.status().getCode() != ItemCode.ITEM_CODE_INVALID) {
+      allowance.take(result.message(), begun);
+    }
+    if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
+      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());
+    }
+    return usable(result);
+  }
+
   private Boolean reported(Crawl crawl, List<Feedback> events) {
     List<ItemStatus> statuses = crawl.feedback(events);
     rewards.add(statuses.stream().filter(status -> status.getCode() != ItemCode.ITEM_CODE_INVALID).count());
@@ -349,7 +411,7 @@ public final class Session implements AutoCloseable {
         if (e.code() != Status.Code.NOT_FOUND) {
           throw e;
         }
-        client.ensureCrawl(id, policy);
+        client.ensureCrawl(id, policy, budget);
       }
     }
 

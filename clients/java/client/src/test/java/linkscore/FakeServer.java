@@ -1,6 +1,7 @@
 package linkscore;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Timestamp;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
@@ -8,6 +9,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,6 +22,7 @@ import linkscore.v1.Crawl;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.CreateCrawlResponse;
+import linkscore.v1.Decision;
 import linkscore.v1.Feedback;
 import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.GetCrawlResponse;
@@ -36,6 +39,10 @@ import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
 import linkscore.v1.ScoreLinksRequest;
 import linkscore.v1.ScoreLinksResponse;
+import linkscore.v1.SkipReason;
+import linkscore.v1.Standing;
+import linkscore.v1.UpdateCrawlRequest;
+import linkscore.v1.UpdateCrawlResponse;
 
 /**
  * A server for tests of the client and of the adapters: knows the crawls that were made, and scores links with {@code
@@ -52,10 +59,21 @@ public final class FakeServer implements AutoCloseable {
   public final List<RankBucketsRequest> planned = new CopyOnWriteArrayList<>();
   public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
 
+  /** Fetches of the budget of the crawl; 0 for none. A page of {@code covered.test} says that its site is covered. */
+  public volatile long most;
+
+  /** The crawl as it was last made or changed. */
+  public volatile Crawl crawl = Crawl.getDefaultInstance();
+
   /** Candidates of ScoreLinks, and what every call of pages and feedback is refused with, if anything. */
   public final List<String> scoredAlone = new CopyOnWriteArrayList<>();
 
   public volatile StatusRuntimeException refusal;
+
+  /** What was changed of crawls, a list a change; and when every page is to be fetched again, null for never. */
+  public final List<List<String>> masks = new CopyOnWriteArrayList<>();
+
+  public volatile Timestamp nextFetch;
 
   /** Questions that were cheap, by any client: GetCrawl. */
   public final LongAdder probes = new LongAdder();
@@ -104,6 +122,31 @@ public final class FakeServer implements AutoCloseable {
         .addTicketValues(ByteString.copyFromUtf8("tg"));
   }
 
+  /** Of pages side by side too: each counts those before it. */
+  private synchronized PageResult result(Page page) {
+    pages.add(page);
+    PageResult.Builder result = PageResult.newBuilder().setLinks(scores(page));
+    if (nextFetch != null) {
+      result.setNextFetchTime(nextFetch);
+    }
+    if (page.getUrl().contains("//covered.test")) {
+      int links = result.getLinks().getScoresCount();
+      result.getStandingBuilder().setDecision(Decision.DECISION_STOP_COVERED).setReason("all found");
+      result.getLinksBuilder().addAllSkipReasons(Collections.nCopies(links, SkipReason.SKIP_REASON_SITE_STOPPED));
+    } else if (most > 0) {
+      long left = Math.max(0, most - pages.size());
+      result.setStanding(standing(left));
+    }
+    return result.build();
+  }
+
+  private static Standing standing(long left) {
+    Standing.Builder standing = Standing.newBuilder().setFetchesLeft(left).setSpent(left == 0);
+    return left > 0
+        ? standing.setDecision(Decision.DECISION_CONTINUE).build()
+        : standing.setDecision(Decision.DECISION_STOP_BUDGET).setReason("all spent").build();
+  }
+
   private static LinkScores scores(Page page) {
     LinkScores.Builder links = buckets();
     if (page.getOutlinksCount() > 0) {
@@ -140,8 +183,7 @@ public final class FakeServer implements AutoCloseable {
       }
       var answer = IngestPagesResponse.newBuilder();
       for (Page page : request.getPagesList()) {
-        pages.add(page);
-        answer.addResults(PageResult.newBuilder().setLinks(scores(page)));
+        answer.addResults(result(page));
       }
       answer(to, answer.build());
     }
@@ -189,7 +231,7 @@ public final class FakeServer implements AutoCloseable {
     public void getCrawl(GetCrawlRequest request, StreamObserver<GetCrawlResponse> to) {
       probes.increment();
       if (crawls.containsKey(request.getName())) {
-        answer(to, GetCrawlResponse.newBuilder().setCrawl(Crawl.newBuilder().setName(request.getName())).build());
+        answer(to, GetCrawlResponse.newBuilder().setCrawl(crawl.toBuilder().setName(request.getName())).build());
       } else {
         to.onError(Status.NOT_FOUND.asRuntimeException());
       }
@@ -197,8 +239,19 @@ public final class FakeServer implements AutoCloseable {
 
     @Override
     public void createCrawl(CreateCrawlRequest request, StreamObserver<CreateCrawlResponse> to) {
-      crawls.put(request.getCrawl().getName(), true);
+      if (crawls.put(request.getCrawl().getName(), true) != null) {
+        to.onError(Status.ALREADY_EXISTS.asRuntimeException());
+        return;
+      }
+      crawl = request.getCrawl();
       answer(to, CreateCrawlResponse.newBuilder().setCrawl(request.getCrawl()).build());
+    }
+
+    @Override
+    public void updateCrawl(UpdateCrawlRequest request, StreamObserver<UpdateCrawlResponse> to) {
+      crawl = request.getCrawl();
+      masks.add(request.getUpdateMask().getPathsList());
+      answer(to, UpdateCrawlResponse.newBuilder().setCrawl(crawl).build());
     }
   }
 }

@@ -57,7 +57,7 @@ class OutageTest {
     final CountDownLatch told = new CountDownLatch(1);
 
     Back(FakeServer server) {
-      session = new Session(Client.to(server.target()).timeout(Duration.ofSeconds(5)).connect(), "x", null, SOON);
+      session = new Session(Client.to(server.target()).timeout(Duration.ofSeconds(5)).connect(), "x", null, null, SOON);
       session.onBack(told::countDown);
     }
 

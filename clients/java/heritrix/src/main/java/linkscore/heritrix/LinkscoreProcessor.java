@@ -7,14 +7,18 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import linkscore.Link;
 import linkscore.Session;
 import linkscore.Tickets;
 import linkscore.v1.Page;
+import org.archive.crawler.framework.CrawlController;
+import org.archive.crawler.framework.CrawlStatus;
 import org.archive.modules.CrawlURI;
 import org.archive.modules.Processor;
+import org.springframework.beans.factory.annotation.Autowired;
 
 /**
  * Sends every fetched page to a linkscore server, failed fetches too, and gives each link of the page its value and
@@ -42,6 +46,8 @@ public final class LinkscoreProcessor extends Processor {
   private static final int LAST_NETWORK_FAILURE = -5;
 
   private final Map<String, String> settings = new HashMap<>();
+  private final AtomicBoolean hasEnded = new AtomicBoolean();
+  private Runnable end = () -> {};
   private Session session;
 
   /** Address of the server; localhost:7411 if not set. */
@@ -74,6 +80,17 @@ public final class LinkscoreProcessor extends Processor {
     settings.put("linkscore.timeout.ms", Long.toString(milliseconds));
   }
 
+  /** Bounds at which the job ends, {@code max_fetches=5000 enough_coverage=0.95}; none if not set. */
+  public void setBudget(String budget) {
+    settings.put("linkscore.budget", budget);
+  }
+
+  /** What ends the job when the crawl has stopped; Heritrix sets it. */
+  @Autowired(required = false)
+  public void setCrawlController(CrawlController controller) {
+    end = () -> controller.requestCrawlStop(CrawlStatus.FINISHED);
+  }
+
   /** Whether the job must not start without the server; false if not set. */
   public void setRequired(boolean required) {
     settings.put("linkscore.required", Boolean.toString(required));
@@ -83,6 +100,7 @@ public final class LinkscoreProcessor extends Processor {
   public void start() {
     if (!isRunning()) {
       session = Session.configured("heritrix", settings::get);
+      hasEnded.set(false);
       super.start();
     }
   }
@@ -121,6 +139,14 @@ public final class LinkscoreProcessor extends Processor {
     Object worth = uri.getData().get(REWARD);
     if (worth instanceof Double) {
       session.reward(uri.getURI(), ticket, (Double) worth);
+    }
+    endIfStopped();
+  }
+
+  /** Asks Heritrix once to end the job; fetches under way are finished. */
+  private void endIfStopped() {
+    if (!session.stopped().isEmpty() && hasEnded.compareAndSet(false, true)) {
+      end.run();
     }
   }
 
@@ -176,7 +202,11 @@ public final class LinkscoreProcessor extends Processor {
       Map<String, Object> data = uris.get(i).getData();
       if (i < links.size() && links.get(i).usable()) {
         session.scored.increment();
-        data.put(VALUE, links.get(i).bucketValue());
+        if (links.get(i).isHeld()) { // its crawl or its site has stopped: it goes last
+          data.put(MISSED, true);
+        } else {
+          data.put(VALUE, links.get(i).bucketValue());
+        }
         data.put(TICKET, Tickets.encode(links.get(i).ticket()));
       } else {
         session.missed.increment();

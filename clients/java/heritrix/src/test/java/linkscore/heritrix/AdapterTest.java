@@ -7,8 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import linkscore.FakeServer;
 import org.archive.io.RecordingInputStream;
+import org.archive.crawler.framework.CrawlController;
+import org.archive.crawler.framework.CrawlStatus;
 import org.archive.modules.CrawlURI;
 import org.archive.modules.extractor.Hop;
 import org.archive.modules.extractor.HTMLLinkContext;
@@ -137,5 +141,34 @@ class AdapterTest {
     processor.process(page);
     assertEquals(119, precedence(page, "good"));
     assertFalse(page.getOutLinks().isEmpty());
+  }
+
+  @Test
+  void aBudgetEndsTheJobOnce() throws Exception {
+    List<CrawlStatus> ends = new ArrayList<>();
+    processor.setCrawlController(
+        new CrawlController() {
+          private static final long serialVersionUID = 1;
+
+          @Override
+          public synchronized void requestCrawlStop(CrawlStatus status) {
+            ends.add(status);
+          }
+        });
+    server.most = 2;
+    processor.process(page());
+    assertEquals(List.of(), ends);
+    processor.process(page());
+    processor.process(page());
+    assertEquals(List.of(CrawlStatus.FINISHED), ends);
+  }
+
+  @Test
+  void theBudgetOfTheBeanIsThatOfTheCrawl() throws Exception {
+    processor.stop();
+    processor.setBudget("max_fetches=7");
+    processor.start();
+    processor.process(page());
+    assertEquals(7, server.crawl.getBudget().getMaxFetches());
   }
 }

@@ -32,7 +32,8 @@ final class Answer {
       Link link = links.get(i);
       if (link.usable()) {
         String ticket = Tickets.encode(link.ticket());
-        lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + link.bucketValue() + "\t" + link.bucket());
+        double value = link.isHeld() ? 0 : link.bucketValue(); // its crawl or its site has stopped
+        lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + value + "\t" + link.bucket());
       }
     }
     return lines.toString();

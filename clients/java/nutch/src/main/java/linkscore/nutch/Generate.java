@@ -3,7 +3,9 @@ package linkscore.nutch;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import linkscore.Budgets;
 import linkscore.Session;
+import linkscore.v1.Budget;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.conf.Configured;
 import org.apache.hadoop.fs.Path;
@@ -21,10 +23,14 @@ import org.slf4j.LoggerFactory;
  * <p>It reads what waits in the crawl database, asks the server once which links to take, and lets Nutch's generator take
  * those. A round has one link at first, and one more for every four pages answered, up to topN. While the server is away links
  * are taken by the value they came with, less with each that is taken from a bucket.
+ *
+ * <p>Once the budget of the crawl is spent, or the server says that it has stopped, it ends with 1, as the generator does when
+ * nothing waits: {@code bin/crawl} stops then.
  */
 public final class Generate extends Configured implements Tool {
   private static final Logger LOG = LoggerFactory.getLogger(Generate.class);
   private static final long DAY_MS = 86_400_000;
+  private static final int NO_ROUND = 1; // as Nutch's generator
 
   /** Runs it, with the arguments of Nutch's generator. */
   public static void main(String[] args) throws Exception {
@@ -42,7 +48,15 @@ public final class Generate extends Configured implements Tool {
     long now = System.currentTimeMillis() + days * DAY_MS;
     Waiting waiting = Waiting.read(getConf(), new Path(args[0]), topN, now);
     Configuration conf = new Configuration(getConf());
+    Budget budget = Budgets.of(conf.getTrimmed("linkscore.budget", ""));
+    if (budget != null && budget.hasMaxFetches()) {
+      waiting.bound(budget.getMaxFetches());
+    }
     try (Session session = Session.configured("nutch", conf::getTrimmed)) {
+      if (waiting.isOver(!session.askStopped().isEmpty())) {
+        LOG.info("linkscore: the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
+        return NO_ROUND;
+      }
       Optional<Round> round = waiting.plan(session);
       round.orElseGet(waiting::withoutServer).write(conf);
       LOG.info("linkscore: a round of {}, {}", waiting.size(), round.isPresent() ? "as advised" : "without advice");

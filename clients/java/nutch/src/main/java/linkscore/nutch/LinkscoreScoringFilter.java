@@ -9,6 +9,7 @@ import java.util.Map.Entry;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import linkscore.Result;
 import linkscore.Session;
 import linkscore.Tickets;
 import linkscore.v1.Page;
@@ -19,6 +20,7 @@ import org.apache.nutch.crawl.CrawlDatum;
 import org.apache.nutch.crawl.Generator;
 import org.apache.nutch.crawl.Inlinks;
 import org.apache.nutch.indexer.NutchDocument;
+import org.apache.nutch.metadata.Metadata;
 import org.apache.nutch.metadata.Nutch;
 import org.apache.nutch.parse.Outlink;
 import org.apache.nutch.parse.Parse;
@@ -44,6 +46,9 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   public static final String REWARD = "linkscore.reward";
 
   private static final Logger LOG = LoggerFactory.getLogger(LinkscoreScoringFilter.class);
+
+  /** When to fetch a page again, in seconds since 1970; to the database by {@code db.parsemeta.to.crawldb}. */
+  private static final String NEXT = "linkscore.next";
 
   private static final Text SEED = new Text("linkscore.seed");
   private static final String TICKET = "linkscore.ticket"; // of the page, in the metadata of its content
@@ -139,10 +144,17 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
     session
         .ingest(page.build())
-        .ifPresent(result -> parse.getData().getParseMeta().set(ANSWER, Answer.of(outlinks, result.links())));
+        .ifPresent(result -> keep(result, outlinks, parse.getData().getParseMeta()));
     reward(url, ticket, parse.getData().getParseMeta().get(REWARD));
     if (session.pages.sum() % PAGES_A_LOG_LINE == 0) {
       LOG.info("linkscore: {}", session);
+    }
+  }
+
+  private static void keep(Result result, Outlink[] outlinks, Metadata metadata) {
+    metadata.set(ANSWER, Answer.of(outlinks, result.links()));
+    if (result.message().hasNextFetchTime()) {
+      metadata.set(NEXT, Long.toString(result.message().getNextFetchTime().getSeconds()));
     }
   }
 
@@ -180,19 +192,32 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
         .ifPresent(like -> Place.keep(target.getValue(), List.of(new Place(like.bucket(), like.value(), "", now(1)))));
   }
 
-  /** Reports a fetch that failed; lets a link that was found again wait where that was, too. */
+  /**
+   * Reports a fetch that failed; lets a link that was found again wait where that was, too; and gives a page that was fetched
+   * the date of the server, which goes before that of Nutch's schedule.
+   */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
     values.renew();
     if (old != null && failedNow(old, datum)) {
       session.ingest(failure(url, datum));
     }
+    setFetchTime(datum);
     List<Place> places = Place.of(datum);
     int before = places.size();
     inlinked.forEach(link -> places.addAll(Place.of(link)));
     if (datum.getStatus() == CrawlDatum.STATUS_DB_UNFETCHED && places.size() > before) {
       Place.keep(datum, places);
       datum.getMetaData().remove(MISSED);
+    }
+  }
+
+  /** Once an answer: a page that the server says nothing of is scheduled by Nutch. */
+  private static void setFetchTime(CrawlDatum datum) {
+    Writable next = datum.getMetaData().remove(new Text(NEXT));
+    int status = datum.getStatus();
+    if (next != null && (status == CrawlDatum.STATUS_DB_FETCHED || status == CrawlDatum.STATUS_DB_NOTMODIFIED)) {
+      datum.setFetchTime(1000 * Long.parseLong(next.toString()));
     }
   }
 

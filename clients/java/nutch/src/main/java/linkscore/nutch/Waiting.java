@@ -48,6 +48,8 @@ final class Waiting {
   private final int most;
   private final Map<String, Bucket> buckets = new HashMap<>();
   private long answered;
+  private long fetches; // retries and all
+  private long maxFetches = Long.MAX_VALUE;
   private long seeds;
 
   /** Nothing yet, for rounds of at most so many links. */
@@ -81,8 +83,10 @@ final class Waiting {
   void add(CrawlDatum datum, boolean isDue) {
     if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
       answered++;
+      fetches++;
       Place.of(datum).stream().limit(1).forEach(from -> bucket(from).took(datum));
     }
+    fetches += datum.getRetriesSinceFetch();
     if (!isDue) {
       return;
     }
@@ -101,10 +105,29 @@ final class Waiting {
 
   /**
    * How many links the next round should have: one at first and one more for every four pages answered, since what is
-   * chosen before much is known is mostly wrong; start pages all at once.
+   * chosen before much is known is mostly wrong; start pages all at once. No more than the budget leaves.
    */
   long size() {
-    return Math.min(topN, Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
+    return Math.min(Math.min(topN, left()), Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
+  }
+
+  /** Bounds the fetches of all rounds; those that the database knows count. */
+  void bound(long mostFetches) {
+    maxFetches = mostFetches;
+  }
+
+  private long left() {
+    return Math.max(0, maxFetches - fetches);
+  }
+
+  /**
+   * Whether the budget lets no round begin. A crawl whose sites have stopped goes on while start pages wait, which may be of
+   * another site.
+   *
+   * @param hasStopped what the server says of the crawl
+   */
+  boolean isOver(boolean hasStopped) {
+    return left() == 0 || (hasStopped && seeds == 0);
   }
 
   /** Asks the server which links to take beside the start pages; none while it is away. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import linkscore.FakeServer;
+import linkscore.v1.Decision;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.MapFile;
@@ -244,5 +245,48 @@ class GenerateTest {
     datum.setStatus(status);
     datum.setFetchTime(NOW + 1);
     Place.of(datum).get(0).takenOf(datum, isAdvised);
+  }
+
+  @Test
+  void aBudgetBoundsARoundByTheFetchesBeforeRetriesAndAll() throws IOException {
+    link("good", 1);
+    link("good", 2).setRetriesSinceFetch(3);
+    fetched(30);
+    Waiting waiting = waiting(50);
+    assertEquals(8, waiting.size());
+    waiting.bound(35);
+    assertEquals(2, waiting.size());
+    assertFalse(waiting.isOver(false));
+    waiting.bound(33);
+    assertTrue(waiting.isOver(false));
+    assertEquals(0, waiting.size());
+  }
+
+  @Test
+  void aCrawlThatHasStoppedHasRoundsWhileStartPagesWait() throws IOException {
+    link("good", 1);
+    assertFalse(waiting(50).isOver(false));
+    assertTrue(waiting(50).isOver(true));
+    CrawlDatum seed = add("http://b.test/", CrawlDatum.STATUS_DB_UNFETCHED);
+    seed.getMetaData().put(new Text("linkscore.seed"), new Text("1"));
+    assertFalse(waiting(50).isOver(true));
+  }
+
+  @Test
+  void theCommandEndsAsNutchDoesWhenNothingWaits() throws Exception {
+    link("good", 1);
+    fetched(2);
+    waiting(50);
+    String[] args = {folder.toString(), folder.resolve("segments").toString(), "-topN", "50"};
+    conf.set("linkscore.budget", "max_fetches=2");
+    Generate command = new Generate();
+    command.setConf(conf);
+    assertEquals(1, command.run(args));
+    assertEquals(List.of(), server.planned);
+    assertEquals(2, server.crawl.getBudget().getMaxFetches());
+    conf.unset("linkscore.budget");
+    server.crawl = server.crawl.toBuilder().setDecision(Decision.DECISION_STOP_COVERED).build();
+    assertEquals(1, command.run(args));
+    assertFalse(folder.resolve("segments").toFile().exists());
   }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.Timestamp;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.AbstractMap.SimpleEntry;
@@ -16,6 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import linkscore.FakeServer;
 import linkscore.Link;
 import linkscore.v1.LinkScores;
+import linkscore.v1.SkipReason;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.nutch.crawl.CrawlDatum;
@@ -245,5 +247,44 @@ class LinkscoreScoringFilterTest {
     var unscored = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
     assertEquals(1.9f, sortValue(GOOD, scored), "the value it came with");
     assertTrue(sortValue(GOOD, scored) > sortValue(GOOD, unscored));
+  }
+
+  @Test
+  void linksOfASiteThatHasStoppedAreWorthNothing() throws Exception {
+    Outlink[] outlinks = {new Outlink(GOOD, "g")};
+    var held =
+        LinkScores.newBuilder()
+            .addUrls(GOOD)
+            .addScores(.9)
+            .addBuckets(0)
+            .addBucketNames("b")
+            .addBucketValues(.9)
+            .addSkipReasons(SkipReason.SKIP_REASON_SITE_STOPPED);
+    var places = Answer.read(Answer.of(outlinks, Link.rows(held.build())), 0);
+    assertEquals(0, places.get(GOOD).get(0).value);
+  }
+
+  @Test
+  void aPageIsFetchedAgainWhenTheServerSays() {
+    server.nextFetch = Timestamp.newBuilder().setSeconds(1_700_000_000).build();
+    Metadata headers = new Metadata();
+    Content content = new Content(PAGE, PAGE, new byte[0], "text/html", headers, new Configuration(false));
+    ParseData data = new ParseData(ParseStatus.STATUS_SUCCESS, "", new Outlink[0], headers);
+    filter.passScoreAfterParsing(new Text(PAGE), content, new ParseImpl("", data));
+    assertEquals("1700000000", data.getParseMeta().get("linkscore.next"));
+    for (byte status : new byte[] {CrawlDatum.STATUS_DB_FETCHED, CrawlDatum.STATUS_DB_NOTMODIFIED}) {
+      assertEquals(1_700_000_000_000L, updated(status).getFetchTime());
+    }
+    assertEquals(5, updated(CrawlDatum.STATUS_DB_UNFETCHED).getFetchTime(), "a fetch that failed is tried again");
+  }
+
+  /** What becomes of a page in the database, with the date that Nutch copied from the parse metadata. */
+  private CrawlDatum updated(byte status) {
+    CrawlDatum page = new CrawlDatum(status, 1);
+    page.setFetchTime(5);
+    page.getMetaData().put(new Text("linkscore.next"), new Text("1700000000"));
+    filter.updateDbScore(new Text(PAGE), null, page, List.of());
+    assertNull(page.getMetaData().get(new Text("linkscore.next")), "an answer counts once");
+    return page;
   }
 }

@@ -116,7 +116,9 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       } else {
         session.scored.increment();
         metadata.setValue(Keys.BUCKET, link.bucket());
-        metadata.setValue(Keys.VALUE, Double.toString(link.bucketValue()));
+        if (!link.isHeld()) { // one whose crawl or site has stopped goes last
+          metadata.setValue(Keys.VALUE, Double.toString(link.bucketValue()));
+        }
         metadata.setValue(Keys.SCORE, Double.toString(link.score()));
         metadata.setValue(Keys.TICKET, Tickets.encode(link.ticket()));
       }

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.MissingNode;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Date;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -138,5 +139,28 @@ class AdapterTest {
     assertEquals(1, server.rewards.get(0).getReward());
     LinkscoreReporter.report(session, true, PAGE, new Metadata(), Status.ERROR);
     assertEquals("error", server.pages.get(1).getFetchError());
+  }
+
+  @Test
+  void linksOfASiteThatHasStoppedGoLastAndKeepWhatAFrontierNeeds() {
+    LinkscoreFilter filter = new LinkscoreFilter();
+    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
+    String page = "http://covered.test/";
+    ParseResult parse = new ParseResult(List.of(new Outlink(page + "good")));
+    String html = "<a href=/good>";
+    filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
+    Metadata held = parse.getOutlinks().get(0).getMetadata();
+    assertEquals("good", held.getFirstValue(Keys.BUCKET));
+    assertEquals("dGc", held.getFirstValue(Keys.TICKET));
+    assertTrue(date(filtered(null).get(0).getMetadata()).before(date(held)), "behind a bad one of another site");
+  }
+
+  @Test
+  void aBudgetOfTheConfigurationIsThatOfTheCrawl() {
+    Map<String, Object> conf = new HashMap<>(conf());
+    conf.put("linkscore.budget", "max_fetches=7");
+    conf.put("linkscore.crawl", "bounded");
+    Sessions.of(conf).ingest(linkscore.v1.Page.newBuilder().setUrl(PAGE).build());
+    assertEquals(7, server.crawl.getBudget().getMaxFetches());
   }
 }

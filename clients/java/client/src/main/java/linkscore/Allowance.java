@@ -1,0 +1,111 @@
+package linkscore;
+
+import java.util.Map;
+import linkscore.v1.Budget;
+import linkscore.v1.Decision;
+import linkscore.v1.PageResult;
+
+/**
+ * What the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered one fetch may
+ * begin at a time: a crawl that was there may have spent all. Of a crawl without a budget every fetch may begin.
+ */
+final class Allowance {
+  private static final Map<Decision, String> STOPS =
+      Map.of(
+          Decision.DECISION_STOP_YIELD, "linkscore_yield",
+          Decision.DECISION_STOP_COVERED, "linkscore_covered",
+          Decision.DECISION_STOP_BUDGET, "linkscore_budget");
+  private static final long UNBOUNDED = Long.MAX_VALUE;
+
+  private long left;
+  private long answers;
+
+  /** Fetches that the server was or is to be told of and has not counted, for ever if it refused them. */
+  private long unknown;
+
+  private boolean spent;
+  private String reason = "";
+  private String why = "";
+
+  /** That of a crawl that is given a budget; null for none. */
+  Allowance(Budget budget) {
+    left = budget == null ? UNBOUNDED : mostFetches(budget);
+  }
+
+  private static long mostFetches(Budget budget) {
+    long most = budget.hasMaxFetches() ? atLeastZero(budget.getMaxFetches()) : UNBOUNDED;
+    boolean hasCost = budget.hasMaxCost() && budget.getFetchCost() > 0;
+    return hasCost ? Math.min(most, (long) Math.floor(budget.getMaxCost() / budget.getFetchCost())) : most;
+  }
+
+  /** A number of the contract, which Java has negative from 2^63 on. */
+  private static long atLeastZero(long unsigned) {
+    return unsigned < 0 ? UNBOUNDED : unsigned;
+  }
+
+  /** Notes a fetch that the server is told of now or later; returns how many were answered before. */
+  synchronized long begin() {
+    unknown++;
+    return answers;
+  }
+
+  /**
+   * Takes over the answer to a page. Answers that were asked for side by side come in any order: what leaves least counts.
+   *
+   * @param begun what {@link #begin} returned
+   */
+  synchronized void take(PageResult result, long begun) {
+    boolean isLatest = begun == answers++;
+    unknown--;
+    if (!result.hasStanding()) {
+      return;
+    }
+    var said = result.getStanding();
+    long now = said.hasFetchesLeft() ? atLeastZero(said.getFetchesLeft()) : UNBOUNDED;
+    left = isLatest ? now : Math.min(left, now);
+    if (isLatest || said.getSpent() || !spent) {
+      spent = said.getSpent();
+      heed(said.getDecision(), said.getReason());
+    }
+  }
+
+  /** Takes over what the server says of the crawl as a whole. */
+  synchronized void heed(Decision decision, String sentence) {
+    reason = STOPS.getOrDefault(decision, "");
+    why = sentence;
+  }
+
+  /**
+   * Whether no fetch may begin beside those under way. If it says so of none the crawl has ended. A crawl whose sites have
+   * stopped goes on while start pages wait, which may be of another site.
+   */
+  synchronized boolean isFull(int underWay, boolean hasSeeds) {
+    if (spent || (!reason.isEmpty() && !hasSeeds)) {
+      return true;
+    }
+    if (left == UNBOUNDED) {
+      return false;
+    }
+    if (answers == 0 && underWay > 0) {
+      return true;
+    }
+    if (underWay + unknown < left) {
+      return false;
+    }
+    if (underWay == 0 && reason.isEmpty()) {
+      reason = "linkscore_budget";
+      why = unknown + " fetches that the server does not know are all that was left";
+    }
+    return true;
+  }
+
+  /** Why the crawl ends, as one word; empty while it goes on. */
+  synchronized String reason() {
+    return reason;
+  }
+
+  /** The same in a sentence. */
+  synchronized String why() {
+    return why;
+  }
+}
