@@ -207,3 +207,58 @@ def test_a_kind_that_nobody_reads_is_refused_by_name(server: Stubs, crawl: str) 
     [got] = ingest(server, crawl, page(1, 0, body=b"<p>", kind=9))
     assert got.status.code == common_pb2.ITEM_CODE_INVALID
     assert [problem.field.rpartition(".")[2] for problem in got.status.problems] == ["kind"]
+
+
+def notify(server: Stubs, crawl: str, *urls: str, day: int | None = None) -> list[str]:
+    request = pb.NotifyChangedRequest(crawl=crawl, urls=urls)
+    if day is not None:
+        request.change_time.FromSeconds(START_S + day * DAY_S)
+    statuses = server.links.NotifyChanged(request).statuses
+    return [pb.NoticeOutcome.Name(each.outcome).removeprefix("NOTICE_OUTCOME_") for each in statuses]
+
+
+def test_notices_are_answered_url_by_url(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0), page(2, 0))
+    one, other = f"{HOST}/page/1", "http://other.example/"
+    urls = (one, "ftp://living.example/", f"{HOST}/page/77", other, one)
+    assert notify(server, crawl, *urls, day=3) == ["NOTED", "INVALID", "UNKNOWN", "UNKNOWN", "REPEATED"]
+    assert notify(server, crawl, *urls, day=3) == ["REPEATED", "INVALID", "UNKNOWN", "UNKNOWN", "REPEATED"]
+    assert notify(server, crawl, f"{HOST}/page/2") == ["NOTED"]
+    [bad] = server.links.NotifyChanged(pb.NotifyChangedRequest(crawl=crawl, urls=["x"])).statuses
+    assert [problem.field for problem in bad.problems] == ["urls[0]"]
+
+
+def test_an_honest_notice_brings_its_page_forward(server: Stubs, crawl: str) -> None:
+    for day in range(0, 40, 2):
+        version = day // 6
+        if day % 6 == 0:
+            notify(server, crawl, f"{HOST}/page/1", f"{HOST}/page/2", day=day - 1)
+        ingest(server, crawl, page(1, day, version=version), page(2, day, version=version + 50))
+    before = {due.url[-1]: due.worth for due in rank(server, crawl, 41).pages}
+    assert notify(server, crawl, f"{HOST}/page/2", day=40) == ["NOTED"]
+    after = {due.url[-1]: due.worth for due in rank(server, crawl, 41).pages}
+    assert after["1"] == before["1"]
+    assert after["2"] > 2.0 * before["2"]
+
+
+def test_ten_thousand_pages_are_one_call_and_more_are_refused(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0))
+    urls = [f"{HOST}/page/{number}" for number in range(10_000)]
+    outcomes = notify(server, crawl, *urls, day=1)
+    assert (outcomes.count("NOTED"), outcomes.count("UNKNOWN")) == (1, 9_999)
+    for wrong in ([*urls, f"{HOST}/"], []):
+        refused = refusal(lambda wrong=wrong: notify(server, crawl, *wrong))  # type: ignore[misc]
+        assert refused.code == grpc.StatusCode.INVALID_ARGUMENT
+        assert list(refused.violations) == ["urls"]
+
+
+def test_a_change_that_is_to_come_is_refused(server: Stubs, crawl: str) -> None:
+    refused = refusal(lambda: notify(server, crawl, f"{HOST}/page/1", day=100_000))
+    assert refused.code == grpc.StatusCode.INVALID_ARGUMENT
+    assert list(refused.violations) == ["change_time"]
+
+
+def test_a_crawl_without_revisit_takes_no_notices(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    refused = refusal(lambda: notify(server, new_crawl(), f"{HOST}/page/1"))
+    assert refused.code == grpc.StatusCode.INVALID_ARGUMENT
+    assert list(refused.violations) == ["crawl"]

@@ -328,6 +328,15 @@ def rank_revisits(
     return Call("links.RankRevisits", request)
 
 
+def notify_changed(
+    *, crawl: str, urls: Iterable[str], change_time: datetime | None
+) -> Call[scoring_pb2.NotifyChangedResponse]:
+    request = scoring_pb2.NotifyChangedRequest(crawl=crawl_name(crawl), urls=urls)
+    if change_time is not None:
+        request.change_time.FromDatetime(in_utc(change_time))
+    return Call("links.NotifyChanged", request)
+
+
 def list_sites(*, crawl: str, page_size: int) -> Call[Iterable[site_pb2.Site]]:
     return Call(
         "sites.ListSites",

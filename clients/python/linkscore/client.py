@@ -566,6 +566,17 @@ class Client:
             timeout_s,
         )
 
+    def notify_changed(
+        self,
+        *,
+        crawl: str,
+        urls: Iterable[str],
+        change_time: datetime | None = None,
+        timeout_s: float | None = None,
+    ) -> scoring_pb2.NotifyChangedResponse:
+        """Say that known pages have changed, at most 10,000, at a time or now; safe to repeat."""
+        return self._run(_calls.notify_changed(crawl=crawl, urls=urls, change_time=change_time), timeout_s)
+
     # Site models
 
     def list_sites(

@@ -63,6 +63,10 @@ class Companion(Stateful):
     def feedback(self, event: FeedbackObservation) -> None:
         """Take in what extraction found."""
 
+    def told(self, said: Mapping[str, Any], site: SiteModel) -> list[int]:
+        """Take in what else is known of the site, as its annex puts it; returns what became of it."""
+        return []
+
     def memory_bytes(self) -> int:
         """Estimate what it takes in memory."""
         return 0

@@ -14,6 +14,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
+    CompanionTold,
     ConfigChanged,
     Event,
     FeedbackGiven,
@@ -246,6 +247,8 @@ class CrawlModel:
                 return self._request_learning(seq, event.site)
             case BrowseBatchImported():
                 return self.ledger.take(event)
+            case CompanionTold():
+                return self._tell(event)
             case ModelActivated():
                 self._activate(event, learned)
             case LearningFailed():
@@ -255,6 +258,13 @@ class CrawlModel:
             case ConfigChanged():
                 self._reconfigure(CrawlConfig.from_state(event.config))
         return None
+
+    def _tell(self, event: CompanionTold) -> list[int]:
+        """Tell a companion; nothing if the site or the setting is gone meanwhile."""
+        if event.site not in self.sites or event.name not in self.config.companions:
+            return []
+        shard = self.sites.writable(event.site)
+        return shard.companions[event.name].told(event.said, shard.model)
 
     def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
         """Make a learned model active; of a site that is not known nothing is learned."""

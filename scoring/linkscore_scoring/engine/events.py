@@ -99,6 +99,15 @@ class BrowseBatchImported:
 
 
 @dataclass(frozen=True, slots=True)
+class CompanionTold:
+    """A companion of a site, by name, was told something beside fetches and feedback; see `Companion.told`."""
+
+    site: str
+    name: str
+    said: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The crawl was created (first event of every log) or changed."""
 
@@ -113,6 +122,7 @@ Event = (
     | LearningFailed
     | LogsMined
     | BrowseBatchImported
+    | CompanionTold
     | ConfigChanged
 )
 
@@ -125,6 +135,7 @@ KINDS: dict[int, type[Event]] = {
     6: LearningFailed,
     7: LogsMined,
     8: BrowseBatchImported,
+    9: CompanionTold,
 }
 """Every kind of event by its number in the log; a number is never given away again."""
 

@@ -93,9 +93,10 @@ class PageOutcome:
     reserved: list[str] = field(default_factory=list)
 
 
-Outcome = PageOutcome | bool | int | None
+Outcome = PageOutcome | bool | int | list[int] | None
 """What came of an event: of a page its outcome; of feedback and of a batch of browse logs whether it was new;
-of a learning that was asked for the number of the event it started at; of others nothing."""
+of a learning that was asked for the number of the event it started at; of what a companion was told what it
+answered; of others nothing."""
 
 
 @dataclass(slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from linkscore_scoring.engine.companions import Companion
 from linkscore_scoring.engine.limits import SentPage
+from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.site import SiteRevisits
@@ -89,6 +90,14 @@ class SiteRevisitor(Companion):
         if math.isfinite(event.reward):
             self.revisits.important(event.key, max(_LEAST_IMPORTANCE, event.reward))
 
+    def told(self, said: Mapping[str, Any], site: SiteModel) -> list[int]:
+        """Take in a notice: the identities of pages, and when they changed; returns `news` of each."""
+        return [self.revisits.notified(_key_of(url, site), said["time"]) for url in said["urls"]]
+
+    def news(self, urls: Iterable[str], change_s: float, site: SiteModel) -> list[int]:
+        """Return what would become of a notice, by the identity of each page; changes nothing."""
+        return [self.revisits.news(_key_of(url, site), change_s) for url in urls]
+
     def memory_bytes(self) -> int:
         """Estimate what it takes in memory."""
         return self.revisits.memory_bytes()
@@ -100,6 +109,12 @@ class SiteRevisitor(Companion):
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned."""
         self.revisits.load_state(state)
+
+
+def _key_of(url: str, site: SiteModel) -> int:
+    """Return the key of the page that a URL leads to, by its identity."""
+    key = hash_of(site.sessions.strip(url))
+    return site.aliases.get(key, key)
 
 
 def _link_path(page: PageObservation, fetch: Fetch, site: SiteModel) -> int:

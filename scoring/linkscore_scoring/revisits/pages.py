@@ -24,9 +24,10 @@ ROW = np.dtype(
         ("flags", "u1"),
     ]
 )
-GONE, HUB, FAILED, LISTED, MOVED = 1, 2, 4, 8, 16
+GONE, HUB, FAILED, LISTED, MOVED, NOTICED = 1, 2, 4, 8, 16, 32
 """Flags: its last fetch found it gone; a fetch again showed links to new pages; its last fetch failed; a
-listing gave it a date since its last fetch; that date is later than the fetch."""
+listing gave it a date since its last fetch; that date is later than the fetch; somebody said that it
+changed since."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16

@@ -52,7 +52,7 @@ class Signals(Stateful):
         self.read_s = 0.0
         self._moved, self._still = [0.0, 0.0], [0.0, 0.0]
 
-    def learn(self, *, stale: float, moved: bool, changed: bool) -> None:
+    def learn(self, *, stale: float, moved: bool, changed: bool, keep: float = 1.0) -> None:
         """Take in a fetch of a listed page.
 
         Parameters
@@ -61,8 +61,11 @@ class Signals(Stateful):
             Chance that was given to its being changed, without the signal.
         moved, changed
             What its date said, and what was found.
+        keep
+            What earlier counts keep of themselves.
         """
         counts = self._moved if moved else self._still
+        counts[:] = [keep * count for count in counts]
         if changed:
             counts[0] += 1.0 - stale  # E[changed (1 - p)] / E[unchanged p] is the factor on the odds of p
         else:

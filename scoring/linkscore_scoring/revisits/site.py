@@ -19,7 +19,8 @@ from linkscore_scoring.revisits.changes import (
     own_difference,
 )
 from linkscore_scoring.revisits.failures import Failures
-from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, LISTED, MOVED, PageTable, Row
+from linkscore_scoring.revisits.notices import NOTED, REPEATED, UNKNOWN, Notices
+from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, LISTED, MOVED, NOTICED, PageTable, Row
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
@@ -88,6 +89,7 @@ class SiteRevisits(Stateful):
         self._failures = Failures()
         self._validators: dict[int, Validators] = {}
         self.signals: Signals | None = None  # of listings, when the first comes
+        self.notices: Notices | None = None  # likewise
         self._price = 0.0
         self._since_fit = 0
         self.fetches = self.wasted = 0
@@ -171,6 +173,34 @@ class SiteRevisits(Stateful):
                 self.pages.put(row, known._replace(flags=known.flags & ~MOVED | flags))
         return moved * self.signals.gain()
 
+    def notified(self, key: int, change_s: float) -> int:
+        """Take in that a page is said to have changed, in seconds since the epoch; returns `news` of it."""
+        if (answer := self.news(key, change_s)) == NOTED:
+            self.notices = self.notices or Notices()
+            for old in self.notices.add(key, change_s):
+                at = self.pages.find(old)
+                if at >= 0:
+                    self.pages.flag(at, NOTICED, is_set=False)
+            self.pages.flag(self.pages.find(key), NOTICED, is_set=True)
+        return answer
+
+    def news(self, key: int, change_s: float) -> int:
+        """Return what would become of a notice: one of `NOTED`, `REPEATED`, `UNKNOWN`; O(log pages)."""
+        row = self.pages.find(key)
+        known = self.pages.row(row) if row >= 0 else None
+        if known is None or known.flags & IS_GONE:
+            return UNKNOWN
+        told = self.notices.latest(key) if self.notices is not None and known.flags & NOTICED else 0.0
+        return NOTED if _seconds(change_s) > known.last and change_s > told else REPEATED
+
+    def _check_notice(self, known: Row, now_s: float, *, changed: bool) -> int:
+        """Learn from a fetch what a notice was worth; return the flag if one is later than the fetch."""
+        if self.notices is None or not known.flags & NOTICED:
+            return 0
+        belief, waited = self._belief(known), max(0.0, now_s - known.last) / DAY_S
+        stale = 1.0 - (1.0 + waited / belief.days) ** -belief.shape
+        return NOTICED if self.notices.checked(known.key, now_s, stale=stale, changed=changed) else 0
+
     def _heed(self, known: Row, now_s: float, *, changed: bool) -> None:
         """Learn from a fetch what the date of a listing was worth."""
         if self.signals is None or not known.flags & LISTED:
@@ -182,16 +212,18 @@ class SiteRevisits(Stateful):
             self.signals.learn(stale=1.0 - fresh, moved=is_moved, changed=changed)
 
     def _heeded(self, rows: NDArray[np.intp], waited: Column, waiting: Waiting, now_s: float) -> None:
-        """Let what listings say of pages raise or lower what fetches of them are worth."""
-        at = np.flatnonzero(self.pages.rows["flags"][rows] & LISTED)
-        if self.signals is None or not len(at):
-            return
-        shape, days = waiting.shape[at], waiting.days[at]
-        since = np.minimum(waited[at], max(0.0, now_s - self.signals.read_s) / DAY_S)
-        fresh = np.exp(-shape * np.log1p(waited[at] / days))
-        until = np.exp(-shape * np.log1p((waited[at] - since) / days))
-        moved = (self.pages.rows["flags"][rows[at]] & MOVED) != 0
-        waiting.importance[at] *= self.signals.factors(fresh, fresh / until, moved)
+        """Let what listings and notices say of pages raise or lower what fetches of them are worth."""
+        flags, factors = self.pages.rows["flags"][rows], np.ones(len(rows))
+        if self.signals is not None and len(at := np.flatnonzero(flags & LISTED)):
+            shape, days = waiting.shape[at], waiting.days[at]
+            since = np.minimum(waited[at], max(0.0, now_s - self.signals.read_s) / DAY_S)
+            fresh = np.exp(-shape * np.log1p(waited[at] / days))
+            until = np.exp(-shape * np.log1p((waited[at] - since) / days))
+            factors[at] = self.signals.factors(fresh, fresh / until, (flags[at] & MOVED) != 0)
+        if self.notices is not None and len(at := np.flatnonzero(flags & NOTICED)):
+            fresh = np.exp(-waiting.shape[at] * np.log1p(waited[at] / waiting.days[at]))
+            factors[at] = self.notices.factors(fresh, factors[at], (flags[at] & MOVED) != 0)
+        waiting.importance[:] *= factors
 
     def _keep(self, key: int, validators: Validators) -> None:
         """Keep what the site said of the copy there is; of one it said nothing of, forget the last."""
@@ -261,6 +293,7 @@ class SiteRevisits(Stateful):
         """Estimate what they take in memory."""
         entries = len(self._hubs) + len(self._importance) + 2 * len(self.groups)
         beside = ENTRY_BYTES * entries + _VALIDATORS_BYTES * len(self._validators)
+        beside += self.notices.memory_bytes() if self.notices is not None else 0
         return self.pages.memory_bytes() + beside + self._failures.memory_bytes()
 
     def to_state(self) -> State:
@@ -272,6 +305,8 @@ class SiteRevisits(Stateful):
             state["validators"] = [[key, *said] for key, said in self._validators.items()]
         if self.signals is not None:
             state["signals"] = self.signals.to_state()
+        if self.notices is not None:
+            state["notices"] = self.notices.to_state()
         return state
 
     def load_state(self, state: State) -> None:
@@ -280,6 +315,9 @@ class SiteRevisits(Stateful):
         self.signals = Signals() if "signals" in kept else None
         if self.signals is not None:
             self.signals.load_state(kept.pop("signals"))
+        self.notices = Notices() if "notices" in kept else None
+        if self.notices is not None:
+            self.notices.load_state(kept.pop("notices"))
         self._failures = Failures()
         if "failures" in kept:
             self._failures.load_state(kept.pop("failures"))
@@ -369,7 +407,8 @@ class SiteRevisits(Stateful):
         if known.flags & FAILED:
             self._failures.forget(known.key)
         self._heed(known, now_s, changed=change.changed)
-        known = known._replace(last=at, flags=known.flags & ~(FAILED | LISTED | MOVED))
+        later = self._check_notice(known, now_s, changed=change.changed)
+        known = known._replace(last=at, flags=known.flags & ~(FAILED | LISTED | MOVED | NOTICED) | later)
         self.fetches += 1
         self.wasted += not (change.changed or change.fresh_links)
         if waited <= 0.0:

@@ -50,6 +50,7 @@ RPCS: dict[str, Rpc] = {
     "LinkScoringService/ExplainLinks": Rpc(Role.READ, "crawl"),
     "LinkScoringService/SuggestExamples": Rpc(Role.READ, "crawl"),
     "LinkScoringService/RankRevisits": Rpc(Role.READ, "crawl"),
+    "LinkScoringService/NotifyChanged": Rpc(Role.WRITE, "crawl"),
     "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
     "CrawlService/GetCrawl": Rpc(Role.READ, "name"),
     "CrawlService/ListCrawls": Rpc(Role.READ, ""),

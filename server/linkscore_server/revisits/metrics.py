@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter
 
+from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.events import Event, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 
@@ -22,6 +26,19 @@ class RevisitMetrics:
             ["outcome"],
             registry=registry,
         )
+
+        self.notices = Counter(
+            "linkscore_notified_pages",
+            "Pages said to have changed, by outcome: noted, repeated, unknown, invalid",
+            ["outcome"],
+            registry=registry,
+        )
+
+    def noticed(self, outcomes: Iterable[pb.NoticeOutcome]) -> None:
+        """Count the pages that one call named."""
+        for outcome, count in Counts(outcomes).items():
+            name = pb.NoticeOutcome.Name(outcome).removeprefix("NOTICE_OUTCOME_").lower()
+            self.notices.labels(name).inc(count)
 
     def applied(self, event: Event, outcome: Outcome) -> None:
         """Count a page that was applied, if its crawl fetches again and knew it."""

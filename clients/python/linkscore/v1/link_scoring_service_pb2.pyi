@@ -18,10 +18,23 @@ class RevisitReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REVISIT_REASON_STALE: _ClassVar[RevisitReason]
     REVISIT_REASON_HUB: _ClassVar[RevisitReason]
     REVISIT_REASON_CHECK: _ClassVar[RevisitReason]
+
+class NoticeOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    NOTICE_OUTCOME_UNSPECIFIED: _ClassVar[NoticeOutcome]
+    NOTICE_OUTCOME_NOTED: _ClassVar[NoticeOutcome]
+    NOTICE_OUTCOME_REPEATED: _ClassVar[NoticeOutcome]
+    NOTICE_OUTCOME_UNKNOWN: _ClassVar[NoticeOutcome]
+    NOTICE_OUTCOME_INVALID: _ClassVar[NoticeOutcome]
 REVISIT_REASON_UNSPECIFIED: RevisitReason
 REVISIT_REASON_STALE: RevisitReason
 REVISIT_REASON_HUB: RevisitReason
 REVISIT_REASON_CHECK: RevisitReason
+NOTICE_OUTCOME_UNSPECIFIED: NoticeOutcome
+NOTICE_OUTCOME_NOTED: NoticeOutcome
+NOTICE_OUTCOME_REPEATED: NoticeOutcome
+NOTICE_OUTCOME_UNKNOWN: NoticeOutcome
+NOTICE_OUTCOME_INVALID: NoticeOutcome
 
 class IngestPagesRequest(_message.Message):
     __slots__ = ("crawl", "pages", "policy", "encoding")
@@ -474,3 +487,27 @@ class RankRevisitsResponse(_message.Message):
     expected_freshness: float
     event_seq: int
     def __init__(self, pages: _Optional[_Iterable[_Union[DuePage, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., expected_freshness: _Optional[float] = ..., event_seq: _Optional[int] = ...) -> None: ...
+
+class NotifyChangedRequest(_message.Message):
+    __slots__ = ("crawl", "urls", "change_time")
+    CRAWL_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_TIME_FIELD_NUMBER: _ClassVar[int]
+    crawl: str
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    change_time: _timestamp_pb2.Timestamp
+    def __init__(self, crawl: _Optional[str] = ..., urls: _Optional[_Iterable[str]] = ..., change_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class NoticeStatus(_message.Message):
+    __slots__ = ("outcome", "problems")
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    outcome: NoticeOutcome
+    problems: _containers.RepeatedCompositeFieldContainer[_common_pb2.FieldProblem]
+    def __init__(self, outcome: _Optional[_Union[NoticeOutcome, str]] = ..., problems: _Optional[_Iterable[_Union[_common_pb2.FieldProblem, _Mapping]]] = ...) -> None: ...
+
+class NotifyChangedResponse(_message.Message):
+    __slots__ = ("statuses",)
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    statuses: _containers.RepeatedCompositeFieldContainer[NoticeStatus]
+    def __init__(self, statuses: _Optional[_Iterable[_Union[NoticeStatus, _Mapping]]] = ...) -> None: ...

@@ -85,6 +85,11 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.FromString,
                 _registered_method=True)
+        self.NotifyChanged = channel.unary_unary(
+                '/linkscore.v1.LinkScoringService/NotifyChanged',
+                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedRequest.SerializeToString,
+                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedResponse.FromString,
+                _registered_method=True)
 
 
 class LinkScoringServiceServicer(object):
@@ -167,6 +172,15 @@ class LinkScoringServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def NotifyChanged(self, request, context):
+        """Takes in that known pages are said to have changed, by IndexNow, WebSub or whoever knows. How far that is true is
+        counted at the next fetch of each page, and says how much sooner such pages are due. Needs a crawl with `revisit`.
+        Durable when answered; repeats count once, so a failed call may be repeated as it was.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LinkScoringServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -219,6 +233,11 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     servicer.RankRevisits,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.SerializeToString,
+            ),
+            'NotifyChanged': grpc.unary_unary_rpc_method_handler(
+                    servicer.NotifyChanged,
+                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedRequest.FromString,
+                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -492,6 +511,33 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/RankRevisits',
             linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.RankRevisitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def NotifyChanged(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/linkscore.v1.LinkScoringService/NotifyChanged',
+            linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedRequest.SerializeToString,
+            linkscore_dot_v1_dot_link__scoring__service__pb2.NotifyChangedResponse.FromString,
             options,
             channel_credentials,
             insecure,

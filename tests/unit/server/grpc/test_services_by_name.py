@@ -60,6 +60,7 @@ async def test_a_call_that_only_an_annex_answers_is_unimplemented_without_it(
         links, sites = pb_grpc.LinkScoringServiceStub(channel), site_grpc.SiteModelServiceStub(channel)  # type: ignore[no-untyped-call]
         calls = (
             links.RankRevisits(pb.RankRevisitsRequest(crawl="crawls/a")),
+            links.NotifyChanged(pb.NotifyChangedRequest(crawl="crawls/a", urls=["http://b/"])),
             sites.ExportRules(site_pb.ExportRulesRequest(name="crawls/a/sites/b")),
         )
         for call in calls:
