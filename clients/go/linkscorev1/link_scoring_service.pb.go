@@ -81,6 +81,67 @@ func (RevisitReason) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{0}
 }
 
+// What became of a notice about one page.
+type NoticeOutcome int32
+
+const (
+	// Not set.
+	NoticeOutcome_NOTICE_OUTCOME_UNSPECIFIED NoticeOutcome = 0
+	// Taken in.
+	NoticeOutcome_NOTICE_OUTCOME_NOTED NoticeOutcome = 1
+	// It says nothing new: the page was fetched since, or a change as late was told before.
+	NoticeOutcome_NOTICE_OUTCOME_REPEATED NoticeOutcome = 2
+	// The page was never fetched, or is gone.
+	NoticeOutcome_NOTICE_OUTCOME_UNKNOWN NoticeOutcome = 3
+	// The URL breaks a rule, see `problems`.
+	NoticeOutcome_NOTICE_OUTCOME_INVALID NoticeOutcome = 4
+)
+
+// Enum value maps for NoticeOutcome.
+var (
+	NoticeOutcome_name = map[int32]string{
+		0: "NOTICE_OUTCOME_UNSPECIFIED",
+		1: "NOTICE_OUTCOME_NOTED",
+		2: "NOTICE_OUTCOME_REPEATED",
+		3: "NOTICE_OUTCOME_UNKNOWN",
+		4: "NOTICE_OUTCOME_INVALID",
+	}
+	NoticeOutcome_value = map[string]int32{
+		"NOTICE_OUTCOME_UNSPECIFIED": 0,
+		"NOTICE_OUTCOME_NOTED":       1,
+		"NOTICE_OUTCOME_REPEATED":    2,
+		"NOTICE_OUTCOME_UNKNOWN":     3,
+		"NOTICE_OUTCOME_INVALID":     4,
+	}
+)
+
+func (x NoticeOutcome) Enum() *NoticeOutcome {
+	p := new(NoticeOutcome)
+	*p = x
+	return p
+}
+
+func (x NoticeOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NoticeOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_linkscore_v1_link_scoring_service_proto_enumTypes[1].Descriptor()
+}
+
+func (NoticeOutcome) Type() protoreflect.EnumType {
+	return &file_linkscore_v1_link_scoring_service_proto_enumTypes[1]
+}
+
+func (x NoticeOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NoticeOutcome.Descriptor instead.
+func (NoticeOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
+}
+
 // Request of IngestPages.
 type IngestPagesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2810,6 +2871,171 @@ func (x *RankRevisitsResponse) GetEventSeq() uint64 {
 	return 0
 }
 
+// Request of NotifyChanged.
+type NotifyChangedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name `crawls/{crawl}`. Required.
+	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
+	// Absolute URLs of the pages; at least one, at most 10,000.
+	Urls []string `protobuf:"bytes,2,rep,name=urls,proto3" json:"urls,omitempty"`
+	// When they changed, at most a day from now; absent means now.
+	ChangeTime    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=change_time,json=changeTime,proto3" json:"change_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotifyChangedRequest) Reset() {
+	*x = NotifyChangedRequest{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotifyChangedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotifyChangedRequest) ProtoMessage() {}
+
+func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
+func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *NotifyChangedRequest) GetCrawl() string {
+	if x != nil {
+		return x.Crawl
+	}
+	return ""
+}
+
+func (x *NotifyChangedRequest) GetUrls() []string {
+	if x != nil {
+		return x.Urls
+	}
+	return nil
+}
+
+func (x *NotifyChangedRequest) GetChangeTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ChangeTime
+	}
+	return nil
+}
+
+// Answer about one page.
+type NoticeStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What became of it.
+	Outcome NoticeOutcome `protobuf:"varint,1,opt,name=outcome,proto3,enum=linkscore.v1.NoticeOutcome" json:"outcome,omitempty"`
+	// What is wrong with its URL; empty else.
+	Problems      []*FieldProblem `protobuf:"bytes,2,rep,name=problems,proto3" json:"problems,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoticeStatus) Reset() {
+	*x = NoticeStatus{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoticeStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoticeStatus) ProtoMessage() {}
+
+func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
+func (*NoticeStatus) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *NoticeStatus) GetOutcome() NoticeOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return NoticeOutcome_NOTICE_OUTCOME_UNSPECIFIED
+}
+
+func (x *NoticeStatus) GetProblems() []*FieldProblem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+// Response of NotifyChanged.
+type NotifyChangedResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One entry per URL, input order.
+	Statuses      []*NoticeStatus `protobuf:"bytes,1,rep,name=statuses,proto3" json:"statuses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotifyChangedResponse) Reset() {
+	*x = NotifyChangedResponse{}
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotifyChangedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotifyChangedResponse) ProtoMessage() {}
+
+func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
+func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
+	if x != nil {
+		return x.Statuses
+	}
+	return nil
+}
+
 var File_linkscore_v1_link_scoring_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
@@ -3041,12 +3267,28 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
 	"\x12expected_freshness\x18\x03 \x01(\x01R\x11expectedFreshness\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq*{\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"}\n" +
+	"\x14NotifyChangedRequest\x12\x14\n" +
+	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
+	"\x04urls\x18\x02 \x03(\tR\x04urls\x12;\n" +
+	"\vchange_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"changeTime\"}\n" +
+	"\fNoticeStatus\x125\n" +
+	"\aoutcome\x18\x01 \x01(\x0e2\x1b.linkscore.v1.NoticeOutcomeR\aoutcome\x126\n" +
+	"\bproblems\x18\x02 \x03(\v2\x1a.linkscore.v1.FieldProblemR\bproblems\"O\n" +
+	"\x15NotifyChangedResponse\x126\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x1a.linkscore.v1.NoticeStatusR\bstatuses*{\n" +
 	"\rRevisitReason\x12\x1e\n" +
 	"\x1aREVISIT_REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REVISIT_REASON_STALE\x10\x01\x12\x16\n" +
 	"\x12REVISIT_REASON_HUB\x10\x02\x12\x18\n" +
-	"\x14REVISIT_REASON_CHECK\x10\x032\xf8\x06\n" +
+	"\x14REVISIT_REASON_CHECK\x10\x03*\x9e\x01\n" +
+	"\rNoticeOutcome\x12\x1e\n" +
+	"\x1aNOTICE_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n" +
+	"\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n" +
+	"\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n" +
+	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xd2\a\n" +
 	"\x12LinkScoringService\x12R\n" +
 	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n" +
 	"\vStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x010\x01\x12X\n" +
@@ -3058,7 +3300,8 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12U\n" +
 	"\fExplainLinks\x12!.linkscore.v1.ExplainLinksRequest\x1a\".linkscore.v1.ExplainLinksResponse\x12^\n" +
 	"\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponse\x12U\n" +
-	"\fRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponseB>\n" +
+	"\fRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponse\x12X\n" +
+	"\rNotifyChanged\x12\".linkscore.v1.NotifyChangedRequest\x1a#.linkscore.v1.NotifyChangedResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -3073,130 +3316,141 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_link_scoring_service_proto_rawDescData
 }
 
-var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
-	(*IngestPagesRequest)(nil),      // 1: linkscore.v1.IngestPagesRequest
-	(*TextQuality)(nil),             // 2: linkscore.v1.TextQuality
-	(*RelevanceParts)(nil),          // 3: linkscore.v1.RelevanceParts
-	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
-	(*Standing)(nil),                // 5: linkscore.v1.Standing
-	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
-	(*StreamPagesRequest)(nil),      // 7: linkscore.v1.StreamPagesRequest
-	(*StreamPagesResponse)(nil),     // 8: linkscore.v1.StreamPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 9: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 10: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 11: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 12: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 13: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 14: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 15: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 16: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 17: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 18: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 19: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 20: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 21: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 22: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 23: linkscore.v1.ReportFeedbackResponse
-	(*ExplainLinksRequest)(nil),     // 24: linkscore.v1.ExplainLinksRequest
-	(*ScoreTerm)(nil),               // 25: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 26: linkscore.v1.LinkExplanation
-	(*ExplainLinksResponse)(nil),    // 27: linkscore.v1.ExplainLinksResponse
-	(*SuggestExamplesRequest)(nil),  // 28: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 29: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 30: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 31: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 32: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 33: linkscore.v1.RankRevisitsResponse
-	(*Page)(nil),                    // 34: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 35: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 36: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 37: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 38: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 39: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 40: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 41: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 42: google.protobuf.Timestamp
-	(Decision)(0),                   // 43: linkscore.v1.Decision
+	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
+	(*IngestPagesRequest)(nil),      // 2: linkscore.v1.IngestPagesRequest
+	(*TextQuality)(nil),             // 3: linkscore.v1.TextQuality
+	(*RelevanceParts)(nil),          // 4: linkscore.v1.RelevanceParts
+	(*PageResult)(nil),              // 5: linkscore.v1.PageResult
+	(*Standing)(nil),                // 6: linkscore.v1.Standing
+	(*IngestPagesResponse)(nil),     // 7: linkscore.v1.IngestPagesResponse
+	(*StreamPagesRequest)(nil),      // 8: linkscore.v1.StreamPagesRequest
+	(*StreamPagesResponse)(nil),     // 9: linkscore.v1.StreamPagesResponse
+	(*ClassifyPagesRequest)(nil),    // 10: linkscore.v1.ClassifyPagesRequest
+	(*PageClassification)(nil),      // 11: linkscore.v1.PageClassification
+	(*ClassifyPagesResponse)(nil),   // 12: linkscore.v1.ClassifyPagesResponse
+	(*CandidateLink)(nil),           // 13: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 14: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 15: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 16: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 17: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 18: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 19: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 20: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 21: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 22: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 23: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 24: linkscore.v1.ReportFeedbackResponse
+	(*ExplainLinksRequest)(nil),     // 25: linkscore.v1.ExplainLinksRequest
+	(*ScoreTerm)(nil),               // 26: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 27: linkscore.v1.LinkExplanation
+	(*ExplainLinksResponse)(nil),    // 28: linkscore.v1.ExplainLinksResponse
+	(*SuggestExamplesRequest)(nil),  // 29: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 30: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 31: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 32: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 33: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 34: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 35: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 36: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 37: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 38: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 39: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 40: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 41: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 42: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 43: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 44: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 45: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
+	(Decision)(0),                   // 47: linkscore.v1.Decision
+	(*FieldProblem)(nil),            // 48: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	34, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	35, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	36, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	2,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
-	37, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	38, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	39, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	40, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	39, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	41, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	3,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	42, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	5,  // 12: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	43, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	43, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	4,  // 15: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	34, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	36, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	35, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	4,  // 19: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	34, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	37, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	38, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	41, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	10, // 24: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	12, // 25: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	35, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	36, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	39, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	38, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	35, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	15, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	43, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	18, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	35, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	42, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	21, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	37, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	12, // 38: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	35, // 39: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	37, // 40: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	25, // 41: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	38, // 42: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	26, // 43: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	35, // 44: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	29, // 45: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	42, // 46: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	38, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	39, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	40, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	3,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
+	41, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	42, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	43, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	44, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	43, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	45, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	4,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
+	46, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	6,  // 12: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	47, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	47, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	5,  // 15: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	38, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	40, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	39, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	5,  // 19: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
+	38, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	41, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	42, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	45, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	11, // 24: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
+	13, // 25: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	39, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	40, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	43, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	42, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	39, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	16, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	47, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	19, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	39, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	46, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	22, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	41, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	13, // 38: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	39, // 39: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	41, // 40: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	26, // 41: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	42, // 42: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	27, // 43: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	39, // 44: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	30, // 45: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	46, // 46: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
 	0,  // 47: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	42, // 48: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	32, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	1,  // 50: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	7,  // 51: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	9,  // 52: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	13, // 53: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	16, // 54: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	19, // 55: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	22, // 56: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	24, // 57: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	28, // 58: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	31, // 59: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	6,  // 60: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	8,  // 61: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	11, // 62: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	14, // 63: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	17, // 64: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	20, // 65: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	23, // 66: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	27, // 67: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	30, // 68: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	33, // 69: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	60, // [60:70] is the sub-list for method output_type
-	50, // [50:60] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	46, // 48: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	33, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	46, // 50: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 51: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	48, // 52: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	36, // 53: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 54: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 55: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	10, // 56: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	14, // 57: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	17, // 58: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	20, // 59: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	23, // 60: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	25, // 61: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	29, // 62: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	32, // 63: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	35, // 64: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	7,  // 65: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 66: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	12, // 67: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	15, // 68: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	18, // 69: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	21, // 70: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	24, // 71: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	28, // 72: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	31, // 73: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	34, // 74: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	37, // 75: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	65, // [65:76] is the sub-list for method output_type
+	54, // [54:65] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -3223,8 +3477,8 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   33,
+			NumEnums:      2,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

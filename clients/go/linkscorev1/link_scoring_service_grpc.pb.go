@@ -31,6 +31,7 @@ const (
 	LinkScoringService_ExplainLinks_FullMethodName    = "/linkscore.v1.LinkScoringService/ExplainLinks"
 	LinkScoringService_SuggestExamples_FullMethodName = "/linkscore.v1.LinkScoringService/SuggestExamples"
 	LinkScoringService_RankRevisits_FullMethodName    = "/linkscore.v1.LinkScoringService/RankRevisits"
+	LinkScoringService_NotifyChanged_FullMethodName   = "/linkscore.v1.LinkScoringService/NotifyChanged"
 )
 
 // LinkScoringServiceClient is the client API for LinkScoringService service.
@@ -65,6 +66,10 @@ type LinkScoringServiceClient interface {
 	SuggestExamples(ctx context.Context, in *SuggestExamplesRequest, opts ...grpc.CallOption) (*SuggestExamplesResponse, error)
 	// Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
 	RankRevisits(ctx context.Context, in *RankRevisitsRequest, opts ...grpc.CallOption) (*RankRevisitsResponse, error)
+	// Takes in that known pages are said to have changed, by IndexNow, WebSub or whoever knows. How far that is true is
+	// counted at the next fetch of each page, and says how much sooner such pages are due. Needs a crawl with `revisit`.
+	// Durable when answered; repeats count once, so a failed call may be repeated as it was.
+	NotifyChanged(ctx context.Context, in *NotifyChangedRequest, opts ...grpc.CallOption) (*NotifyChangedResponse, error)
 }
 
 type linkScoringServiceClient struct {
@@ -178,6 +183,16 @@ func (c *linkScoringServiceClient) RankRevisits(ctx context.Context, in *RankRev
 	return out, nil
 }
 
+func (c *linkScoringServiceClient) NotifyChanged(ctx context.Context, in *NotifyChangedRequest, opts ...grpc.CallOption) (*NotifyChangedResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NotifyChangedResponse)
+	err := c.cc.Invoke(ctx, LinkScoringService_NotifyChanged_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // LinkScoringServiceServer is the server API for LinkScoringService service.
 // All implementations must embed UnimplementedLinkScoringServiceServer
 // for forward compatibility.
@@ -210,6 +225,10 @@ type LinkScoringServiceServer interface {
 	SuggestExamples(context.Context, *SuggestExamplesRequest) (*SuggestExamplesResponse, error)
 	// Says which known pages to fetch again, best first. Needs a crawl with `revisit`. Read-only.
 	RankRevisits(context.Context, *RankRevisitsRequest) (*RankRevisitsResponse, error)
+	// Takes in that known pages are said to have changed, by IndexNow, WebSub or whoever knows. How far that is true is
+	// counted at the next fetch of each page, and says how much sooner such pages are due. Needs a crawl with `revisit`.
+	// Durable when answered; repeats count once, so a failed call may be repeated as it was.
+	NotifyChanged(context.Context, *NotifyChangedRequest) (*NotifyChangedResponse, error)
 	mustEmbedUnimplementedLinkScoringServiceServer()
 }
 
@@ -249,6 +268,9 @@ func (UnimplementedLinkScoringServiceServer) SuggestExamples(context.Context, *S
 }
 func (UnimplementedLinkScoringServiceServer) RankRevisits(context.Context, *RankRevisitsRequest) (*RankRevisitsResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method RankRevisits not implemented")
+}
+func (UnimplementedLinkScoringServiceServer) NotifyChanged(context.Context, *NotifyChangedRequest) (*NotifyChangedResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method NotifyChanged not implemented")
 }
 func (UnimplementedLinkScoringServiceServer) mustEmbedUnimplementedLinkScoringServiceServer() {}
 func (UnimplementedLinkScoringServiceServer) testEmbeddedByValue()                            {}
@@ -440,6 +462,24 @@ func _LinkScoringService_RankRevisits_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LinkScoringService_NotifyChanged_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NotifyChangedRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LinkScoringServiceServer).NotifyChanged(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LinkScoringService_NotifyChanged_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LinkScoringServiceServer).NotifyChanged(ctx, req.(*NotifyChangedRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // LinkScoringService_ServiceDesc is the grpc.ServiceDesc for LinkScoringService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -482,6 +522,10 @@ var LinkScoringService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RankRevisits",
 			Handler:    _LinkScoringService_RankRevisits_Handler,
+		},
+		{
+			MethodName: "NotifyChanged",
+			Handler:    _LinkScoringService_NotifyChanged_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

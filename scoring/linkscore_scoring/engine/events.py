@@ -100,7 +100,7 @@ class BrowseBatchImported:
 
 @dataclass(frozen=True, slots=True)
 class CompanionTold:
-    """A companion of a site, by name, was told something beside fetches and feedback; see `Companion.told`."""
+    """A companion of a site, by name, was told something else than fetches; see `Companion.told`."""
 
     site: str
     name: str
