@@ -64,7 +64,7 @@ MAY_READ |= {
         "services",
     },
     "rule_files": {"grpc", "services"},
-    "revisits": {"crawls", "grpc", "services"},
+    "revisits": {"crawls", "grpc", "services", "tasks"},
     "tables": {"crawls", "grpc", "storage"},
     "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},

@@ -100,7 +100,7 @@ class BrowseBatchImported:
 
 @dataclass(frozen=True, slots=True)
 class CompanionTold:
-    """A companion of a site, by name, was told something else than fetches; see `Companion.told`."""
+    """Something else than a fetch was said to a companion of a site, by name; see `told` of `Companion`."""
 
     site: str
     name: str
