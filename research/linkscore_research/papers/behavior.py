@@ -35,6 +35,7 @@ from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.errors import InvalidInput
 
 _DAY_S = 86_400
+"""Seconds of a day."""
 MAX_PAGES_A_DAY = 500
 """Pages of a client on a day above which it is left out as a program; as in the import of logs."""
 SIMULATED, MINED_DAYS, HORIZONS = "blog_wordpress", 30, ((0, 10), (10, 20), (20, 30))

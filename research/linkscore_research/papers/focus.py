@@ -56,6 +56,7 @@ N_STARTS = 10
 _START_FETCHES = 150
 """Fetches after which a crawl from such a page is asked for the entry; a bound on time, chosen."""
 _SEED = 1
+"""Of draws of pages and of crawls: one draw, others were not tried."""
 TRAINED_ON = (5, 10, 20, 40)
 _TESTED = 40
 """Forums trained on, as in table 2, and made-up engines that are classified, others than those."""

@@ -20,7 +20,7 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation, Revisit
 
-_GONE = (404, 410)
+GONE_STATUSES = (404, 410)
 """HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""
 _LEAST_IMPORTANCE = 0.1
 """What a fresh copy of a page is worth that feedback says is worth nothing: it may be again. Chosen."""
@@ -53,7 +53,7 @@ class SiteRevisitor(Companion):
         features, said = fetch.features, None
         if features is None:
             requested = site.aliases.get(fetch.requested, fetch.requested)
-            if fetch.status_code in _GONE:
+            if fetch.status_code in GONE_STATUSES:
                 said = self.revisits.gone(requested, fetch.now_s)
             else:
                 said = self.revisits.failed(requested, fetch.now_s)

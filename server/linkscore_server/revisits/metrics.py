@@ -10,10 +10,8 @@ from prometheus_client import CollectorRegistry, Counter
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.events import Event, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
-
-_NOT_MODIFIED = 304
-_GONE = (404, 410)
-"""HTTP statuses (RFC 9110, sections 15.4.5, 15.5.5 and 15.5.11)."""
+from linkscore_scoring.revisits.companion import GONE_STATUSES
+from linkscore_scoring.site.fetch import NOT_MODIFIED
 
 
 class RevisitMetrics:
@@ -54,9 +52,9 @@ def outcome_of(event: PageFetched, outcome: PageOutcome) -> str:
     if said is None:
         return ""
     if event.features is None:
-        if event.status_code == _NOT_MODIFIED:
+        if event.status_code == NOT_MODIFIED:
             return "not_modified"
-        return "gone" if event.status_code in _GONE else "failed"
+        return "gone" if event.status_code in GONE_STATUSES else "failed"
     if said.share is None:
         return ""
     return "changed" if said.share > 0.0 else "unchanged"

@@ -24,7 +24,7 @@ from linkscore_server.grpc.convert.long_pages import LargePages, MediumPages, Pa
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
-MAX_HEADERS = 100
+MAX_HEADERS = 100  # as many as Apache takes of a request (LimitRequestFields)
 MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
 
