@@ -42,7 +42,7 @@ def test_a_crawl_without_a_budget_hears_nothing_of_one(server: Stubs, new_crawl:
 
 
 def test_a_spent_budget_ends_a_crawl_and_more_of_it_lets_it_go_on(server: Stubs, new_crawl: NewCrawl) -> None:
-    crawl = new_crawl(budget=budget(max_fetches=2))
+    crawl = new_crawl(groups=1, budget=budget(max_fetches=2))
     [first] = ingest(server, crawl, 0)
     assert (first.standing.decision, first.standing.fetches_left) == (CONTINUE, 1)
     names = list(first.links.bucket_names)
@@ -68,7 +68,7 @@ def test_a_spent_budget_ends_a_crawl_and_more_of_it_lets_it_go_on(server: Stubs,
 
 
 def test_bytes_are_those_that_came_or_those_sent(server: Stubs, new_crawl: NewCrawl) -> None:
-    crawl = new_crawl(budget=budget(max_bytes=1_000_000))
+    crawl = new_crawl(groups=1, budget=budget(max_bytes=1_000_000))
     pages = [page(0), page(1)]
     pages[1].fetched_bytes = 1_000_000 - len(pages[0].body)
     results = server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages)).results

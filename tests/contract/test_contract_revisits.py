@@ -58,7 +58,7 @@ def lived(server: Stubs, crawl: str) -> None:
 
 @pytest.fixture
 def crawl(new_crawl: Callable[..., str]) -> str:
-    return new_crawl(revisit=crawl_pb.Revisit(fetches_per_day=2.0))
+    return new_crawl(groups=1, revisit=crawl_pb.Revisit(fetches_per_day=2.0))
 
 
 def test_the_page_that_changes_and_the_list_come_before_the_one_that_does_not(
@@ -142,7 +142,7 @@ def test_a_crawl_without_revisit_says_nothing_of_changes(
 
 
 def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl()
+    crawl = new_crawl(groups=1)
     revisit = crawl_pb.Revisit(rule="adaptive", objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
     revisit.longest_interval.FromSeconds(30 * DAY_S)
 

@@ -86,6 +86,11 @@ async def of_site(groups: Groups, request: Any) -> Any:
     return await groups.send(group, request)
 
 
+async def of_first(groups: Groups, request: Any) -> Any:
+    """Ask the first group, which refuses what needs a crawl of one group."""
+    return await ask_group(groups.crawl, 0, request, groups.send)
+
+
 async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) -> Any:
     """Ask the group of the site, which is a name, a resource name or a URL."""
     site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
@@ -266,6 +271,8 @@ FAN_OUT: dict[str, Answer] = {
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,
+    "LinkScoringService/RankRevisits": of_first,
+    "LinkScoringService/NotifyChanged": of_first,
     "CrawlService/GetCrawl": get_crawl,
     "SiteModelService/ListSites": list_sites,
     "SiteModelService/SuggestSeeds": suggest_seeds,
