@@ -34,7 +34,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import decode, encode
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.residency import packed_in_pieces
+from linkscore_server.pieces import packed_in_pieces
 from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
 

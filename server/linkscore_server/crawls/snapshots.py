@@ -18,7 +18,8 @@ from linkscore_scoring.engine.events import ConfigChanged, Event
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.residency import ResidentCrawl, packed_in_pieces
+from linkscore_server.pieces import packed_in_pieces
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.base import CrawlLog, Snapshot
 from linkscore_server.storage.sites import SiteLost
 

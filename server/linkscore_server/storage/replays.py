@@ -13,7 +13,8 @@ import msgpack
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import decode
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.residency import ResidentCrawl, packed_in_pieces
+from linkscore_server.pieces import packed_in_pieces
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.files import (
     SITES_FILE,

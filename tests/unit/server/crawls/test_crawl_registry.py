@@ -18,7 +18,7 @@ from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.residency import packed_in_pieces
+from linkscore_server.pieces import packed_in_pieces
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
 
