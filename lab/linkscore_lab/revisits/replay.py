@@ -176,56 +176,79 @@ def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measure
     The first fetch of each page comes beside that, when it is known: at its birth, or when the page that
     lists it is fetched after it. A page that is gone takes a fetch to be told so.
     """
-    pages = history.pages
-    fetches: list[list[float]] = [[] for _ in pages]
-    found = np.full(len(pages), np.nan)
-    waiting: dict[int, list[tuple[float, int]]] = {}
-    births = [(page.born, row) for row, page in enumerate(pages) if history.lists[row] < 0]
-    for row, page in enumerate(pages):
-        if history.lists[row] >= 0:
-            waiting.setdefault(history.lists[row], []).append((page.born, row))
-    for listed in [births, *waiting.values()]:
-        heapq.heapify(listed)
-
-    def enter(row: int, day: float) -> None:
-        found[row] = day
-        fetches[row].append(day)
-        schedule.first(row, pages[row].group, day)
-        appear(row, day)
-
-    def appear(row: int, day: float) -> int:
-        listed, count = waiting.get(row, []), 0
-        while listed and listed[0][0] <= day:
-            enter(heapq.heappop(listed)[1], day)
-            count += 1
-        return count
-
-    there, total, wasted = _living(history), 0, 0
+    run, there = _Run(history, schedule), _living(history)
     day = credit = 0.0
     while day < history.days:
         rate = max(there(day), 1) * per_year / YEAR_DAYS
         n = max(1, there(day) // _AT_ONCE)
         step = min(n / rate, 1.0)
         day, credit = day + step, credit + rate * step
-        while births and births[0][0] <= day:
-            born, row = heapq.heappop(births)
-            enter(row, born)
+        run.enter_born(day)
         if credit < n or day >= history.days:
             continue
         for row in schedule.best(day, n):
+            run.fetch_again(row, day)
             credit -= 1.0
-            page, last = pages[row], fetches[row][-1]
-            gone = page.gone <= day
-            before, now = np.searchsorted(page.changes, [last, day], "right")
-            changed = not gone and bool(now > before)
-            links = 0 if gone else appear(row, day)
-            fetches[row].append(day)
-            schedule.again(row, day, changed=changed, links=links, gone=gone)
-            total += 1
-            wasted += not (changed or gone or links)
         read = schedule.reads()
-        total, credit = total + read, credit - read
-    return measured(history, fetches, found, total, wasted)
+        run.total, credit = run.total + read, credit - read
+    return measured(history, run.fetches, run.found, run.total, run.wasted)
+
+
+class _Run:
+    """The fetches of one replay.
+
+    Attributes
+    ----------
+    fetches
+        By row, the days on which each page was fetched.
+    found
+        Day of the first fetch of each page, NaN before.
+    total, wasted
+        Fetches of known pages, and those that found nothing new.
+    """
+
+    def __init__(self, history: SiteHistory, schedule: Schedule) -> None:
+        self._pages, self._schedule = history.pages, schedule
+        self.fetches: list[list[float]] = [[] for _ in history.pages]
+        self.found = np.full(len(history.pages), np.nan)
+        self.total = self.wasted = 0
+        self._births: list[tuple[float, int]] = []
+        self._waiting: dict[int, list[tuple[float, int]]] = {}
+        for row, page in enumerate(history.pages):
+            by = history.lists[row]
+            listed = self._births if by < 0 else self._waiting.setdefault(by, [])
+            heapq.heappush(listed, (page.born, row))
+
+    def enter_born(self, day: float) -> None:
+        """Fetch pages that nothing lists, each at its birth, up to a day."""
+        while self._births and self._births[0][0] <= day:
+            born, row = heapq.heappop(self._births)
+            self._enter(row, born)
+
+    def fetch_again(self, row: int, day: float) -> None:
+        """Fetch a known page, tell the schedule what came of it, and enter what the page lists by now."""
+        page, last = self._pages[row], self.fetches[row][-1]
+        gone = page.gone <= day
+        before, now = np.searchsorted(page.changes, [last, day], "right")
+        changed = not gone and bool(now > before)
+        links = 0 if gone else self._enter_listed(row, day)
+        self.fetches[row].append(day)
+        self._schedule.again(row, day, changed=changed, links=links, gone=gone)
+        self.total += 1
+        self.wasted += not (changed or gone or links)
+
+    def _enter(self, row: int, day: float) -> None:
+        self.found[row] = day
+        self.fetches[row].append(day)
+        self._schedule.first(row, self._pages[row].group, day)
+        self._enter_listed(row, day)
+
+    def _enter_listed(self, row: int, day: float) -> int:
+        listed, count = self._waiting.get(row, []), 0
+        while listed and listed[0][0] <= day:
+            self._enter(heapq.heappop(listed)[1], day)
+            count += 1
+        return count
 
 
 def _living(history: SiteHistory) -> Callable[[float], int]:
