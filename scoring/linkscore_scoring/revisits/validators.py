@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FACT = "validators"
-"""Name of the fact of a page, see `engine.facts`."""
+"""Name of the fact of a page, see `Companion.read`."""
 _MOST_CHARS = 256
 """A bound: longer ones are not kept. Entity tags are digests as a rule, dates have 29 characters."""
 

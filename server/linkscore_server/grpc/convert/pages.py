@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.companions import companion_named
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.facts import read_facts
-from linkscore_scoring.engine.limits import SentPage
+from linkscore_scoring.engine.limits import SentPage, limit_of, limits
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -127,7 +128,7 @@ class PageParser:
         title
             Whether to keep its title.
         facts
-            Settings of the crawl that go by facts of pages, see `engine.facts`.
+            Settings of the crawl that go by facts of pages: limits and companions, see their `read`.
         own
             Features of its body, if they were read elsewhere.
 
@@ -144,7 +145,7 @@ class PageParser:
             else None
         )
         if features is not None and facts:
-            features = replace(features, facts=features.facts | read_facts(facts, sent_page(page)))
+            features = replace(features, facts=features.facts | _facts(facts, sent_page(page)))
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -204,6 +205,15 @@ class PageParser:
                 words=words,
                 title=title,
             )
+
+
+def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
+    """Return the facts of a page that some settings of a crawl go by."""
+    found: dict[str, Any] = {}
+    for name in names:
+        setting = limit_of(name, None) if name in limits() else companion_named(name)
+        found |= setting.read(page)
+    return found
 
 
 def sent_page(page: common_pb2.Page) -> SentPage:
