@@ -318,6 +318,7 @@ ANNEXES = {
             ("anthelion", ("anthelion",)),
             ("tag_path_bandit", ("tag_path_bandit",)),
             ("focus", ("focus",)),
+            ("experiment", ("experiment",), "lab/linkscore_lab/live"),
             (
                 "link_graph",
                 ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
@@ -330,7 +331,7 @@ ANNEXES = {
 
 STANDS_WITHOUT = (
     *("auto", "source", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "link_graph"),
-    *("exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
+    *("experiment", "exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
     "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),

@@ -315,7 +315,7 @@ POLICY_PAGES = {
         name: (name,)
         for name in (
             *("harvest", "topic", "auto", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
-            *("tpm", "irobot"),
+            *("tpm", "irobot", "experiment"),
         )
     },
     "source": ("source_ucc", "source_target"),

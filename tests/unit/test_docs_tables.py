@@ -27,7 +27,7 @@ PAGES = (
         f"reference/policies/{page}.md"
         for page in (
             *("index", "harvest", "topic", "auto", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
-            *("tpm", "irobot", "source", "behavior", "link_graph", "baselines"),
+            *("tpm", "irobot", "experiment", "source", "behavior", "link_graph", "baselines"),
         )
     ),
     *(f"reference/{name}.md" for name in ("errors", "formats", "metrics", "settings", "wire")),

@@ -53,6 +53,7 @@ type PolicySpec struct {
 	//	*PolicySpec_BehaviorDiscovery
 	//	*PolicySpec_Topic
 	//	*PolicySpec_Keyword
+	//	*PolicySpec_Experiment
 	//	*PolicySpec_External
 	Policy        isPolicySpec_Policy `protobuf_oneof:"policy"`
 	unknownFields protoimpl.UnknownFields
@@ -294,6 +295,15 @@ func (x *PolicySpec) GetKeyword() *KeywordParams {
 	return nil
 }
 
+func (x *PolicySpec) GetExperiment() *ExperimentParams {
+	if x != nil {
+		if x, ok := x.Policy.(*PolicySpec_Experiment); ok {
+			return x.Experiment
+		}
+	}
+	return nil
+}
+
 func (x *PolicySpec) GetExternal() *ExternalPolicy {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_External); ok {
@@ -417,6 +427,11 @@ type PolicySpec_Keyword struct {
 	Keyword *KeywordParams `protobuf:"bytes,22,opt,name=keyword,proto3,oneof"`
 }
 
+type PolicySpec_Experiment struct {
+	// Two policies, each on sites of its own, to see which does better; see Site.policy_trust.
+	Experiment *ExperimentParams `protobuf:"bytes,23,opt,name=experiment,proto3,oneof"`
+}
+
 type PolicySpec_External struct {
 	// A policy from outside the distribution, registered under the entry point group `linkscore.policies`.
 	External *ExternalPolicy `protobuf:"bytes,100,opt,name=external,proto3,oneof"`
@@ -465,6 +480,8 @@ func (*PolicySpec_BehaviorDiscovery) isPolicySpec_Policy() {}
 func (*PolicySpec_Topic) isPolicySpec_Policy() {}
 
 func (*PolicySpec_Keyword) isPolicySpec_Policy() {}
+
+func (*PolicySpec_Experiment) isPolicySpec_Policy() {}
 
 func (*PolicySpec_External) isPolicySpec_Policy() {}
 
@@ -1930,11 +1947,93 @@ func (x *ExternalPolicy) GetParams() *structpb.Struct {
 	return nil
 }
 
+// Parameters of `experiment`.
+type ExperimentParams struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Names of two policies, joined by `+`; they have their default parameters. Default "harvest+breadth_first".
+	Policies *string `protobuf:"bytes,1,opt,name=policies,proto3,oneof" json:"policies,omitempty"`
+	// Share of the sites that the second one gets, [0.01, 0.99]; default 0.5. A hash of the site's name decides.
+	Share *float64 `protobuf:"fixed64,2,opt,name=share,proto3,oneof" json:"share,omitempty"`
+	// First fetches of a site that count, 1..1000; default 100.
+	Horizon *uint32 `protobuf:"varint,3,opt,name=horizon,proto3,oneof" json:"horizon,omitempty"`
+	// Divides the sites otherwise, at most 64 characters; default empty.
+	Salt *string `protobuf:"bytes,4,opt,name=salt,proto3,oneof" json:"salt,omitempty"`
+	// Count new text of pages in place of feedback; default false.
+	ByText        *bool `protobuf:"varint,5,opt,name=by_text,json=byText,proto3,oneof" json:"by_text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExperimentParams) Reset() {
+	*x = ExperimentParams{}
+	mi := &file_linkscore_v1_policy_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExperimentParams) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExperimentParams) ProtoMessage() {}
+
+func (x *ExperimentParams) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_policy_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExperimentParams.ProtoReflect.Descriptor instead.
+func (*ExperimentParams) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ExperimentParams) GetPolicies() string {
+	if x != nil && x.Policies != nil {
+		return *x.Policies
+	}
+	return ""
+}
+
+func (x *ExperimentParams) GetShare() float64 {
+	if x != nil && x.Share != nil {
+		return *x.Share
+	}
+	return 0
+}
+
+func (x *ExperimentParams) GetHorizon() uint32 {
+	if x != nil && x.Horizon != nil {
+		return *x.Horizon
+	}
+	return 0
+}
+
+func (x *ExperimentParams) GetSalt() string {
+	if x != nil && x.Salt != nil {
+		return *x.Salt
+	}
+	return ""
+}
+
+func (x *ExperimentParams) GetByText() bool {
+	if x != nil && x.ByText != nil {
+		return *x.ByText
+	}
+	return false
+}
+
 var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xd2\v\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x94\f\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
 	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
@@ -1962,7 +2061,10 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x0ebehavior_fetch\x18\x13 \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
 	"\x12behavior_discovery\x18\x14 \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
 	"\x05topic\x18\x15 \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
-	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
+	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12@\n" +
+	"\n" +
+	"experiment\x18\x17 \x01(\v2\x1e.linkscore.v1.ExperimentParamsH\x00R\n" +
+	"experiment\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
 	"\x12BreadthFirstParams\"\x12\n" +
@@ -2150,7 +2252,20 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\rKeywordParams\"U\n" +
 	"\x0eExternalPolicy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
-	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06paramsB>\n" +
+	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06params\"\xdc\x01\n" +
+	"\x10ExperimentParams\x12\x1f\n" +
+	"\bpolicies\x18\x01 \x01(\tH\x00R\bpolicies\x88\x01\x01\x12\x19\n" +
+	"\x05share\x18\x02 \x01(\x01H\x01R\x05share\x88\x01\x01\x12\x1d\n" +
+	"\ahorizon\x18\x03 \x01(\rH\x02R\ahorizon\x88\x01\x01\x12\x17\n" +
+	"\x04salt\x18\x04 \x01(\tH\x03R\x04salt\x88\x01\x01\x12\x1c\n" +
+	"\aby_text\x18\x05 \x01(\bH\x04R\x06byText\x88\x01\x01B\v\n" +
+	"\t_policiesB\b\n" +
+	"\x06_shareB\n" +
+	"\n" +
+	"\b_horizonB\a\n" +
+	"\x05_saltB\n" +
+	"\n" +
+	"\b_by_textB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2165,7 +2280,7 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*PolicySpec)(nil),               // 0: linkscore.v1.PolicySpec
 	(*BreadthFirstParams)(nil),       // 1: linkscore.v1.BreadthFirstParams
@@ -2191,7 +2306,8 @@ var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*TopicParams)(nil),              // 21: linkscore.v1.TopicParams
 	(*KeywordParams)(nil),            // 22: linkscore.v1.KeywordParams
 	(*ExternalPolicy)(nil),           // 23: linkscore.v1.ExternalPolicy
-	(*structpb.Struct)(nil),          // 24: google.protobuf.Struct
+	(*ExperimentParams)(nil),         // 24: linkscore.v1.ExperimentParams
+	(*structpb.Struct)(nil),          // 25: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
@@ -2216,13 +2332,14 @@ var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	20, // 19: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
 	21, // 20: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
 	22, // 21: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
-	23, // 22: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	24, // 23: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	24, // 22: linkscore.v1.PolicySpec.experiment:type_name -> linkscore.v1.ExperimentParams
+	23, // 23: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	25, // 24: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -2253,6 +2370,7 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_BehaviorDiscovery)(nil),
 		(*PolicySpec_Topic)(nil),
 		(*PolicySpec_Keyword)(nil),
+		(*PolicySpec_Experiment)(nil),
 		(*PolicySpec_External)(nil),
 	}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
@@ -2271,13 +2389,14 @@ func file_linkscore_v1_policy_proto_init() {
 	file_linkscore_v1_policy_proto_msgTypes[18].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[19].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[20].OneofWrappers = []any{}
+	file_linkscore_v1_policy_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

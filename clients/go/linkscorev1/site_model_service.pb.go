@@ -33,7 +33,7 @@ const (
 	PolicyRole_POLICY_ROLE_SERVED PolicyRole = 1
 	// It learns beside the one that serves.
 	PolicyRole_POLICY_ROLE_EXTRA PolicyRole = 2
-	// One of those that `auto` chooses from.
+	// One of those that `auto` chooses from, or the one that `experiment` gave the site.
 	PolicyRole_POLICY_ROLE_CANDIDATE PolicyRole = 3
 )
 
@@ -296,7 +296,7 @@ type Site struct {
 	// say.
 	PolicyState string `protobuf:"bytes,16,opt,name=policy_state,json=policyState,proto3" json:"policy_state,omitempty"`
 	// How each policy of the crawl did on the links that were fetched: the one that serves, the extra ones, then those
-	// that `auto` chooses from if it serves.
+	// that `auto` chooses from, or the one that `experiment` gave the site, if these serve.
 	PolicyTrust []*PolicyTrust `protobuf:"bytes,20,rep,name=policy_trust,json=policyTrust,proto3" json:"policy_trust,omitempty"`
 	// Query keys in lower case, and places of path segments (`/2`), that were found to be session ids on the site, at most
 	// 200; links are the same link whatever these say. Names that are session ids everywhere (`PHPSESSID`) are not listed.
@@ -471,13 +471,13 @@ type PolicyTrust struct {
 	// How far it is trusted, [0, 1]: 1 for the policy that serves, 0 for an extra one; those that `auto` chooses from
 	// share 1.
 	Trust float64 `protobuf:"fixed64,3,opt,name=trust,proto3" json:"trust,omitempty"`
-	// Links it was judged on, since it was added.
+	// Links it was judged on, since it was added; of the policy of an `experiment` the first fetches that count.
 	JudgedCount uint64 `protobuf:"varint,4,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
 	// How often the better of two of the last 128 of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
 	// is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
 	Quality float64 `protobuf:"fixed64,5,opt,name=quality,proto3" json:"quality,omitempty"`
 	// Mean reward of the last links that were fetched, [0, 1], whoever chose them; of a policy that `auto` chooses from the
-	// reward it expects of the next fetch under it.
+	// reward it expects of the next fetch under it, of the policy of an `experiment` that of the first fetches.
 	Reward        float64 `protobuf:"fixed64,6,opt,name=reward,proto3" json:"reward,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -98,7 +98,7 @@ class PartInFlight:
 class Composite(Policy):
     """A policy made of parts, policies of different names that all learn side by side.
 
-    Whatever happens every part is told of: fetches, feedback, models, browse logs, examples. Whatever can be
+    Whatever happens the parts of `told` are told of: fetches, feedback, models, browse logs. Whatever can be
     asked beyond scores is answered by the first part that has an answer, in the order of `asked`. What parts
     know of the crawl is kept with the crawl.
 
@@ -121,6 +121,10 @@ class Composite(Policy):
     def asked(self, site: SiteModel) -> Iterator[Policy]:
         """Yield the parts that may answer for the site, the one that counts most first."""
 
+    def told(self, site: SiteModel) -> Sequence[Policy]:
+        """Return the parts that learn on the site: all."""
+        return self.parts
+
     def knowledge_of_parts(self) -> PartsKnowledge:
         """Return what the parts know of the crawl, and what the policy itself does; made once."""
         return PartsKnowledge(self.parts)
@@ -141,22 +145,22 @@ class Composite(Policy):
 
     def expect(self, link: LinkBatch, site: SiteModel) -> None:
         """Let every part say what it expects."""
-        for part in self.parts:
+        for part in self.told(site):
             capabilities.expect(part, link, site)
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Let every part learn from a fetch."""
-        for part in self.parts:
+        for part in self.told(site):
             part.observe(page, site)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let every part learn from feedback."""
-        for part in self.parts:
+        for part in self.told(site):
             part.feedback(event, site)
 
     def model_activated(self, site: SiteModel) -> None:
         """Tell every part of the new model."""
-        for part in self.parts:
+        for part in self.told(site):
             capabilities.model_activated(part, site)
 
     def mining_settings(self) -> dict[str, Any]:
@@ -169,7 +173,7 @@ class Composite(Policy):
 
     def logs_mined(self, site: SiteModel) -> None:
         """Tell every part of new browse logs."""
-        for part in self.parts:
+        for part in self.told(site):
             capabilities.logs_mined(part, site)
 
     def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:

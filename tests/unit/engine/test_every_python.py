@@ -24,6 +24,7 @@ DIGESTS = {
     "behavior_fetch": "7d87510e0195d150",
     "breadth_first": "99e0804705195ec5",
     "depth_first": "b771a9a5403fa72b",
+    "experiment": "dda1da2b23390b83",
     "focus": "d19314bd6f3bd817",
     "fractional_pagerank": "9f3f4267f47a02e7",
     "harvest": "f7a5c57597ea2078",

@@ -139,7 +139,7 @@ export type Site = Message<"linkscore.v1.Site"> & {
 
   /**
    * How each policy of the crawl did on the links that were fetched: the one that serves, the extra ones, then those
-   * that `auto` chooses from if it serves.
+   * that `auto` chooses from, or the one that `experiment` gave the site, if these serve.
    *
    * @generated from field: repeated linkscore.v1.PolicyTrust policy_trust = 20;
    */
@@ -190,7 +190,7 @@ export type PolicyTrust = Message<"linkscore.v1.PolicyTrust"> & {
   trust: number;
 
   /**
-   * Links it was judged on, since it was added.
+   * Links it was judged on, since it was added; of the policy of an `experiment` the first fetches that count.
    *
    * @generated from field: uint64 judged_count = 4;
    */
@@ -206,7 +206,7 @@ export type PolicyTrust = Message<"linkscore.v1.PolicyTrust"> & {
 
   /**
    * Mean reward of the last links that were fetched, [0, 1], whoever chose them; of a policy that `auto` chooses from the
-   * reward it expects of the next fetch under it.
+   * reward it expects of the next fetch under it, of the policy of an `experiment` that of the first fetches.
    *
    * @generated from field: double reward = 6;
    */
@@ -1584,7 +1584,7 @@ export enum PolicyRole {
   EXTRA = 2,
 
   /**
-   * One of those that `auto` chooses from.
+   * One of those that `auto` chooses from, or the one that `experiment` gave the site.
    *
    * @generated from enum value: POLICY_ROLE_CANDIDATE = 3;
    */
