@@ -92,7 +92,7 @@ def test_failed_fetches_count_and_repeated_ones_do_not() -> None:
 
 def test_text_counts_in_place_of_feedback_where_it_is_asked_for() -> None:
     it = board(by_text=True)
-    it.page("/", texts=["a text of its own, " * 30])
+    it.page("/", texts=[("a text of its own", 900)])
     it.feedback("/", 0.0)
     assert first_of(it).mean > 0.5
 
