@@ -127,6 +127,7 @@ class SlotGroup:
                 message = self._consumer.poll(_POLL_S)
                 if message is not None and (error := message.error()) is not None:
                     _log.warning("group of slots: %s", error.str())
+            self._let_go_of(self.mine)  # as long as it takes: `close` sends no signs of life
         except Exception:
             _log.exception("the group of slots is left")
         finally:
@@ -170,7 +171,9 @@ class SlotGroup:
         self._taken(slots)
 
     def _on_revoke(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        slots = _slots(partitions)
+        self._let_go_of(_slots(partitions))
+
+    def _let_go_of(self, slots: Slots) -> None:
         self.mine -= slots
         _log.info("slots %s go to another process", sorted(slots))
         letting_go = tasks.thread(partial(self._given_up, slots), "linkscore-letting-go")
