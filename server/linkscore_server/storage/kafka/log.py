@@ -146,8 +146,8 @@ class KafkaLog(CrawlLog):
         return None
 
     def share(self) -> bool:
-        """See `CrawlLog.share`; who has lost the log leaves it to the next owner."""
-        if not isinstance(self.states, SharedStates):
+        """See `CrawlLog.share`; who has lost the log, or its brokers, leaves it to the next owner."""
+        if self.is_away or not isinstance(self.states, SharedStates):
             return True
         return self.states.share(is_owner=self._is_still_mine)
 

@@ -284,6 +284,25 @@ async def test_a_damaged_snapshot_is_named_and_the_one_before_taken_or_all_repla
     assert state_of(actor) == replayed(second)
 
 
+async def test_brokers_that_are_away_are_sent_no_snapshot_of_a_log_that_is_lost(
+    new_server: Callable[[str], Server], brokers: Compacting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = new_server("a")
+    await send(await created(server), 0, 10)
+
+    def no_answer(*_: object) -> int:
+        raise LogAway("the brokers are away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(brokers, "append", no_answer)
+        with pytest.raises(LogAway):
+            await send(await server.open(), 10, 11)
+    brokers.changes = no_answer
+    actor = await server.open()
+    assert (actor.model.seq, actor.replay_count) == (11, 0)  # from the snapshot here
+    assert server.store.counts.checkpoint_failures == 0
+
+
 async def test_an_owner_that_lost_the_log_shares_nothing(
     new_server: Callable[[str], Server], caplog: pytest.LogCaptureFixture
 ) -> None:
