@@ -28,6 +28,8 @@ _TOLD = 100
 """Hypotheses that are told of a site, as the contract says."""
 _SETTLE_EVERY = 16
 """Fetches after which hypotheses follow URL patterns that have become one. Chosen."""
+_MOST_KEYED = 20_000
+"""Links whose query keys are remembered from one question to the next: a bound."""
 _HOST_AND_ROOT = 2
 """Nodes above the first shape below the host."""
 _CONTENT_BYTES = 2_500
@@ -63,10 +65,12 @@ class SiteCopies(SiteLimit):
     def __init__(self) -> None:
         self.contents, self.keys, self.shapes = Contents(), VoidKeys(), CopiedShapes()
         self._shapes: dict[int, tuple[_Link | None, int | None]] = {}
+        self._keyed: dict[int, tuple[bool, _Link | None]] = {}
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
         """See `SiteLimit.observe`; cost O(blocks + links)."""
         self._shapes.clear()
+        self._keyed.clear()
         self.shapes.fetched(page.requested)
         self.keys.fetched(page.requested)
         features = event.features
@@ -160,9 +164,8 @@ class SiteCopies(SiteLimit):
         for row, place in enumerate(groups.places.tolist()):
             link, path = shapes[place]
             if path is not None and "?" in links.urls[row]:
-                url = _identity(links.urls[row])
-                if self.keys.speaks(path, url):
-                    link = self._by_keys(path, url, links.keys[row], site)
+                speaks, by_keys = self._by_keys(path, links.urls[row], links.keys[row], site)
+                link = by_keys if speaks else link
             if link is not None:
                 yield row, link
 
@@ -183,7 +186,22 @@ class SiteCopies(SiteLimit):
             return None, path
         return _Link(probability, (evidence,)), path
 
-    def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
+    def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> tuple[bool, _Link | None]:
+        """Return whether keys say anything of a link, and what; remembered until the next fetch.
+
+        A page asks up to three times of each of its links.
+        """
+        known = self._keyed.get(key)
+        if known is None:
+            if len(self._keyed) >= _MOST_KEYED:
+                self._keyed.clear()
+            address = _identity(url)
+            speaks = self.keys.speaks(path, address)
+            known = speaks, self._voided(path, address, key, site) if speaks else None
+            self._keyed[key] = known
+        return known
+
+    def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link by its identity; None if it has none."""
         void = self.keys.void(path, url, self.limit.skip_above or _LIKELY)
         if not void:
