@@ -78,6 +78,11 @@ def fit(
     return _drawn(groups, counts, days, paths[above])
 
 
+def mean_days(counts: Column, days: Column, first_days: float) -> float:
+    """Return the mean days between two events on pages of one kind, see `fit`; O(pages)."""
+    return float(_drawn(np.zeros(len(counts), np.intp), counts, days, np.full(1, first_days))[0])
+
+
 def _drawn(groups: NDArray[np.intp], counts: Column, days: Column, prior: Column) -> Column:
     """Return days between events by group, drawn to a prior of each."""
     found = prior

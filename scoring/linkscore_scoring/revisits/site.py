@@ -25,7 +25,7 @@ from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
 from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
-from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit
+from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit, mean_days
 from linkscore_scoring.revisits.signals import Signals
 from linkscore_scoring.revisits.validators import NOTHING_SAID, Validators
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
@@ -83,6 +83,7 @@ class SiteRevisits(Stateful):
         self.pages = PageTable(max_pages)
         self.groups = PageGroups()
         self._change_days, self._link_days = [FIRST_DAYS], [FIRST_LINK_DAYS]
+        self._hub_days = FIRST_LINK_DAYS  # of pages that showed some: most never do, and say nothing of those
         self._stamps = Stamps()
         self._hubs = {}
         self._importance = {}
@@ -299,6 +300,8 @@ class SiteRevisits(Stateful):
     def to_state(self) -> State:
         """Return what was learned; what versions before did not know only if there is any."""
         state = super().to_state()
+        if self._hub_days != FIRST_LINK_DAYS:
+            state["hub_days"] = self._hub_days
         if self._failures:
             state["failures"] = self._failures.to_state()
         if self._validators:
@@ -312,6 +315,7 @@ class SiteRevisits(Stateful):
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned."""
         kept: dict[str, Any] = dict(state)
+        self._hub_days = kept.pop("hub_days", FIRST_LINK_DAYS)
         self.signals = Signals() if "signals" in kept else None
         if self.signals is not None:
             self.signals.load_state(kept.pop("signals"))
@@ -337,7 +341,8 @@ class SiteRevisits(Stateful):
         if self._importance:
             worth = self._importance
             importance = np.array([worth.get(key, 1.0) for key in known["key"][rows].tolist()])
-        priors = SHAPE * np.array(self._link_days)[known["group"][rows]]
+        is_hub = (known["flags"][rows] & HUB) != 0
+        priors = SHAPE * np.where(is_hub, self._hub_days, np.array(self._link_days)[known["group"][rows]])
         return Waiting(
             waited=waited,
             shape=shape,
@@ -454,7 +459,10 @@ class SiteRevisits(Stateful):
         groups = rows["group"].astype(np.intp)
         changes, days = rows["changes"].astype(np.float64), rows["days"].astype(np.float64)
         self._change_days = fit(groups, above, changes, days, FIRST_DAYS).tolist()
-        self._link_days = fit(groups, above, *self._links(np.arange(len(rows))), FIRST_LINK_DAYS).tolist()
+        links, watched = self._links(np.arange(len(rows)))
+        self._link_days = fit(groups, above, links, watched, FIRST_LINK_DAYS).tolist()
+        is_hub = links > 0.0
+        self._hub_days = mean_days(links[is_hub], watched[is_hub], FIRST_LINK_DAYS)
         self._since_fit = 0
         if self.settings.fetches_per_day:
             self._price = self._price_now()
@@ -476,7 +484,7 @@ class SiteRevisits(Stateful):
     def _one(self, known: Row, belief: Belief) -> OnePage:
         """Return a row as a rule sees it: what `_waiting` does for many."""
         links = self._hubs[known.key] if known.flags & HUB else 0.0
-        prior = SHAPE * self._link_days[known.group]
+        prior = SHAPE * (self._hub_days if known.flags & HUB else self._link_days[known.group])
         return OnePage(
             shape=belief.shape,
             days=belief.days,

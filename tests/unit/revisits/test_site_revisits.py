@@ -308,3 +308,24 @@ def test_validators_are_those_of_the_copy_and_kept() -> None:
         assert {due.key: due.validators for due in each.rank(day(50), 9)}[2] == said
     site.fetched(page(2, 51, unseen=99))
     assert "validators" not in site.to_state()
+
+
+@pytest.mark.parametrize("often", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("quiet", [0, 10, 300])
+def test_what_a_hub_shows_is_believed_of_it_however_many_pages_show_nothing(often: float, quiet: int) -> None:
+    site = SiteRevisits(RevisitSettings(objective="discovery"))
+    for key in range(1, quiet + 2):
+        site.fetched(page(key, 0))
+    shown = 0
+    for number in range(30, 1_500, 30):
+        count = int(often * number)
+        site.fetched(page(1, number, fresh_links=count - shown))
+        shown = count
+        for key in range(2 + number % 7, quiet + 2, 7):
+            site.unchanged(key, day(number))
+    [hub] = [found for found in site.rank(day(1_510), quiet + 1) if found.key == 1]
+    rate = 2.0 * hub.worth / (1_510 - (hub.last_s - START) / DAY_S) ** 2
+    assert rate / often == pytest.approx(1.0, abs=0.25)
+    again = SiteRevisits(site.settings)
+    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    assert again.rank(day(1_510), quiet + 1) == site.rank(day(1_510), quiet + 1)
