@@ -63,6 +63,8 @@ def export_rules(
 
 def _write(answer: pb.ExportRulesResponse, out: Path, console: Console) -> None:
     rules = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} tag paths"
+    if answer.denied_rules:
+        rules += f", {len(answer.denied_rules)} about copies"
     state = f"; {answer.policy_state}" if answer.policy_state else ""
     console.print(Text(f"{answer.policy}: {rules}{state}"), soft_wrap=True)
     out.mkdir(parents=True, exist_ok=True)

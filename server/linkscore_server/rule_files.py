@@ -77,6 +77,7 @@ def exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResp
     return pb.ExportRulesResponse(
         files=[_file(name, file) for name, file in files],
         url_rules=map(_url_rule, site.rules),
+        denied_rules=map(_url_rule, site.denied),
         tag_path_rules=map(_tag_path_rule, site.tag_paths),
         policy=site.policy,
         policy_state=site.state,

@@ -80,3 +80,28 @@ def test_a_bound_that_is_no_probability_is_refused(server: Stubs, new_crawl: New
     error = refusal(lambda: new_crawl(copies=copies(1.5)))
     assert error.code == INVALID
     assert "crawl.copies.skip_above" in str(error.violations)
+
+
+def test_what_is_skipped_is_exported_as_rules(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawled(server, crawl := new_crawl(copies=copies(0.9)))
+    request = site_model_service_pb2.ExportRulesRequest(name=f"{crawl}/sites/copies.test")
+    answer = server.sites.ExportRules(request)
+    (rule,) = answer.denied_rules
+    assert (rule.kind, rule.match_count, rule.total_count) == ("copy", 20, 20)
+    assert rule.pattern == r"^https?://copies\.test/print/[0-9]+$"
+    (nutch,) = (file for file in answer.files if file.name == "regex-urlfilter.txt")
+    assert f"-{rule.pattern}\n" in nutch.content.decode()
+
+
+def test_nothing_is_exported_without_a_bound(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawled(server, crawl := new_crawl(copies=copies()))
+    request = site_model_service_pb2.ExportRulesRequest(name=f"{crawl}/sites/copies.test")
+    assert refusal(lambda: server.sites.ExportRules(request)).reason == "NO_RULES"
+
+
+def test_why_a_link_is_to_skip_is_explained_and_counted(server: Stubs, new_crawl: NewCrawl) -> None:
+    crawled(server, crawl := new_crawl(copies=copies(0.9)))
+    links = [pb.CandidateLink(url=f"{ROOT}/{kind}/28") for kind in ("item", "print")]
+    told = server.links.ExplainLinks(pb.ExplainLinksRequest(crawl=crawl, links=links)).explanations
+    assert [each.skip_reason for each in told] == [0, common_pb2.SKIP_REASON_COPY]
+    assert [each.duplicate_probability for each in told] == pytest.approx([0.0, 0.924], abs=0.001)

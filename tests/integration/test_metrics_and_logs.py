@@ -43,6 +43,20 @@ def observed(folder: Path) -> Iterator[tuple[ServerProcess, Stubs, Callable[[], 
         yield process, server, samples
 
 
+def test_links_to_skip_are_counted_by_reason(tmp_path: Path) -> None:
+    with observed(tmp_path) as (_, server, samples):
+        crawl = crawl_pb.Crawl(name="crawls/short", budget=crawl_pb.Budget(max_fetches=1))
+        server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl))
+        page = common.Page(
+            url="http://a.test/",
+            status_code=200,
+            body=b"<a href=/x>x</a> <a href=/y>y</a>",
+            content_type="text/html",
+        )
+        server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl.name, pages=[page]))
+        assert samples()["linkscore_links_skipped_total crawl_budget"] == 2
+
+
 def test_metrics_count_what_happened(tmp_path: Path) -> None:
     with observed(tmp_path) as (_, server, samples):
         create(server)

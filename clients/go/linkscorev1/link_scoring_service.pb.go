@@ -2202,9 +2202,13 @@ type LinkExplanation struct {
 	// Tag path of the link; empty if unknown.
 	TagPath string `protobuf:"bytes,8,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
 	// Stage of the site.
-	Stage         SiteStage `protobuf:"varint,9,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Stage SiteStage `protobuf:"varint,9,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
+	// Why the link is to skip by a setting of the crawl, whatever its score is.
+	SkipReason SkipReason `protobuf:"varint,10,opt,name=skip_reason,json=skipReason,proto3,enum=linkscore.v1.SkipReason" json:"skip_reason,omitempty"`
+	// How probable it leads to a copy, [0, 1]; 0 unless the crawl has `copies`.
+	DuplicateProbability float64 `protobuf:"fixed64,11,opt,name=duplicate_probability,json=duplicateProbability,proto3" json:"duplicate_probability,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *LinkExplanation) Reset() {
@@ -2298,6 +2302,20 @@ func (x *LinkExplanation) GetStage() SiteStage {
 		return x.Stage
 	}
 	return SiteStage_SITE_STAGE_UNSPECIFIED
+}
+
+func (x *LinkExplanation) GetSkipReason() SkipReason {
+	if x != nil {
+		return x.SkipReason
+	}
+	return SkipReason_SKIP_REASON_UNSPECIFIED
+}
+
+func (x *LinkExplanation) GetDuplicateProbability() float64 {
+	if x != nil {
+		return x.DuplicateProbability
+	}
+	return 0
 }
 
 // Response of ExplainLinks.
@@ -3210,7 +3228,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tScoreTerm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xbd\x02\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xad\x03\n" +
 	"\x0fLinkExplanation\x120\n" +
 	"\x06status\x18\x01 \x01(\v2\x18.linkscore.v1.ItemStatusR\x06status\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x14\n" +
@@ -3220,7 +3238,11 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05terms\x18\x06 \x03(\v2\x17.linkscore.v1.ScoreTermR\x05terms\x12%\n" +
 	"\x0esource_cluster\x18\a \x01(\tR\rsourceCluster\x12\x19\n" +
 	"\btag_path\x18\b \x01(\tR\atagPath\x12-\n" +
-	"\x05stage\x18\t \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\"q\n" +
+	"\x05stage\x18\t \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x129\n" +
+	"\vskip_reason\x18\n" +
+	" \x01(\x0e2\x18.linkscore.v1.SkipReasonR\n" +
+	"skipReason\x123\n" +
+	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"q\n" +
 	"\x14ExplainLinksResponse\x12A\n" +
 	"\fexplanations\x18\x01 \x03(\v2\x1d.linkscore.v1.LinkExplanationR\fexplanations\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\"\x95\x01\n" +
@@ -3367,7 +3389,8 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(PageType)(0),                   // 45: linkscore.v1.PageType
 	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
 	(Decision)(0),                   // 47: linkscore.v1.Decision
-	(*FieldProblem)(nil),            // 48: linkscore.v1.FieldProblem
+	(SkipReason)(0),                 // 48: linkscore.v1.SkipReason
+	(*FieldProblem)(nil),            // 49: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	38, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
@@ -3413,44 +3436,45 @@ var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	41, // 40: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
 	26, // 41: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
 	42, // 42: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	27, // 43: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	39, // 44: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	30, // 45: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	46, // 46: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 47: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	46, // 48: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	33, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	46, // 50: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 51: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	48, // 52: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	36, // 53: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 54: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 55: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	10, // 56: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	14, // 57: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	17, // 58: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	20, // 59: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	23, // 60: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	25, // 61: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	29, // 62: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	32, // 63: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	35, // 64: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	7,  // 65: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 66: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	12, // 67: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	15, // 68: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	18, // 69: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	21, // 70: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	24, // 71: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	28, // 72: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	31, // 73: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	34, // 74: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	37, // 75: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	65, // [65:76] is the sub-list for method output_type
-	54, // [54:65] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	48, // 43: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	27, // 44: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	39, // 45: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	30, // 46: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	46, // 47: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 48: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	46, // 49: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	33, // 50: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	46, // 51: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 52: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	49, // 53: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	36, // 54: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 55: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 56: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	10, // 57: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	14, // 58: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	17, // 59: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	20, // 60: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	23, // 61: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	25, // 62: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	29, // 63: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	32, // 64: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	35, // 65: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	7,  // 66: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 67: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	12, // 68: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	15, // 69: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	18, // 70: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	21, // 71: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	24, // 72: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	28, // 73: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	31, // 74: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	34, // 75: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	37, // 76: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	66, // [66:77] is the sub-list for method output_type
+	55, // [55:66] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }

@@ -2757,7 +2757,11 @@ type ExportRulesResponse struct {
 	// Revision of the site's model; 0 if none.
 	ModelRevision uint64 `protobuf:"varint,6,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
 	// Sequence number of the last event the rules reflect.
-	EventSeq      uint64 `protobuf:"varint,7,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	EventSeq uint64 `protobuf:"varint,7,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	// URLs not to follow, whatever `url_rules` say, the surest first, at most 5,000: links of kind `copy` are to skip, and
+	// the query key that a rule of kind `void_key` ends with is to be taken out of URLs. Empty unless the crawl has
+	// `copies` with a bound.
+	DeniedRules   []*UrlRule `protobuf:"bytes,8,rep,name=denied_rules,json=deniedRules,proto3" json:"denied_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2839,6 +2843,13 @@ func (x *ExportRulesResponse) GetEventSeq() uint64 {
 		return x.EventSeq
 	}
 	return 0
+}
+
+func (x *ExportRulesResponse) GetDeniedRules() []*UrlRule {
+	if x != nil {
+		return x.DeniedRules
+	}
+	return nil
 }
 
 var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
@@ -3060,7 +3071,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\n" +
 	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x18\n" +
 	"\acontent\x18\x04 \x01(\fR\acontent\x12\x14\n" +
-	"\x05notes\x18\x05 \x03(\tR\x05notes\"\xb7\x02\n" +
+	"\x05notes\x18\x05 \x03(\tR\x05notes\"\xf1\x02\n" +
 	"\x13ExportRulesResponse\x12,\n" +
 	"\x05files\x18\x01 \x03(\v2\x16.linkscore.v1.RuleFileR\x05files\x122\n" +
 	"\turl_rules\x18\x02 \x03(\v2\x15.linkscore.v1.UrlRuleR\burlRules\x12?\n" +
@@ -3068,7 +3079,8 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x06policy\x18\x04 \x01(\tR\x06policy\x12!\n" +
 	"\fpolicy_state\x18\x05 \x01(\tR\vpolicyState\x12%\n" +
 	"\x0emodel_revision\x18\x06 \x01(\x04R\rmodelRevision\x12\x1b\n" +
-	"\tevent_seq\x18\a \x01(\x04R\beventSeq*s\n" +
+	"\tevent_seq\x18\a \x01(\x04R\beventSeq\x128\n" +
+	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*s\n" +
 	"\n" +
 	"PolicyRole\x12\x1b\n" +
 	"\x17POLICY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -3195,29 +3207,30 @@ var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
 	34, // 27: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
 	32, // 28: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
 	33, // 29: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	9,  // 30: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	11, // 31: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	18, // 32: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
-	20, // 33: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
-	22, // 34: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	24, // 35: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
-	26, // 36: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	29, // 37: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	30, // 38: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
-	10, // 39: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	12, // 40: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	19, // 41: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
-	21, // 42: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
-	23, // 43: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	25, // 44: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
-	28, // 45: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	35, // 46: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	31, // 47: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
-	39, // [39:48] is the sub-list for method output_type
-	30, // [30:39] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	32, // 30: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	9,  // 31: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	11, // 32: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	18, // 33: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
+	20, // 34: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
+	22, // 35: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	24, // 36: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
+	26, // 37: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	29, // 38: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	30, // 39: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
+	10, // 40: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	12, // 41: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	19, // 42: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
+	21, // 43: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
+	23, // 44: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	25, // 45: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
+	28, // 46: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	35, // 47: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	31, // 48: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
+	40, // [40:49] is the sub-list for method output_type
+	31, // [31:40] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }

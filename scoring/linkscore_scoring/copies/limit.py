@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from linkscore_scoring.copies.contents import Contents
 from linkscore_scoring.copies.evidence import Evidence
+from linkscore_scoring.copies.expressions import expression_of, with_key
 from linkscore_scoring.copies.keys import VoidKeys, without
 from linkscore_scoring.copies.shapes import CopiedShapes
 from linkscore_scoring.engine.events import PageFetched
@@ -18,7 +19,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stored
-from linkscore_scoring.types import LinkBatch, PageObservation
+from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
 from linkscore_scoring.urls.identity import identity
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
@@ -222,6 +223,24 @@ class SiteCopies(SiteLimit):
             kept = shape.evidence
             found.append(CopyHypothesis(patterns.text(pattern), kept.tries, kept.agreed, probability))
         return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        """See `SiteLimit.rules`: of kind ``copy``, to skip, and ``void_key``, to take out of URLs."""
+        least, tokens = self.limit.skip_above, site.patterns.tokens
+        if least is None:
+            return []
+        shapes = [
+            UrlRule("copy", expression_of(tokens(pattern)), p, shape.evidence.agreed, shape.evidence.tries)
+            for pattern, shape, p in self.shapes.hypotheses()
+            if p >= least and len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT
+        ]
+        keys = [
+            UrlRule("void_key", with_key(tokens(path), key), p, kept.agreed, kept.tries)
+            for (path, key), kept, p in self.keys.hypotheses()
+            if p >= least
+        ]
+        found = [rule for rule in (*shapes, *keys) if rule.pattern]
+        return sorted(found, key=lambda rule: (-rule.confidence, -rule.total, rule.pattern))
 
 
 class _Link(NamedTuple):

@@ -140,7 +140,7 @@ class SiteLimit(Stateful):
         return None
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
-        """Return what is skipped as URL rules."""
+        """Return what is skipped as URL rules, the surest first; see `UrlRule.kind`."""
         return []
 
 

@@ -393,6 +393,8 @@ class CrawlQueries:
         for shard, rows, batch in self._by_site(links):
             policy = shard.policy(choice)
             scored = policy.score(batch, shard.model)
+            skips = judged(shard.limits, batch, shard.model, spent=self.crawl.limits.spent)
+            copies = duplicates(shard.limits, batch, shard.model)
             for i, (row, why) in enumerate(
                 zip(rows.tolist(), policy.explain(batch, shard.model), strict=True)
             ):
@@ -403,6 +405,8 @@ class CrawlQueries:
                     batch.sources[i],
                     shard.model.link_paths.get(batch.link_paths[i]).raw,
                     shard.model.stage,
+                    skips[i] if skips is not None else 0,
+                    copies[i] if copies is not None else 0.0,
                 )
         return [entry for entry in explained if entry is not None]
 

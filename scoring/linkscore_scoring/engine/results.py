@@ -113,7 +113,7 @@ class PageClassified:
 
 @dataclass(slots=True)
 class LinkExplained:
-    """Why one link has its score."""
+    """Why one link has its score, and why it is to skip if a setting of the crawl says so."""
 
     score: float
     bucket: str
@@ -121,3 +121,5 @@ class LinkExplained:
     source: int
     tag_path: str
     stage: int
+    skip_reason: int = 0
+    duplicate_probability: float = 0.0

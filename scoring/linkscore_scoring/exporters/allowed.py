@@ -1,9 +1,9 @@
-"""The URLs that a file lets pass, for crawlers that filter by URL."""
+"""The URLs that a file lets pass and those it does not, for crawlers that filter by URL."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from linkscore_scoring.errors import NoRules
@@ -18,8 +18,8 @@ _NEGATED = re.compile(r"\[\^[^\]]*\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
-    """URLs to follow: the rule, and its expression in the parts that every engine reads alike."""
+class PortableRule:
+    """A rule about URLs, and its expression in the parts that every engine reads alike."""
 
     rule: UrlRule
     parts: list[Branch]
@@ -59,23 +59,51 @@ def _path_start(parts: Branch) -> int:
     return slashes[2]
 
 
-def allowed(site: SiteRules) -> tuple[list[Allowed], list[str]]:
-    """Return the expressions to follow, those of the seeds last, and a note for each rule left out.
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What is written of the rules of a site, and a note for each that is left out.
+
+    Attributes
+    ----------
+    allowed
+        URLs to follow, those of the seeds last; empty: all that are not denied.
+    denied
+        URLs not to follow, whatever else is said of them.
+    """
+
+    allowed: list[PortableRule]
+    denied: list[PortableRule]
+    notes: list[str]
+
+
+def filters(site: SiteRules) -> Filters:
+    """Return the expressions to follow and not to follow.
 
     Raises
     ------
     NoRules
         If no URL rule is left.
     """
-    found, notes = [], []
-    for rule in site.rules:
+    notes: list[str] = []
+    allowed = list(_portable(site.rules, notes))
+    denied = list(_portable([rule for rule in site.denied if rule.kind != "void_key"], notes))
+    if not allowed and not denied:
+        raise NoRules(_why_none(site))
+    notes += [
+        f"a query key changes nothing in {one_line(rule.pattern)}: take it out of URLs"
+        for rule in site.denied
+        if rule.kind == "void_key"
+    ]
+    return Filters(allowed + list(_seeds(site)) if allowed else [], denied, notes)
+
+
+def _portable(rules: Iterable[UrlRule], notes: list[str]) -> Iterator[PortableRule]:
+    """Yield the rules that can be written, and note the others."""
+    for rule in rules:
         try:
-            found.append(Allowed(rule, branches(rule.pattern)))
+            yield PortableRule(rule, branches(rule.pattern))
         except NotPortable as exc:
             notes.append(f"rule {one_line(rule.pattern)} of kind {one_line(rule.kind)} is left out: {exc}")
-    if not found:
-        raise NoRules(_why_none(site))
-    return found + list(_seeds(site)), notes
 
 
 def _why_none(site: SiteRules) -> str:
@@ -86,12 +114,12 @@ def _why_none(site: SiteRules) -> str:
     return f"site {site.host!r}: {site.policy} has no rules about its URLs{state}{rest}"
 
 
-def _seeds(site: SiteRules) -> Iterator[Allowed]:
+def _seeds(site: SiteRules) -> Iterator[PortableRule]:
     for url in site.seeds:
         is_root = url.count("/") == 3 and url.endswith("/")
         try:
             text = literal(url.removesuffix("/") if is_root else url)
-            yield Allowed(UrlRule("seed", url, example=url), [["^", *text, *["/?"] * is_root, "$"]])
+            yield PortableRule(UrlRule("seed", url, example=url), [["^", *text, *["/?"] * is_root, "$"]])
         except NotPortable:
             continue
 

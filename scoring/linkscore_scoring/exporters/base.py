@@ -52,6 +52,8 @@ class SiteRules:
         Revision of the site's model, and number of the last event it reflects.
     rules
         URLs to follow, most telling first; all others of the host are not followed.
+    denied
+        URLs not to follow, whatever `rules` say, and query keys that change nothing, the surest first.
     tag_paths
         Links to follow by their place, best first: for policies that have no `rules`.
     seeds
@@ -63,6 +65,7 @@ class SiteRules:
     policy: str
     seeds: tuple[str, ...]
     rules: tuple[UrlRule, ...] = ()
+    denied: tuple[UrlRule, ...] = ()
     tag_paths: tuple[TagPathRule, ...] = ()
     state: str = ""
     revision: int = 0

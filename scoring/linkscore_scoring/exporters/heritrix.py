@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from linkscore_scoring.exporters.allowed import allowed, heading, rule_comment, url_of_site_pattern
+from linkscore_scoring.exporters.allowed import (
+    PortableRule,
+    filters,
+    heading,
+    rule_comment,
+    url_of_site_pattern,
+)
 from linkscore_scoring.exporters.base import RuleFile, SiteRules
 
 NAME = "heritrix"
@@ -20,23 +26,32 @@ _RULES = "org.archive.modules.deciderules."
 def export(site: SiteRules) -> RuleFile:
     """Return a bean that rejects the site, then accepts what fits: of decide rules the last one counts.
 
+    Last it rejects what is denied; that alone if no rule says what to follow.
+
     Raises
     ------
     NoRules
         If there is no URL rule.
     """
-    found, notes = allowed(site)
+    found = filters(site)
     root = etree.Element(f"{{{_BEANS}}}beans", nsmap={None: _BEANS, "xsi": _XSI})
     root.set(f"{{{_XSI}}}schemaLocation", f"{_BEANS} {_BEANS}/spring-beans-3.0.xsd")
     for line in heading(site):
         root.append(_comment(line))
     rules = _list(_bean(root, "DecideRuleSequence", BEAN), "rules")
-    _matching(rules, "REJECT", [f"{url_of_site_pattern(site)}.*"])
-    for entry in found:
-        rules.append(_comment(rule_comment(entry.rule)))
-    _matching(rules, "ACCEPT", [entry.whole for entry in found])
+    if found.allowed:
+        _matching(rules, "REJECT", [f"{url_of_site_pattern(site)}.*"])
+        _written(rules, "ACCEPT", found.allowed)
+    if found.denied:
+        _written(rules, "REJECT", found.denied)
     text = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True).decode()
-    return RuleFile("linkscore-decide-rules.xml", "application/xml", text, tuple(notes))
+    return RuleFile("linkscore-decide-rules.xml", "application/xml", text, tuple(found.notes))
+
+
+def _written(rules: etree._Element, decision: str, entries: Sequence[PortableRule]) -> None:
+    for entry in entries:
+        rules.append(_comment(rule_comment(entry.rule)))
+    _matching(rules, decision, [entry.whole for entry in entries])
 
 
 def _matching(rules: etree._Element, decision: str, patterns: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ def export(site: SiteRules) -> RuleFile:
     NoRules
         If there are neither URL rules nor tag paths.
     """
-    if not site.rules and not site.tag_paths:
+    if not (site.rules or site.denied or site.tag_paths):
         raise NoRules(
             f"site {site.host!r}: {site.policy} has no rules yet{site.state and f' ({site.state})'}"
         )

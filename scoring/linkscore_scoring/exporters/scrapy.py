@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from linkscore_scoring.errors import NoRules
-from linkscore_scoring.exporters.allowed import Allowed, allowed, heading, host_name, one_line, rule_comment
+from linkscore_scoring.exporters.allowed import (
+    Filters,
+    PortableRule,
+    filters,
+    heading,
+    host_name,
+    one_line,
+    rule_comment,
+)
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
 
 NAME = "scrapy"
@@ -24,27 +32,27 @@ _PADDED_CLASS = "concat(' ', normalize-space(@class), ' ')"
 
 
 def export(site: SiteRules) -> RuleFile:
-    """Return ``START_URLS``, ``ALLOWED_DOMAINS`` and ``RULES``, one for each kind of URL.
+    """Return ``START_URLS``, ``ALLOWED_DOMAINS``, ``DENY`` and ``RULES``, one for each kind of URL.
 
-    Without URL rules there is one for all tag paths, by XPath. Callbacks are names of methods; one that the
-    spider does not have is left out.
+    Without URL rules to follow there is one for all tag paths, by XPath. Callbacks are names of methods; one
+    that the spider does not have is left out.
 
     Raises
     ------
     NoRules
         If there are neither URL rules nor tag paths that an XPath can tell.
     """
-    if site.rules:
-        found, notes = allowed(site)
-        rules = list(_rules_by_url(site, found))
-    else:
-        rules, notes = list(_rules_by_tag_path(site)), []
+    found = filters(site) if site.rules or site.denied else Filters([], [], [])
+    rules = list(_rules_by_url(found.allowed) if found.allowed else _rules_by_tag_path(site))
     if not rules:
         raise NoRules(
             f"site {site.host!r}: {site.policy} has no rules yet{site.state and f' ({site.state})'}"
         )
-    text = "\n".join([*_head(site), "RULES = (", *rules, ")", ""])
-    return RuleFile("linkscore_rules.py", "text/x-python", text, tuple(notes))
+    denied = _listed(
+        "DENY = [", "    ", [(rule_comment(entry.rule), entry.pattern) for entry in found.denied]
+    )
+    text = "\n".join([*_head(site), *denied, "]", "RULES = (", *rules, ")", ""])
+    return RuleFile("linkscore_rules.py", "text/x-python", text, tuple(found.notes))
 
 
 def _head(site: SiteRules) -> Iterator[str]:
@@ -56,8 +64,8 @@ def _head(site: SiteRules) -> Iterator[str]:
     yield f"START_URLS = {_literal(list(site.seeds))}"
 
 
-def _rules_by_url(site: SiteRules, found: list[Allowed]) -> Iterator[str]:
-    kinds: dict[str, list[Allowed]] = {}
+def _rules_by_url(found: list[PortableRule]) -> Iterator[str]:
+    kinds: dict[str, list[PortableRule]] = {}
     for entry in found:
         if entry.rule.kind == "seed":  # Scrapy fetches what it starts from once more if a rule leads back
             continue
@@ -81,11 +89,9 @@ def _rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str
     callback = _CALLBACKS.get(kind, _PAGE)
     yield "    Rule("
     yield "        LinkExtractor("
-    yield f"            {option}=["
-    for comment, text in entries:
-        yield f"                # {comment}"
-        yield f"                {_literal(text)},"
+    yield from _listed(f"            {option}=[", " " * 16, entries)
     yield "            ],"
+    yield "            deny=DENY,"
     if domain:
         yield f"            allow_domains={_literal([domain])},"
     yield "            deny_extensions=(),"
@@ -94,6 +100,14 @@ def _rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str
         yield f"        callback={_literal(callback)},"
     yield "        follow=True,"
     yield "    ),"
+
+
+def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines of a list of texts, each below its comment, without the last bracket."""
+    yield begin
+    for comment, text in entries:
+        yield f"{indent}# {comment}"
+        yield f"{indent}{_literal(text)},"
 
 
 def _tag_path_comment(rule: TagPathRule) -> str:

@@ -43,12 +43,15 @@ def site_rules(
     site, policy = shard.model, shard.policy(choice)
     seeds = _sure(capabilities.suggest_seeds(policy, _SEEDS, site))
     rules = [rule for rule in capabilities.rules(policy, site) if rule.confidence >= min_confidence]
+    skipped = (rule for limit in shard.limits.values() for rule in limit.rules(site))
+    denied = [rule for rule in skipped if rule.confidence >= min_confidence]
     return SiteRules(
         crawl=crawl.config.name,
         host=site.name,
         policy=policy.name,
         seeds=seeds or (_home(site),),
         rules=tuple(rules[:MAX_URL_RULES]),
+        denied=tuple(denied[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
         state=_state(capabilities.describe(policy, site), len(rules)),
         revision=site.revision,

@@ -125,6 +125,7 @@ def hostile(piece: str) -> SiteRules:
         state=f"state {piece}",
         seeds=(f"http://{HOST}/{piece}",),
         rules=(*RULES.rules, *rules),
+        denied=(UrlRule(f"copy{piece}", rf"^https?://forum\.example/c/{escaped}$", 0.5, 1, 2, piece),),
         tag_paths=(TagPathRule(path, piece, piece, 0.5, 0.5, 2),),
     )
 

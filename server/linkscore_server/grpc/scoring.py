@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -444,6 +445,8 @@ class LinkScoringService:
             links=len(outcome.links.scores),
             novel_chars=seen.novel_chars if seen else 0,
         )
+        for reason, count in Counter(filter(None, outcome.links.skip_reasons or ())).items():
+            self._metrics.links_skipped.labels(results.skip_reason_name(reason)).inc(count)
         if outcome.relearned:
             self._metrics.policy_relearned.labels(outcome.policy).inc(outcome.relearned)
             _log.warning(

@@ -115,6 +115,13 @@ class Metrics:
             registry=r,
         )
         self.links_scored = Counter("linkscore_links_scored", "Links scored", ["policy"], registry=r)
+        self.links_skipped = Counter(
+            "linkscore_links_skipped",
+            "Links of ingested pages that are to skip by a setting of the crawl, by reason: crawl_budget, "
+            "site_stopped, trap, respect, copy",
+            ["reason"],
+            registry=r,
+        )
         self.novel_chars = Counter(
             "linkscore_novel_text_chars",
             "Characters of new long text; divided by linkscore_pages_total, new text per page",

@@ -46,9 +46,10 @@ def stormcrawler(file: RuleFile) -> Follows:
 
 
 def heritrix(file: RuleFile) -> Follows:
-    """Of the rules whose expression fits the whole URL the last one decides; none: not followed."""
+    """Of the rules whose expression fits the whole URL the last one decides; none: the scope before does."""
     root = etree.fromstring(file.text.encode())
     rules = []
+    accepts = "ACCEPT" in file.text
     (sequence,) = root.xpath("b:bean[@id='linkscoreRules']", namespaces=_BEANS)
     assert sequence.get("class") == "org.archive.modules.deciderules.DecideRuleSequence"
     for bean in sequence.xpath("b:property[@name='rules']/b:list/b:bean", namespaces=_BEANS):
@@ -56,17 +57,27 @@ def heritrix(file: RuleFile) -> Follows:
         (decision,) = bean.xpath("b:property[@name='decision']/@value", namespaces=_BEANS)
         values = bean.xpath("b:property[@name='regexList']/b:list/b:value/text()", namespaces=_BEANS)
         rules += [(decision == "ACCEPT", re.compile(value)) for value in values]
-    return lambda url: next((sign for sign, fits in reversed(rules) if fits.fullmatch(url)), False)
+    return lambda url: next((sign for sign, fits in reversed(rules) if fits.fullmatch(url)), not accepts)
 
 
 def browsertrix(file: RuleFile) -> Follows:
-    """A URL is in scope if one expression is found in it; read line by line, as far as the file goes."""
+    """A URL is in scope if one of `include` is found in it, or there are none, and none of `exclude`."""
     lines = [line for line in file.text.split("\n") if line and not line.lstrip().startswith("#")]
-    start = lines.index("include:")
     assert lines[0] == "seeds:"
-    assert lines[start - 1] == "scopeType: custom"
-    rules = [re.compile(json.loads(line.removeprefix("  - "))) for line in lines[start + 1 :]]
-    return lambda url: any(rule.search(url) for rule in rules)
+    assert ("scopeType: custom" in lines) == ("include:" in lines)
+    rules: dict[str, list[re.Pattern[str]]] = {"include": [], "exclude": []}
+    name = ""
+    for line in lines:
+        if not line.startswith(" "):
+            name = line.removesuffix(":")
+        elif name in rules:
+            rules[name].append(re.compile(json.loads(line.removeprefix("  - "))))
+
+    def follows(url: str) -> bool:
+        included, excluded = (any(rule.search(url) for rule in rules[name]) for name in rules)
+        return (included or not rules["include"]) and not excluded
+
+    return follows
 
 
 def scrapy_module(file: RuleFile) -> dict[str, Any]:

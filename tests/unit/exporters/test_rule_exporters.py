@@ -52,6 +52,31 @@ def test_what_the_rules_allow_is_followed_and_nothing_else_of_the_site(name: str
     assert [url for url in LEFT if follows(url)] == []
 
 
+COPIES = (
+    UrlRule("copy", r"^https?://forum\.example/news/print/[0-9]+$", 0.99, 40, 40),
+    UrlRule("void_key", r"^https?://forum\.example/news\?(?:[^#]*&)?(?i:sid)=", 0.99, 9, 9),
+)
+A_COPY, A_SESSION = "http://forum.example/news/print/7", "http://forum.example/news/x?sid=7"
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_copies_are_not_followed_whatever_else_fits_them(name: str) -> None:
+    file = exporter(name)(replace(FORUM, denied=COPIES))
+    follows = READERS[name](file)
+    assert [url for url in (A_COPY, *LEFT) if follows(url)] == []
+    assert [url for url in (*FOLLOWED[1:], A_SESSION) if not follows(url)] == []
+    assert [note for note in file.notes if "a query key changes nothing" in note]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_all_but_copies_is_followed_where_nothing_else_is_known(name: str) -> None:
+    anywhere = (TagPathRule("html/body/a", "c1", "c2", 0.9, 0.8, 300),) if name == "scrapy" else ()
+    follows = READERS[name](exporter(name)(replace(FORUM, rules=(), tag_paths=anywhere, denied=COPIES)))
+    if name != "scrapy":  # its link must stand where the tag path says
+        assert [url for url in (*FOLLOWED[1:], *LEFT) if not follows(url)] == []
+    assert not follows(A_COPY)
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_alternatives_are_kept(name: str) -> None:
     follows = READERS[name](exporter(name)(FORUM))
@@ -132,7 +157,7 @@ def test_hostile_text_stays_data_in_the_python_module() -> None:
         module = scrapy_module(exporter("scrapy")(hostile(piece)))
         assert module["START_URLS"] == [f"http://forum.example/{piece}"]
         assert set(module) == {
-            *("__builtins__", "LinkExtractor", "Rule", "ALLOWED_DOMAINS", "START_URLS", "RULES"),
+            *("__builtins__", "LinkExtractor", "Rule", "ALLOWED_DOMAINS", "START_URLS", "DENY", "RULES"),
         }
 
 

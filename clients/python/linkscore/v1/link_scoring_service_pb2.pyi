@@ -371,7 +371,7 @@ class ScoreTerm(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., description: _Optional[str] = ...) -> None: ...
 
 class LinkExplanation(_message.Message):
-    __slots__ = ("status", "url", "score", "bucket", "summary", "terms", "source_cluster", "tag_path", "stage")
+    __slots__ = ("status", "url", "score", "bucket", "summary", "terms", "source_cluster", "tag_path", "stage", "skip_reason", "duplicate_probability")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -381,6 +381,8 @@ class LinkExplanation(_message.Message):
     SOURCE_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
+    SKIP_REASON_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
     status: _common_pb2.ItemStatus
     url: str
     score: float
@@ -390,7 +392,9 @@ class LinkExplanation(_message.Message):
     source_cluster: str
     tag_path: str
     stage: _common_pb2.SiteStage
-    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ...) -> None: ...
+    skip_reason: _common_pb2.SkipReason
+    duplicate_probability: float
+    def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., skip_reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., duplicate_probability: _Optional[float] = ...) -> None: ...
 
 class ExplainLinksResponse(_message.Message):
     __slots__ = ("explanations", "policy")

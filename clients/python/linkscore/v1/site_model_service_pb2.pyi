@@ -490,7 +490,7 @@ class RuleFile(_message.Message):
     def __init__(self, format: _Optional[_Union[RuleFormat, str]] = ..., name: _Optional[str] = ..., media_type: _Optional[str] = ..., content: _Optional[bytes] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ExportRulesResponse(_message.Message):
-    __slots__ = ("files", "url_rules", "tag_path_rules", "policy", "policy_state", "model_revision", "event_seq")
+    __slots__ = ("files", "url_rules", "tag_path_rules", "policy", "policy_state", "model_revision", "event_seq", "denied_rules")
     FILES_FIELD_NUMBER: _ClassVar[int]
     URL_RULES_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_RULES_FIELD_NUMBER: _ClassVar[int]
@@ -498,6 +498,7 @@ class ExportRulesResponse(_message.Message):
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
     MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    DENIED_RULES_FIELD_NUMBER: _ClassVar[int]
     files: _containers.RepeatedCompositeFieldContainer[RuleFile]
     url_rules: _containers.RepeatedCompositeFieldContainer[UrlRule]
     tag_path_rules: _containers.RepeatedCompositeFieldContainer[TagPathRule]
@@ -505,4 +506,5 @@ class ExportRulesResponse(_message.Message):
     policy_state: str
     model_revision: int
     event_seq: int
-    def __init__(self, files: _Optional[_Iterable[_Union[RuleFile, _Mapping]]] = ..., url_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ..., tag_path_rules: _Optional[_Iterable[_Union[TagPathRule, _Mapping]]] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., model_revision: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    denied_rules: _containers.RepeatedCompositeFieldContainer[UrlRule]
+    def __init__(self, files: _Optional[_Iterable[_Union[RuleFile, _Mapping]]] = ..., url_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ..., tag_path_rules: _Optional[_Iterable[_Union[TagPathRule, _Mapping]]] = ..., policy: _Optional[str] = ..., policy_state: _Optional[str] = ..., model_revision: _Optional[int] = ..., event_seq: _Optional[int] = ..., denied_rules: _Optional[_Iterable[_Union[UrlRule, _Mapping]]] = ...) -> None: ...

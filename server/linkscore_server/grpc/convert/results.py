@@ -53,6 +53,11 @@ def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict
     return cast("Sequence[common_pb2.Verdict]", verdicts or ())
 
 
+def skip_reason_name(reason: int) -> str:
+    """Return the name of a reason to skip a link, in lower case: the label of metrics."""
+    return common_pb2.SkipReason.Name(wire_skip_reasons([reason])[0]).removeprefix("SKIP_REASON_").lower()
+
+
 def wire_skip_reasons(reasons: Sequence[int]) -> Sequence[common_pb2.SkipReason]:
     """Return reasons to skip as their wire enum; the numbers are the same."""
     return cast("Sequence[common_pb2.SkipReason]", reasons)
@@ -254,6 +259,7 @@ def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
     terms = [
         pb.ScoreTerm(name=t.name, value=t.value, description=t.description) for t in found.explanation.terms
     ]
+    (skip_reason,) = wire_skip_reasons([found.skip_reason])
     return pb.LinkExplanation(
         status=status("ok"),
         url=url,
@@ -264,6 +270,8 @@ def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
         source_cluster=cluster_name(found.source),
         tag_path=found.tag_path,
         stage=wire_stage(found.stage),
+        skip_reason=skip_reason,
+        duplicate_probability=found.duplicate_probability,
     )
 
 
