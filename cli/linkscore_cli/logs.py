@@ -20,11 +20,14 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import needing
 from linkscore_cli.files import lines_of
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
+from linkscore_cli.policies import PolicyType
+from linkscore_cli.sites import print_seeds
 
 COMMANDS = "linkscore.commands.logs"
 """Group of the entry points of commands below `linkscore logs`."""
@@ -133,6 +136,23 @@ def stats(as_json: bool, connection: Connection) -> None:
         return
     console.print(_records(found))
     console.print(_sites(found))
+
+
+@logs.command()
+@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+@click.option(
+    "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
+)
+@json_option
+@online_or_folder
+def seeds(policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection) -> None:
+    """Say from which pages news is found, on all sites of a crawl's logs."""
+    with connection.client(timeout_s=_MINING_TIMEOUT_S) as client:
+        answer = client.suggest_seeds(crawl=connection.crawl, policy=policy, max_results=most)
+    if as_json:
+        print_json(answer)
+    else:
+        print_seeds(answer)
 
 
 def read_labels(path: Path) -> dict[str, bool]:

@@ -81,12 +81,17 @@ def seeds(
     site: str, policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection
 ) -> None:
     """Say which pages a crawl of SITE, or of any URL of it, should start from."""
-    console, crawl = Console(), connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
+        answer = client.suggest_seeds(crawl=connection.crawl, site=site, policy=policy, max_results=most)
     if as_json:
         print_json(answer)
-        return
+    else:
+        print_seeds(answer)
+
+
+def print_seeds(answer: pb.SuggestSeedsResponse) -> None:
+    """Print pages to start from, or why there are none."""
+    console = Console()
     for seed in answer.seeds:
         console.print(Text(f"{seed.value:.2f}  {seed.url}  {seed.reason}"), soft_wrap=True)
     if not answer.seeds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import grpc
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as sites
 from support.server_process import Stubs, refusal
 
 OK, DUPLICATE, BAD = common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE, common.ITEM_CODE_INVALID
@@ -17,6 +19,7 @@ DAY_S = 86_400
 START = 20_000 * DAY_S
 
 IN_GROUPS_TOO = True
+NEWS = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams())
 
 
 def record(second: int, client: str, path: str, referrer: str = "", **more: object) -> pb.BrowseRecord:
@@ -43,7 +46,7 @@ def stats(server: Stubs, crawl: str, *ids: str) -> pb.GetBrowseStatsResponse:
 
 @pytest.fixture
 def news_crawl(new_crawl: Callable[..., str]) -> str:
-    return new_crawl(policy=policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams()))
+    return new_crawl(policy=NEWS)
 
 
 def test_batches_are_answered_in_order_with_counts_of_what_became_of_records(
@@ -122,6 +125,59 @@ def test_a_site_is_mined_and_its_policies_say_what_they_learned(server: Stubs, n
 def test_without_a_policy_that_reads_logs_there_is_nothing_to_mine(server: Stubs, crawl: str) -> None:
     send(server, batch(crawl, "1", record(1, "c", "/")))
     assert server.browse.MineSite(pb.MineSiteRequest(name=f"{crawl}/sites/a.org")) == pb.MineSiteResponse()
+
+
+def news_of(host: str) -> list[pb.BrowseRecord]:
+    """Return a log of 30 days: each day twenty people come from a list to a page of that day alone."""
+    rows = []
+    for second in range(30 * 20):
+        day, person = divmod(second, 20)
+        record_ = pb.BrowseRecord(
+            client_id=f"{person}", url=f"http://{host}/news/{day}", referrer=f"http://{host}/list"
+        )
+        record_.time.seconds = START + day * DAY_S + person
+        rows.append(record_)
+    return rows
+
+
+def seeds(server: Stubs, crawl: str, **more: Any) -> sites.SuggestSeedsResponse:
+    return server.sites.SuggestSeeds(sites.SuggestSeedsRequest(crawl=crawl, **more))
+
+
+def test_seeds_without_a_site_are_those_of_all_sites(server: Stubs, new_crawl: Callable[..., str]) -> None:
+    """Two sites that the crawl never fetched from, in one log; of a crawl of one group."""
+    crawl = new_crawl(policy=NEWS, groups=1)
+    params = policy_pb2.NewsPrefixParams(min_daily_clicks=0.3)
+    asked = policy_pb2.PolicySpec(news_prefix=params)
+    send(server, batch(crawl, "1", *news_of("a.org"), *news_of("b.org")))
+    got = seeds(server, crawl, policy=asked)
+    assert [(seed.url, seed.value) for seed in got.seeds] == [
+        ("http://a.org/list", 0.5),
+        ("http://b.org/list", 0.5),
+    ]
+    assert got.seeds[1].reason == (
+        "visitors went from it to 29 news pages, 29 of them from no seed before; b.org is not crawled yet"
+    )
+    assert (got.site, got.policy) == ("", "news_prefix")
+    assert got.policy_state.startswith("2 hosts have news: 2 news prefixes hold ")
+    assert seeds(server, crawl, policy=asked) == got
+    assert seeds(server, crawl, policy=asked, max_results=1).seeds == got.seeds[:1]
+    assert list(seeds(server, crawl).seeds) == [], "20 clicks in 60 days are less than one a day"
+    again = batch(crawl, "2", record(31 * DAY_S, "c", "/"))
+    send(server, again)
+    assert seeds(server, crawl, policy=asked).event_seq > got.event_seq
+    assert list(refusal(lambda: seeds(server, crawl, max_results=1_001)).violations) == ["max_results"]
+
+
+def test_seeds_need_a_site_without_a_log_or_a_policy_that_looks_for_news(
+    server: Stubs, new_crawl: Callable[..., str]
+) -> None:
+    other, without, grouped = (new_crawl(), new_crawl(policy=NEWS), new_crawl(policy=NEWS, groups=8))
+    for crawl in (other, grouped):
+        send(server, batch(crawl, "1", record(1, "c", "/")))
+    for crawl in (other, without, grouped):
+        told = refusal(lambda crawl=crawl: seeds(server, crawl))
+        assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "REQUIRED")
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,26 @@ def test_mining_prints_what_policies_learned(log: Path, there: list[str], tmp_pa
     assert "10 days from 2024-10-01" in run("stats", *there).output
 
 
+def test_seeds_of_all_sites_are_printed_or_why_there_are_none(
+    log: Path, there: list[str], tmp_path: Path
+) -> None:
+    run("import", str(log), *there)
+    few = run("seeds", *there)
+    assert few.output.startswith("news_prefix suggests no page: 0 hosts have news")
+    news = tmp_path / "news.log.tsv"
+    news.write_text(
+        "".join(
+            f"2024-10-{day:02d}T00:00:00Z\tclient-{n}\thttp://b.org/news/{day}\thttp://b.org/list\n"
+            for day in range(1, 31)
+            for n in range(60)
+        )
+    )
+    run("import", str(news), *there)
+    found = run("seeds", *there, "--most", "1")
+    assert found.output.startswith("0.85  http://b.org/list  visitors went from it to 29 news pages")
+    assert '"policy": "news_prefix"' in run("seeds", *there, "--json").output
+
+
 def test_a_data_folder_does_instead_of_a_server(log: Path, tmp_path: Path) -> None:
     folder = str(tmp_path / "server" / "data")
     with serving(tmp_path / "server") as server:

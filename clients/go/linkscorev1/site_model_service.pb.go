@@ -2061,7 +2061,8 @@ type SuggestSeedsRequest struct {
 	// Resource name `crawls/{crawl}`. Required.
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// The site: host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, its resource name
-	// `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required.
+	// `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required,
+	// unless the crawl has one group and a browse log, and the policy looks for news in it: then empty means all sites.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
 	// Policy that is asked; absent means the crawl's.
 	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
@@ -2198,7 +2199,7 @@ type SuggestSeedsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pages, best first; empty if the policy has none to suggest.
 	Seeds []*Seed `protobuf:"bytes,1,rep,name=seeds,proto3" json:"seeds,omitempty"`
-	// Resource name of the site.
+	// Resource name of the site; empty if all are meant.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
 	// Name of the policy that was asked.
 	Policy string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`

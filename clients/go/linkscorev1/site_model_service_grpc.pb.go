@@ -51,7 +51,8 @@ type SiteModelServiceClient interface {
 	// The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
 	// every page (Xu 2018, section 4.1). Read-only.
 	GetSamplePlan(ctx context.Context, in *GetSamplePlanRequest, opts ...grpc.CallOption) (*GetSamplePlanResponse, error)
-	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news. Read-only.
+	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
+	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(ctx context.Context, in *SuggestSeedsRequest, opts ...grpc.CallOption) (*SuggestSeedsResponse, error)
 	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
 	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
@@ -178,7 +179,8 @@ type SiteModelServiceServer interface {
 	// The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
 	// every page (Xu 2018, section 4.1). Read-only.
 	GetSamplePlan(context.Context, *GetSamplePlanRequest) (*GetSamplePlanResponse, error)
-	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news. Read-only.
+	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
+	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(context.Context, *SuggestSeedsRequest) (*SuggestSeedsResponse, error)
 	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
 	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.

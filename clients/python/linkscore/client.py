@@ -623,12 +623,14 @@ class Client:
         self,
         *,
         crawl: str,
-        site: str,
+        site: str = "",
         policy: Policy | None = None,
         max_results: int = 0,
         timeout_s: float | None = None,
     ) -> site_pb2.SuggestSeedsResponse:
         """Give the pages to start a crawl from, best first; `site` may also be any URL of the site.
+
+        Without a site: the pages to find news from, on all sites of the crawl's browse log.
 
         Examples
         --------

@@ -19,14 +19,15 @@ def _none() -> Counts:
 
 @dataclass(slots=True)
 class BrowseCounts:
-    """Visits of one site within a window of days; one record per client, page and day.
+    """Visits of one site, or of all, within a window of days; one record per client, page and day.
 
     Attributes
     ----------
     first_day, n_days
         First day of the window as days since 1970-01-01 UTC, and its width.
     urls
-        Identities of the pages of the site that were requested or that referred to one, distinct.
+        Identities of the pages of the site that were requested or that referred to one, distinct. Of all
+        sites: also pages of others that referred to one.
     click_urls, click_days, clicks
         Columns of equal length, one row per page and day with clients: index into `urls`, day of the window
         (0 is the first), distinct clients >= 1.

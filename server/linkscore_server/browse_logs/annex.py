@@ -9,6 +9,7 @@ from pathlib import Path
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.metrics import BrowseMetrics
+from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
@@ -31,6 +32,7 @@ class BrowseLogs(Services):
             BrowseMetrics(host.metrics.registry),
             host.clock,
         )
+        self.methods = {"SiteModelService/SuggestSeeds": CrawlSeeds(host.registry, self.manager).suggest}
         self.servicers = {"BrowseLogService": BrowseLogService(host.registry, self.manager)}
 
     def recovered(self, shard: str, model: CrawlModel) -> None:

@@ -20,7 +20,14 @@ from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
 from linkscore_server.browse_logs.metrics import BrowseMetrics
-from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult
+from linkscore_server.browse_logs.mining_pool import (
+    CrawlMiningJob,
+    MiningJob,
+    MiningPool,
+    MiningResult,
+    mine,
+    mine_crawl_news,
+)
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
@@ -31,6 +38,8 @@ from linkscore_server.crawls.writer import CrawlClosed
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
+    from linkscore_scoring.browse_logs.news.crawl import CrawlNews
+    from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
@@ -67,7 +76,11 @@ class BrowseLogManager:
         self._settings = settings
         self._metrics = metrics
         self._clock = clock
-        self._limits = BatchLimits(settings.max_records_per_batch, settings.browse_memory_mb)
+        self._limits = BatchLimits(
+            settings.max_records_per_batch,
+            settings.browse_memory_mb,
+            foreign=settings.browse_referrers == "all",
+        )
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-browse")
         self._pool = MiningPool()
         self._import_locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -134,6 +147,24 @@ class BrowseLogManager:
             name = actor.model.config.name
             raise NotFound(f"site {site!r}: no browse log of crawl {name!r} has a visit of it")
         return await self._mine(actor, site, spans[site], settings, window_days)
+
+    async def crawl_news(
+        self, actor: CrawlActor, spans: Mapping[str, SiteSpan], settings: NewsSettings
+    ) -> CrawlNews:
+        """Mine the news of all sites of a crawl at once, within the window of its last day; changes nothing.
+
+        Raises
+        ------
+        Exception
+            What the mining failed with.
+        """
+        s, last_day = self._settings, max(span.last_day for span in spans.values())
+        width = s.browse_window_days
+        query = VisitQuery("", last_day - width + 1, width, s.browse_max_pages_a_day)
+        reader = visits_of(self._registry, actor.key).reader()
+        return await self._pool.run(
+            mine_crawl_news, CrawlMiningJob(reader, query, settings, s.browse_memory_mb)
+        )
 
     def mine_later(self, actor: CrawlActor) -> None:
         """Mine, beside other calls, the sites of a crawl for which it is due."""
@@ -217,7 +248,7 @@ class BrowseLogManager:
         mining = _with_params(settings, actor.model.config)
         reader = visits_of(self._registry, actor.key).reader()
         started = time.perf_counter()
-        result = await self._pool.run(MiningJob(reader, query, mining, before, s.browse_memory_mb))
+        result = await self._pool.run(mine, MiningJob(reader, query, mining, before, s.browse_memory_mb))
         await actor.submit(result.event)
         self._metrics.count_mining(time.perf_counter() - started, query.first_day + width)
         return result

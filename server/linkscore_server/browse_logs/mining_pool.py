@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgpack
 
@@ -18,6 +19,11 @@ from linkscore_server.child_processes import child_processes
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
+    from linkscore_scoring.browse_logs.news.crawl import CrawlNews
+    from linkscore_scoring.browse_logs.news.settings import NewsSettings
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,16 @@ class MiningJob:
     query: VisitQuery
     settings: MiningSettings
     before: dict[str, object] | None
+    memory_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlMiningJob:
+    """All that the mining of the news of a crawl needs; the query names no site."""
+
+    reader: VisitReader
+    query: VisitQuery
+    settings: NewsSettings
     memory_mb: int
 
 
@@ -60,8 +76,8 @@ class MiningPool:
         """Whether jobs run or wait: without any there are no processes."""
         return self._pool is not None
 
-    async def run(self, job: MiningJob) -> MiningResult:
-        """Mine one site.
+    async def run(self, call: Callable[[_Job], _Result], job: _Job) -> _Result:
+        """Return what a call gives for a job, which it is sent with to a process.
 
         Raises
         ------
@@ -72,7 +88,7 @@ class MiningPool:
             self._pool = child_processes(self._processes)
         self._running += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, mine, job)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, call, job)
         finally:
             self._running -= 1
             if not self._running:
@@ -97,3 +113,10 @@ def mine(job: MiningJob) -> MiningResult:
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
     event = LogsMined(job.query.site, digest, state)
     return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
+
+
+def mine_crawl_news(job: CrawlMiningJob) -> CrawlNews:
+    """Count and mine all sites of a crawl at once, for news; blocks."""
+    from linkscore_scoring.browse_logs.news.crawl import mine_crawl  # slow to import, few servers mine
+
+    return mine_crawl(job.reader.counts(job.query, memory_mb=job.memory_mb), job.settings)

@@ -70,7 +70,9 @@ def _make_pages(con: duckdb.DuckDBPyConnection, records: str) -> None:
     con.execute("DROP TABLE placed")
 
 
-def load_records(con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: bytes) -> Counter[str]:
+def load_records(
+    con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: bytes, *, foreign: bool = False
+) -> Counter[str]:
     """Clean records into names, first_visits and the view visits; returns records by rule, visits under "".
 
     Parameters
@@ -83,6 +85,8 @@ def load_records(con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: 
         Expression of the cleaning rule, see `cleaning.rule_sql`.
     salt
         Secret of the hashes: client ids are hashed while the records are read, and stored nowhere else.
+    foreign
+        Keep referrers of other sites too, but for those with a query, which may hold words that people typed.
 
     Notes
     -----
@@ -97,20 +101,23 @@ def load_records(con: duckdb.DuckDBPyConnection, records: str, rule: str, salt: 
             FROM ({records}))""")
     _make_pages(con, "cleaned")
     counts = Counter(dict(con.execute("SELECT rule, count(*) FROM cleaned GROUP BY rule").fetchall()))
-    placed, made = _make_first_visits(con)
+    placed, made = _make_first_visits(con, foreign=foreign)
     counts["bad_url"] += counts[""] - placed
     counts["repeat"], counts[""] = placed - made, made
     return +counts
 
 
-def _make_first_visits(con: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+def _make_first_visits(con: duckdb.DuckDBPyConnection, *, foreign: bool) -> tuple[int, int]:
     """Make first_visits and visits of cleaned records; returns how many have a page, and the visits."""
+    kept = (
+        "(origin.site = page.site OR NOT contains(origin.raw, '?'))" if foreign else "origin.site = page.site"
+    )
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE first_visits AS
         SELECT page.id AS page, {_DAY} AS day, client, count(*) AS n,
             min(({_SECOND} << {ORIGIN_BITS}) + coalesce(origin.id, 0)) AS first
         FROM cleaned JOIN pages AS page ON cleaned.url = page.raw
-        LEFT JOIN pages AS origin ON cleaned.referrer = origin.raw AND origin.site = page.site
+        LEFT JOIN pages AS origin ON cleaned.referrer = origin.raw AND {kept}
         WHERE rule = '' GROUP BY ALL""")
     con.execute("DROP TABLE cleaned")
     show_visits(con)

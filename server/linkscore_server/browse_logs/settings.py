@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from linkscore_scoring.errors import FieldProblem
 from linkscore_server.settings import Settings, setting
 
 
@@ -19,6 +20,20 @@ class BrowseLogSettings(Settings):
     browse_max_pages_a_day: int = setting(
         500, "pages of a site that a client may visit on a day; a client with more counts as a program"
     )
+    browse_referrers: str = setting(
+        "site",
+        "which pages that led to a visit are stored. `site`: those of the same site; `all`: of other sites "
+        "too, but for those with a query",
+    )
     browse_memory_mb: int = setting(
         512, "memory of one import or mining of browse logs, MiB, beside memory_mb"
     )
+
+    def problems(self) -> list[FieldProblem]:
+        """See `Settings.problems`."""
+        found = super().problems()
+        if self.browse_referrers not in ("site", "all"):
+            found.append(
+                FieldProblem("browse_referrers", f"must be site or all, got {self.browse_referrers!r}")
+            )
+        return found

@@ -37,10 +37,11 @@ _RECORDS = """
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Bounds of one batch: records, and DuckDB's memory in MiB."""
+    """Bounds of one batch: records, and DuckDB's memory in MiB; and whether foreign referrers are kept."""
 
     records: int
     memory_mb: int
+    foreign: bool = False
 
 
 def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
@@ -109,7 +110,7 @@ def _staged(
         add_page_function(con, site_of)
         con.register("rows", _columns_of(message.records))
         con.register("columns", _columns_of_table(message.columns))
-        outcomes = load_records(con, _RECORDS, rule_sql(hosts), store.salt())
+        outcomes = load_records(con, _RECORDS, rule_sql(hosts), store.salt(), foreign=limits.foreign)
         days = store.stage(message.batch_id, con)
         digest = con.execute(f"SELECT bit_xor(md5_number(concat_ws('\t', {COLUMNS}))) FROM visits").fetchone()
     outcomes.update({name: count for name, count in message.left_out.items() if name and count})

@@ -91,8 +91,9 @@ CUT = FileFormat(
 VISITS = FileFormat(
     "visits of a day",
     "crawls/NAME/browse/*/*/*.parquet",
-    2,
-    "Parquet metadata `linkscore_format`; files without it have number 1, which had no checksum in the name",
+    3,
+    "Parquet metadata `linkscore_format`; files without it have number 1, which had no checksum in the name; "
+    "those without a referrer of another site are written with number 2",
     "visits of one batch of browse log records, or of several merged, with the columns of "
     "`browse_logs/visits/tables.py`",
 )
@@ -137,6 +138,9 @@ SECRET_HEADER = b"LSKEY" + _SECRET.to_bytes(3, "big")
 
 SNAPSHOT_MAGIC = {number: b"LSSNAP" + number.to_bytes(2, "big") for number in SNAPSHOTS_READ}
 """First bytes of snapshots by their number."""
+
+VISITS_OF_SITES = 2
+"""Number of `VISITS` whose referrers are all of the site of their page: earlier versions read them."""
 
 VISITS_KEY = "linkscore_format"
 """Name of the Parquet metadata that holds the number of `VISITS`."""

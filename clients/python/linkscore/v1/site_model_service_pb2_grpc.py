@@ -130,7 +130,8 @@ class SiteModelServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SuggestSeeds(self, request, context):
-        """The pages to start a crawl of the site from: the entry page of a forum, pages that link to news. Read-only.
+        """The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
+        the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

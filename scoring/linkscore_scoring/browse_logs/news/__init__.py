@@ -2,6 +2,7 @@
 
 `mining.mine_news` goes through it in order: `signals` of every page, `calibration` of the threshold,
 `prefixes` (with `rates`, the share of news among some pages) and `hubs`; the result is `model.NewsModel`.
+`crawl.mine_crawl` does it over all sites of a crawl at once.
 """
 
 from linkscore_scoring.browse_logs.news.hubs import Hub

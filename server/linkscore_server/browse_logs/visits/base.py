@@ -28,7 +28,7 @@ class SiteSpan:
 
 @dataclass(frozen=True, slots=True)
 class VisitQuery:
-    """Which visits to count, see `counting.counts_of`."""
+    """Which visits to count, see `tables.counts_of`; without a site those of all."""
 
     site: str
     first_day: int

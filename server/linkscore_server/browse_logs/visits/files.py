@@ -40,7 +40,7 @@ from linkscore_server.browse_logs.visits.connection import WORK, in_memory, is_f
 from linkscore_server.browse_logs.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
 from linkscore_server.storage import failpoints
 from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
-from linkscore_server.storage.formats import VISITS, VISITS_KEY
+from linkscore_server.storage.formats import VISITS, VISITS_KEY, VISITS_OF_SITES
 from linkscore_server.storage.secret_files import secret_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class FileReader(VisitReader):
         ensure_folder(self.folder.parent)
         check(parts)
         source = source_of(parts)
-        own = f"(SELECT * FROM {source} WHERE site = {text(query.site)})"
+        own = f"(SELECT * FROM {source} WHERE site = {text(query.site)})" if query.site else source
         with workspace(memory_mb=memory_mb, threads=1, below=self.folder.parent) as con:
             load_stored(con, own)
             return counts_of(
@@ -334,10 +334,12 @@ def number_of(name: str) -> int:
 
 def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
     query = f"SELECT {COLUMNS} FROM {source} ORDER BY site, url, client"
+    foreign = f"SELECT 1 FROM (SELECT referrer FROM {source}) WHERE contains(referrer, '\t')"
     with _disk_errors():
+        number = VISITS.number if con.execute(foreign).fetchone() else VISITS_OF_SITES
         con.execute(
             f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd, "
-            f"KV_METADATA {{{VISITS_KEY}: '{VISITS.number}'}})"
+            f"KV_METADATA {{{VISITS_KEY}: '{number}'}})"
         )
     path.chmod(PRIVATE)
     sync(path)

@@ -1,9 +1,10 @@
 """Visits as tables of DuckDB: what a visit is, and the counts of visits that mining reads.
 
-A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; empty
-for another site or none), day (days since 1970-01-01 UTC), second (of the day), client (64 bits of a salted
-hash). Of several records of one client, page and day the first counts, at equal times the one with the lower
-referrer; so the visits of two logs are the same whichever is read first.
+A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; of
+another one its site, a tab, and the identity; empty if unknown or not kept), day (days since 1970-01-01 UTC),
+second (of the day), client (64 bits of a salted hash). Of several records of one client, page and day the
+first counts, at equal times the one with the lower referrer; so the visits of two logs are the same whichever is
+read first.
 
 While they are worked on, visits are numbers: the table names(id, site, url), and first_visits(page, day,
 client, first), where page is an id and first is second x 2^32 + id of the referrer, 0 for none. The view
@@ -29,6 +30,10 @@ DAY_S = 86_400  # seconds
 ORIGIN_BITS = 32
 """Bits of the referrer's id in `first`: a second above them orders visits by time, then by referrer."""
 
+# Of a stored visit: the site and the identity of its referrer.
+_ORIGIN_SITE = "CASE WHEN contains(referrer, '\t') THEN split_part(referrer, '\t', 1) ELSE site END"
+_ORIGIN = "split_part(referrer, '\t', -1)"
+
 MAX_PAGES_A_DAY = 500
 """Pages of a site that a client requests on one day before it is taken for a program."""
 
@@ -48,11 +53,11 @@ def counts_of(
     con
         Connection with the tables names and first_visits.
     site
-        Site as in names.
+        Site as in names; referrers of other sites are `OUTSIDE`. Empty: all sites, and none is outside.
     first_day, n_days
         Window, days since 1970-01-01 UTC.
     max_pages_a_day
-        On a day on which a client requests more pages of the site, its visits do not count.
+        On a day on which a client requests more pages of a site, its visits of that site do not count.
 
     Notes
     -----
@@ -61,17 +66,21 @@ def counts_of(
     """
     from linkscore_scoring.browse_logs.counts import BrowseCounts
 
+    own = f"SELECT id, site FROM names WHERE site = {text(site)}" if site else "SELECT id, site FROM names"
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE windowed AS
-        SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin
-        FROM first_visits SEMI JOIN (SELECT id FROM names WHERE site = {text(site)}) AS own ON page = own.id
+        SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin, site
+        FROM first_visits JOIN ({own}) AS own ON page = own.id
         WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
-    busy = f"SELECT (client, day) FROM windowed GROUP BY client, day HAVING count(*) > {max_pages_a_day}"
-    deleted = con.execute(f"DELETE FROM windowed WHERE (client, day) IN ({busy})").fetchone()
-    con.execute("""
+    busy = f"""
+        SELECT (site, client, day) FROM windowed GROUP BY site, client, day
+        HAVING count(*) > {max_pages_a_day}"""
+    deleted = con.execute(f"DELETE FROM windowed WHERE (site, client, day) IN ({busy})").fetchone()
+    con.execute(f"""
         CREATE OR REPLACE TEMP TABLE used AS
         SELECT id, row_number() OVER (ORDER BY id) - 1 AS row FROM (
-            SELECT page AS id FROM windowed UNION SELECT origin FROM windowed WHERE origin > 0)""")
+            SELECT page AS id FROM windowed
+            UNION SELECT origin FROM windowed SEMI JOIN ({own}) AS own ON origin = own.id)""")
     urls = con.execute("SELECT url FROM names JOIN used USING (id) ORDER BY row").fetchall()
     clicks = con.execute("""
         SELECT row, day, count(*) AS n FROM windowed JOIN used ON page = id
@@ -110,13 +119,16 @@ def _integers(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
 def load_stored(con: duckdb.DuckDBPyConnection, source: str) -> None:
     """Make names, first_visits and the view visits of stored visits, which may be there more than once."""
     con.execute(f"CREATE OR REPLACE TEMP TABLE taken AS SELECT {COLUMNS} FROM {source}")
-    make_names(con, "SELECT site, url FROM taken UNION SELECT site, referrer FROM taken WHERE referrer <> ''")
+    make_names(
+        con,
+        f"SELECT site, url FROM taken UNION SELECT {_ORIGIN_SITE}, {_ORIGIN} FROM taken WHERE referrer <> ''",
+    )
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE first_visits AS
         SELECT page.id AS page, day, client,
             min((second::BIGINT << {ORIGIN_BITS}) + coalesce(origin.id, 0)) AS first
         FROM taken JOIN names AS page USING (url)
-        LEFT JOIN names AS origin ON origin.url = taken.referrer GROUP BY ALL""")
+        LEFT JOIN names AS origin ON origin.url = {_ORIGIN} GROUP BY ALL""")
     con.execute("DROP TABLE taken")
     show_visits(con)
 
@@ -132,7 +144,9 @@ def show_visits(con: duckdb.DuckDBPyConnection) -> None:
     """Make the view visits over names and first_visits."""
     con.execute(f"""
         CREATE OR REPLACE TEMP VIEW visits AS
-        SELECT page.site AS site, page.url AS url, coalesce(origin.url, '') AS referrer, day,
+        SELECT page.site AS site, page.url AS url,
+            CASE WHEN origin.id IS NULL THEN '' WHEN origin.site = page.site THEN origin.url
+                ELSE concat(origin.site, '\t', origin.url) END AS referrer, day,
             CAST(first >> {ORIGIN_BITS} AS INTEGER) AS second, client
         FROM first_visits JOIN names AS page ON first_visits.page = page.id
         LEFT JOIN names AS origin ON origin.id = first & {(1 << ORIGIN_BITS) - 1}""")

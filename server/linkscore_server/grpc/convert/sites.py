@@ -104,6 +104,19 @@ def navigation(site: SiteModel) -> dict[str, pb.NavigationEntry]:
     return {f"{entry.source}\t{entry.tag_path}": entry for entry in entries}
 
 
+def seeds_wanted(request: pb.SuggestSeedsRequest) -> int:
+    """Return how many pages are wanted.
+
+    Raises
+    ------
+    InvalidInput
+        If they are too many.
+    """
+    if request.max_results > MAX_SEEDS:
+        raise InvalidInput(f"must be at most {MAX_SEEDS}, got {request.max_results}", field="max_results")
+    return request.max_results or _DEFAULT_SEEDS
+
+
 def seed_query(
     request: pb.SuggestSeedsRequest, crawl: str, site_of_url: Callable[[str], str]
 ) -> tuple[str, int]:
@@ -114,9 +127,7 @@ def seed_query(
     InvalidInput
         If the site is missing, too long, of another crawl or no URL, or too many pages are asked for.
     """
-    if request.max_results > MAX_SEEDS:
-        raise InvalidInput(f"must be at most {MAX_SEEDS}, got {request.max_results}", field="max_results")
-    n = request.max_results or _DEFAULT_SEEDS
+    n = seeds_wanted(request)
     if "://" not in request.site:
         return site_of(request.site, crawl, "site"), n
     validate_url(request.site, "site", error=InvalidInput)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from prometheus_client import generate_latest
@@ -49,9 +49,9 @@ class Server:
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
         (self.browse_logs,) = (one.manager for one in self.app.annexes if isinstance(one, BrowseLogs))
 
-    async def run_job(self, job: MiningJob) -> MiningResult:
+    async def run_job(self, call: Callable[[MiningJob], MiningResult], job: MiningJob) -> MiningResult:
         self.jobs.append(job)
-        return await asyncio.to_thread(mine, job)
+        return await asyncio.to_thread(call, job)
 
     async def create(self, policy: PolicyChoice) -> CrawlActor:
         return await self.app.registry.changes.create(CrawlConfig("c", policy=policy))

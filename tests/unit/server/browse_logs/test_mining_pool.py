@@ -37,7 +37,7 @@ async def test_sites_are_mined_elsewhere_and_a_failure_is_that_of_its_site() -> 
     pool = MiningPool(1)
     pool.close()  # a closed pool is made anew
     assert not pool.is_open
-    jobs = (pool.run(job("a.org")), pool.run(job("b.org", "torn")), pool.run(job("c.org")))
+    jobs = (pool.run(mine, each) for each in (job("a.org"), job("b.org", "torn"), job("c.org")))
     a, b, c = await asyncio.gather(*jobs, return_exceptions=True)
     assert isinstance(b, ValueError)
     assert str(b) == "torn"

@@ -84,6 +84,19 @@ def test_a_visit_in_two_batches_counts_once_with_its_first_referrer(store: Visit
     assert found.visits().tolist() == [1, 0]
 
 
+def test_a_referrer_of_another_site_is_there_for_all_sites_and_outside_for_one(store: VisitStore) -> None:
+    """Twice, and from a page that is visited too; the files are merged."""
+    for n in range(5):
+        add(store, f"{n}", (B[0], "b.org\thttp://b.org/list", DAY, 20 + n, n), A)
+    whole = store.counts(VisitQuery("", DAY, 2, 500), memory_mb=256)
+    assert whole.urls == [A[0], B[0], "http://b.org/list"]
+    assert list(zip(whole.from_urls, whole.to_urls, whole.transits, strict=True)) == [(-1, 0, 1), (2, 1, 5)]
+    own = counts(store)
+    assert own.urls == [A[0], B[0]]
+    assert list(zip(own.from_urls, own.to_urls, own.transits, strict=True)) == [(-1, 0, 1), (-1, 1, 5)]
+    assert list(store.spans()) == [SITE]
+
+
 def test_a_batch_without_visits_is_fine(store: VisitStore) -> None:
     add(store, "1")
     assert (store.spans(), dict(store.days())) == ({}, {})

@@ -21,22 +21,31 @@ from support.browse_logs.visit_logs import DAY, ROWS, SALT, SITE, X, as_json, ro
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
 
 
-def table(rows: list[dict[str, object]], path: Path, salt: bytes = SALT) -> list[tuple[object, ...]]:
+def table(
+    rows: list[dict[str, object]], path: Path, salt: bytes = SALT, *, foreign: bool = False
+) -> list[tuple[object, ...]]:
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
         add_page_function(con)
-        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt, foreign=foreign)
         return con.execute(f"SELECT {COLUMNS} FROM visits ORDER BY ALL").fetchall()
 
 
 def counted(
-    rows: list[dict[str, object]], path: Path, *, first_day: int = DAY, n_days: int = 2, most: int = 500
+    rows: list[dict[str, object]],
+    path: Path,
+    *,
+    first_day: int = DAY,
+    n_days: int = 2,
+    most: int = 500,
+    site: str = SITE,
 ) -> BrowseCounts:
+    """Return the counts of a log, referrers of other sites kept."""
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
         add_page_function(con)
-        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT)
-        return counts_of(con, SITE, first_day, n_days, max_pages_a_day=most)
+        load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT, foreign=True)
+        return counts_of(con, site, first_day, n_days, max_pages_a_day=most)
 
 
 def test_a_client_is_the_first_64_bits_of_a_salted_hash(tmp_path: Path) -> None:
@@ -63,6 +72,43 @@ def test_the_first_referrer_of_a_day_wins_at_equal_times_the_lower_one(tmp_path:
 def test_nothing_of_other_sites_is_kept(tmp_path: Path) -> None:
     found = table([row(9, "c", "/", "https://search.org/?q=secret")], tmp_path / "a.jsonl")
     assert [referrer for _, _, referrer, *_ in found] == [""]
+
+
+def test_referrers_of_other_sites_are_kept_on_request_but_for_those_with_a_query(tmp_path: Path) -> None:
+    rows = [
+        row(9, "c", "/", "https://search.org/?q=secret"),
+        row(9, "d", "/", "https://PORTAL.org/today#top"),
+    ]
+    found = table(rows, tmp_path / "a.jsonl", foreign=True)
+    assert [referrer for _, _, referrer, *_ in found] == ["", "portal.org\thttps://portal.org/today"]
+
+
+FOREIGN = [
+    row(10, "c", "/x", "http://b.org/list"),
+    row(20, "d", "/x", f"http://{SITE}/list"),
+    row(30, "c", "/", url="http://b.org/list"),
+]
+
+
+def test_a_site_by_itself_counts_visitors_of_other_sites_as_from_outside(tmp_path: Path) -> None:
+    counts = counted(FOREIGN, tmp_path / "a.jsonl")
+    assert counts.urls == [f"{ROOT}list", f"{ROOT}x"]
+    transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
+    assert transits == [(OUTSIDE, 1, 1), (0, 1, 1)]
+
+
+def test_all_sites_at_once_know_who_came_from_which(tmp_path: Path) -> None:
+    counts = counted(FOREIGN, tmp_path / "a.jsonl", site="")
+    assert counts.urls == [f"{ROOT}list", f"{ROOT}x", "http://b.org/list"]
+    transits = list(zip(counts.from_urls, counts.to_urls, counts.transits, strict=True))
+    assert transits == [(OUTSIDE, 2, 1), (0, 1, 1), (2, 1, 1)]
+
+
+def test_a_client_is_absurd_site_by_site(tmp_path: Path) -> None:
+    rows = [row(n, "c", "", url=f"http://{host}/{n}") for n in range(3) for host in ("a.org", "b.org")]
+    assert counted(rows, tmp_path / "a.jsonl", site="", most=3).left_out == 0
+    more = [*rows, row(9, "c", "/9")]
+    assert counted(more, tmp_path / "a.jsonl", site="", most=3).left_out == 4
 
 
 def test_counts_are_those_worked_by_hand(tmp_path: Path) -> None:

@@ -16,18 +16,26 @@ from linkscore_server.browse_logs.visits.files import FileVisits
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.files import FileLog, FileStore
-from linkscore_server.storage.formats import FORMATS, SEGMENT, SITES, SNAPSHOT, VISITS, VISITS_KEY
+from linkscore_server.storage.formats import (
+    FORMATS,
+    SEGMENT,
+    SITES,
+    SNAPSHOT,
+    VISITS,
+    VISITS_KEY,
+    VISITS_OF_SITES,
+)
 
 DAY = 20_000
 QUERY = VisitQuery("a.org", DAY, 1, 500)
 
 
-def add_visit(visits: FileVisits) -> Path:
+def add_visit(visits: FileVisits, referrer: str = "") -> Path:
     """Store one visit and return its file."""
     with in_memory() as con:
         con.execute(
-            "CREATE TABLE visits AS SELECT 'a.org' AS site, 'http://a.org/' AS url, '' AS referrer, "
-            f"{DAY} AS day, 1 AS second, 7::UBIGINT AS client"
+            f"CREATE TABLE visits AS SELECT 'a.org' AS site, 'http://a.org/' AS url, "
+            f"'{referrer}' AS referrer, {DAY} AS day, 1 AS second, 7::UBIGINT AS client"
         )
         visits.stage("batch", con)
     visits.publish("batch")
@@ -117,14 +125,24 @@ def version_of(path: Path, new: int | None = None) -> int:
         return int(con.execute("PRAGMA user_version").fetchone()[0])
 
 
-def test_visits_say_their_number_and_those_of_another_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("referrer", "number"),
+    [
+        ("", VISITS_OF_SITES),
+        ("http://a.org/b", VISITS_OF_SITES),
+        ("b.org\thttp://b.org/", VISITS.number),
+    ],
+)
+def test_visits_say_the_least_number_that_can_read_them_and_those_of_another_are_refused(
+    referrer: str, number: int, tmp_path: Path
+) -> None:
     visits = FileVisits(tmp_path)
-    part = add_visit(visits)
+    part = add_visit(visits, referrer)
     with duckdb.connect() as con:
         written = con.execute(f"SELECT key, value FROM parquet_kv_metadata('{part}')").fetchall()
-    assert written == [(VISITS_KEY.encode(), str(VISITS.number).encode())]
+    assert written == [(VISITS_KEY.encode(), str(number).encode())]
     rewrite(part, f", KV_METADATA {{{VISITS_KEY}: '9'}}")
-    with pytest.raises(CorruptState, match=rf"{part.name}: visits of format 9, known are 1 to 2"):
+    with pytest.raises(CorruptState, match=rf"{part.name}: visits of format 9, known are 1 to 3"):
         visits.counts(QUERY, memory_mb=256)
     with pytest.raises(CorruptState, match="visits of format 9"):
         visits.spans()

@@ -47,7 +47,8 @@ export type BrowseRecord = Message<"linkscore.v1.BrowseRecord"> & {
   url: string;
 
   /**
-   * Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored.
+   * Absolute URL of the page that led there; empty or `-` if unknown. Of pages of other sites nothing is stored
+   * unless the setting `browse_referrers` is `all`.
    *
    * @generated from field: string referrer = 4;
    */

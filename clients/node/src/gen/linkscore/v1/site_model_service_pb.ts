@@ -1107,7 +1107,8 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
 
   /**
    * The site: host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, its resource name
-   * `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required.
+   * `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required,
+   * unless the crawl has one group and a browse log, and the policy looks for news in it: then empty means all sites.
    *
    * @generated from field: string site = 2;
    */
@@ -1184,7 +1185,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
   seeds: Seed[];
 
   /**
-   * Resource name of the site.
+   * Resource name of the site; empty if all are meant.
    *
    * @generated from field: string site = 2;
    */
@@ -1811,7 +1812,8 @@ export const SiteModelService: GenService<{
     output: typeof GetSamplePlanResponseSchema;
   },
   /**
-   * The pages to start a crawl of the site from: the entry page of a forum, pages that link to news. Read-only.
+   * The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
+   * the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
    *
    * @generated from rpc linkscore.v1.SiteModelService.SuggestSeeds
    */

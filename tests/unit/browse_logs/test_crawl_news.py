@@ -1,0 +1,67 @@
+"""News over all sites of a crawl: hubs wherever they lie, hosts that nothing leads to, origins alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.browse_logs.news.crawl import mine_crawl
+from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from support.browse_logs.clicks import counts_of
+
+SETTINGS = NewsSettings()
+PAPER = replace(SETTINGS, signal="consistent", weighed=False, min_pages=1, min_coverage=0.0)
+PORTAL, SEARCH, LIST = "http://portal.test/today", "http://search.test/", "http://a.test/list"
+STEADY = dict.fromkeys(range(30), 2)
+
+
+def news(host: str, n: int) -> list[str]:
+    return [f"http://{host}/news/{page}" for page in range(n)]
+
+
+def log(ways: dict[str, list[str]], alone: list[str] | None = None) -> BrowseCounts:
+    """Return counts of news that each page led to, of news that none did, and of a page that is none."""
+    every = [page for pages in ways.values() for page in pages] + (alone or [])
+    clicks = {page: {n % 20: 40} for n, page in enumerate(dict.fromkeys(every))}
+    pairs = [(source, page, 5) for source, pages in ways.items() for page in pages]
+    return counts_of({**clicks, "http://wiki.test/page": STEADY}, n_days=30, transits=pairs)
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, PAPER])
+def test_a_hub_is_worth_its_news_on_all_hosts(settings: NewsSettings) -> None:
+    found = mine_crawl(
+        log({PORTAL: [*news("a.test", 3), *news("b.test", 4)], LIST: news("a.test", 5)}), settings
+    )
+    assert [(seed.url, seed.news, seed.hosts) for seed in found.seeds] == [(PORTAL, 7, 2), (LIST, 5, 1)]
+    assert found.seeds[1].gain == 2
+    assert found.hosts == 2
+
+
+def test_prefixes_are_those_of_all_sites() -> None:
+    found = mine_crawl(log({PORTAL: [*news("a.test", 9), *news("b.test", 9)]}), SETTINGS)
+    assert [prefix.text for prefix in found.model.prefixes] == ["a.test/", "b.test/"]
+    assert found.summary().startswith("2 hosts have news: 2 news prefixes hold ")
+
+
+def test_a_host_whose_news_nothing_leads_to_is_started_at_its_front_page() -> None:
+    found = mine_crawl(log({LIST: news("a.test", 2)}, alone=news("b.test:8080", 3)), SETTINGS)
+    assert [(seed.url, seed.gain, seed.is_hub) for seed in found.seeds] == [
+        ("http://b.test:8080/", 3, False),
+        (LIST, 2, True),
+    ]
+
+
+def test_an_origin_that_nobody_visited_is_no_hub_and_one_that_was_visited_is() -> None:
+    ways = {SEARCH: news("a.test", 4)}
+    assert [seed.url for seed in mine_crawl(log(ways), SETTINGS).seeds] == ["http://a.test/"]
+    visited = log({**ways, PORTAL: [SEARCH]})
+    assert [seed.url for seed in mine_crawl(visited, SETTINGS).seeds] == [SEARCH, PORTAL]
+
+
+def test_a_log_without_news_has_no_seeds() -> None:
+    found = mine_crawl(log({}), SETTINGS)
+    assert (found.hosts, found.seeds) == (0, [])
+    assert found.summary().startswith("0 hosts have news: abstains: ")
+    assert mine_crawl(BrowseCounts(), SETTINGS).seeds == []

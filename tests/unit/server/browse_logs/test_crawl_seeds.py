@@ -1,0 +1,144 @@
+"""Seeds over all sites: mined when somebody asks, once for all who ask, again when the log has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore.v1 import policy_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_server.app import Application
+from linkscore_server.browse_logs.annex import BrowseLogs
+from linkscore_server.browse_logs.mining_pool import MiningPool
+from linkscore_server.browse_logs.settings import BrowseLogSettings
+from linkscore_server.storage.memory import MemoryStore
+from support.browse_logs.visit_logs import MIDNIGHT
+
+PORTAL = "http://portal.org/today"
+_DAY_MS = 86_400_000
+
+
+def batch(batch_id: str, host: str, days: range, clients: int = 40) -> pb.ImportBrowseRecordsRequest:
+    """Return visits of people who go from the portal to a page a day of a host."""
+    pages = [f"http://{host}/news/{day}" for day in days]
+    rows = [(day, client, n) for n, day in enumerate(days) for client in range(clients)]
+    return pb.ImportBrowseRecordsRequest(
+        batch_id=batch_id,
+        columns=pb.BrowseColumns(
+            texts=[*pages, PORTAL, *(f"client-{n}" for n in range(clients))],
+            epoch_ms=[1_000 * MIDNIGHT + day * _DAY_MS for day, _, _ in rows],
+            clients=[len(pages) + 1 + client for _, client, _ in rows],
+            urls=[n for _, _, n in rows],
+            referrers=[len(pages) + 1] * len(rows),
+        ),
+    )
+
+
+class Server:
+    """An application in this process that keeps foreign referrers, and whose minings run in a thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.minings = 0
+        self.broken = False
+        monkeypatch.setattr(MiningPool, "run", self._run)
+        settings = BrowseLogSettings(
+            listen="127.0.0.1:0", metrics_listen="", browse_referrers="all", browse_window_days=30
+        )
+        self.app = Application(settings, store=MemoryStore(), clock=lambda: 1e12)
+        (self.annex,) = (one for one in self.app.annexes if isinstance(one, BrowseLogs))
+
+    async def _run(self, call, job):  # type: ignore[no-untyped-def]
+        self.minings += 1
+        if self.broken:
+            raise OSError("the disk is gone")
+        return await asyncio.to_thread(call, job)
+
+    async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> None:
+        actor = await self.app.registry.open("c")
+        for message in batches:
+            await self.annex.manager.take(actor, message, [])
+
+    async def seeds(self, **params: float) -> site_pb.SuggestSeedsResponse:
+        spec = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams(**params)) if params else None
+        request = site_pb.SuggestSeedsRequest(crawl="crawls/c", policy=spec)
+        return await self.annex.methods["SiteModelService/SuggestSeeds"](request, None)
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
+    made = Server(monkeypatch)
+    await made.app.registry.changes.create(CrawlConfig("c", policy=PolicyChoice("news_prefix", {})))
+    yield made
+    await made.annex.close()
+    await made.app.registry.close()
+
+
+async def test_a_page_of_a_site_that_is_in_no_log_is_a_hub_over_several_hosts(server: Server) -> None:
+    await server.take(batch("1", "a.org", range(30)), batch("2", "b.org", range(30)))
+    (seed,) = (await server.seeds()).seeds
+    assert (seed.url, seed.value) == (PORTAL, 1.0)
+    assert seed.reason == (
+        "visitors went from it to 58 news pages on 2 hosts, 58 of them from no seed before; "
+        "portal.org is not crawled yet"
+    )
+
+
+async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> None:
+    lone = [
+        batch("1", "always.org", range(30)),
+        batch("2", "new.org", range(20, 30)),
+        batch("3", "gone.org", range(10)),
+    ]
+    for message in lone:
+        message.columns.referrers[:] = [0] * len(message.columns.urls)
+    await server.take(*lone)
+    found = {seed.url: seed.reason.split("; ")[2:] for seed in (await server.seeds()).seeds}
+    assert found == {
+        "http://always.org/": [],
+        "http://new.org/": ["first visited on 2024-10-24"],
+        "http://gone.org/": ["not visited after 2024-10-13"],
+    }
+
+
+async def test_all_who_ask_get_one_mining_and_a_log_that_changed_another(server: Server) -> None:
+    await server.take(batch("1", "a.org", range(30)))
+    first, second = await asyncio.gather(server.seeds(), server.seeds())
+    assert (first, server.minings) == (second, 1)
+    assert await server.seeds() == first
+    assert server.minings == 1
+    await server.seeds(min_daily_clicks=2.0)
+    assert server.minings == 2
+    await server.take(batch("2", "b.org", range(30)))
+    assert (await server.seeds()).seeds[0].reason.startswith("visitors went from it to 58 news pages")
+    assert server.minings == 3
+
+
+async def test_a_caller_who_gave_up_leaves_the_mining_to_the_next(server: Server) -> None:
+    await server.take(batch("1", "a.org", range(30)))
+    asked = asyncio.create_task(server.seeds())
+    while not server.minings:
+        await asyncio.sleep(0)
+    asked.cancel()
+    assert (await server.seeds()).seeds
+    assert server.minings == 1
+
+
+async def test_a_mining_that_failed_is_tried_again(server: Server) -> None:
+    await server.take(batch("1", "a.org", range(30)))
+    server.broken = True
+    with pytest.raises(OSError, match="the disk is gone"):
+        await server.seeds()
+    server.broken = False
+    assert (await server.seeds()).seeds
+
+
+async def test_where_all_days_are_deleted_that_is_said(server: Server) -> None:
+    await server.take(batch("1", "a.org", range(30)))
+    await server.seeds()
+    await server.annex.manager.maintain()
+    got = await server.seeds()
+    assert (list(got.seeds), got.policy_state) == ([], "abstains: all days of the browse log are deleted")
