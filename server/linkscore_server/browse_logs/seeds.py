@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
 _APART_DAYS = 7
-"""Days between the first visit of a site and that of the log, or the last ones, from which it is new or gone. A
-week, so that a site with visitors on work days alone is neither."""
+"""Days between the first visit of a site and that of the log, or the last ones, from which it is new or gone.
+A week, so that a site with visitors on work days alone is neither."""
 
 
 @dataclass(frozen=True, slots=True)

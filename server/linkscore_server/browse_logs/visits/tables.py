@@ -3,8 +3,8 @@
 A visit has the columns site, url (identity of the page), referrer (identity of a page of the same site; of
 another one its site, a tab, and the identity; empty if unknown or not kept), day (days since 1970-01-01 UTC),
 second (of the day), client (64 bits of a salted hash). Of several records of one client, page and day the
-first counts, at equal times the one with the lower referrer; so the visits of two logs are the same whichever is
-read first.
+first counts, at equal times the one with the lower referrer; so the visits of two logs are the same whichever
+is read first.
 
 While they are worked on, visits are numbers: the table names(id, site, url), and first_visits(page, day,
 client, first), where page is an id and first is second x 2^32 + id of the referrer, 0 for none. The view
