@@ -83,6 +83,17 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "min_depth": "UINTEGER",
         "example_url": "VARCHAR",
     },
+    "decisions": {
+        "shard": "UTINYINT",
+        "site": "VARCHAR",
+        "policy": "VARCHAR",
+        "fetches": "UBIGINT",
+        "decision": "VARCHAR",
+        "reason": "VARCHAR",
+        "found_share": "DOUBLE",
+        "found_share_low": "DOUBLE",
+        "found_share_high": "DOUBLE",
+    },
     "judged": {
         "shard": "UTINYINT",
         "site": "VARCHAR",
@@ -93,5 +104,5 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 }
 """Columns by table. Times are seconds since the epoch; a page is named by the hash of its identity."""
 
-OF_THE_STATE = frozenset({"arms", "templates", "judged"})
+OF_THE_STATE = frozenset({"arms", "templates", "decisions", "judged"})
 """Tables made of what the crawl knows; the others are in its log, event by event."""

@@ -31,9 +31,9 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="Data folder of a server that is not running.",
 )
-@click.option("--events-only", is_flag=True, help="Only what is in the log: no arms, templates and judged.")
+@click.option("--events-only", is_flag=True, help="Only what is in the log, nothing of what was learned.")
 def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -> None:
-    """Write CRAWL as tables in Parquet: fetches, pages, links, rewards, arms, templates, judged.
+    """Write CRAWL as tables in Parquet: fetches, pages, links, rewards, arms, templates, decisions, judged.
 
     The folder of the server stays as it is. What is in no snapshot yet is replayed, 3 ms an event.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
+from linkscore.v1 import common_pb2
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import MAX_EVENT_IDS, CrawlModel, repeat_id
@@ -14,6 +15,8 @@ from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import TicketBook
+from linkscore_scoring.policies import capabilities
+from linkscore_server.grpc.convert.limits import decision_of
 from linkscore_server.grpc.convert.results import cluster_name
 from linkscore_server.tables.files import Tables
 
@@ -110,8 +113,22 @@ def add_state(tables: Tables, shard: int, model: CrawlModel) -> None:
                 for one in inspection.templates(site.model, 0, _ALL, 0)
             ),
         )
+        tables.add("decisions", [(shard, name, *_decision(model, site))])
         judged = site.model.history.judged()
         tables.add("judged", ((shard, name, page, at, reward) for page, at, reward in judged))
+
+
+def _decision(model: CrawlModel, shard: SiteShard) -> tuple[object, ...]:
+    """Return which policy a site has, and whether it goes on, as `GetSite` says; None without a budget."""
+    chosen = max(capabilities.policy_trust(shard.served), key=lambda one: one.trust, default=None)
+    row = (shard.served.name if chosen is None else chosen.policy, shard.model.history.fetches)
+    if not model.limits:
+        return (*row, *(None,) * 5)
+    standing = model.standing(shard)
+    stop, found = standing.site or standing.crawl, standing.coverage
+    decision = common_pb2.Decision.Name(decision_of(stop)).removeprefix("DECISION_")
+    shares = (None,) * 3 if found is None else (found.share, found.low, found.high)
+    return (*row, decision, stop.reason if stop else None, *shares)
 
 
 def _arms(shard: SiteShard) -> Iterator[tuple[object, ...]]:
