@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from linkscore.v1 import common_pb2
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import MAX_EVENT_IDS, CrawlModel, repeat_id
@@ -16,7 +15,7 @@ from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.policies import capabilities
-from linkscore_server.grpc.convert.limits import decision_of
+from linkscore_server.grpc.convert.limits import decision_name
 from linkscore_server.grpc.convert.results import cluster_name
 from linkscore_server.tables.files import Tables
 
@@ -126,9 +125,8 @@ def _decision(model: CrawlModel, shard: SiteShard) -> tuple[object, ...]:
         return (*row, *(None,) * 5)
     standing = model.standing(shard)
     stop, found = standing.site or standing.crawl, standing.coverage
-    decision = common_pb2.Decision.Name(decision_of(stop)).removeprefix("DECISION_")
     shares = (None,) * 3 if found is None else (found.share, found.low, found.high)
-    return (*row, decision, stop.reason if stop else None, *shares)
+    return (*row, decision_name(stop), stop.reason if stop else None, *shares)
 
 
 def _arms(shard: SiteShard) -> Iterator[tuple[object, ...]]:
