@@ -27,6 +27,9 @@ GROUPS = 16
 SESSION_S = 8.0
 """Shorter than the default: a test waits for it often."""
 
+AWAY_S = 30.0
+"""How long all brokers are stopped: longer than any session, and than an append waits for them."""
+
 MIXED = int(os.environ.get("FAULTS", "6"))
 """Faults of the mixed run: `make test-kafka FAULTS=50`, half a minute each."""
 
@@ -94,6 +97,17 @@ def kill_broker(brokers: Brokers, number: int) -> Steps:
     return lambda: brokers.kill(number), start
 
 
+def stop_all_brokers(brokers: Brokers) -> Steps:
+    def stop() -> None:
+        for number in range(3):
+            brokers.signal(number, signal.SIGSTOP)
+        time.sleep(AWAY_S)
+        for number in range(3):
+            brokers.signal(number, signal.SIGCONT)
+
+    return stop, lambda: None
+
+
 def silence_of(load: Load, do: Callable[[], None], undo: Callable[[], None]) -> float:
     """Return the longest silence from a fault until it is undone and all sites are heard again."""
     began = time.monotonic()
@@ -113,6 +127,8 @@ async def test_faults_lose_and_double_nothing(
             "kill -9 of a server": stop_and_start(fleet, "b", signal.SIGKILL),
             "SIGSTOP past the session": stop_past_the_session(fleet, "c"),
             "kill -9 of a broker": kill_broker(brokers, 1),
+            "a server more, then less": (lambda: fleet.start("d"), lambda: fleet.end("d", signal.SIGTERM)),
+            f"all brokers stopped for {AWAY_S:g} s": stop_all_brokers(brokers),
         }
         if links is not None:
             faults["link of a server cut"] = cut_past_the_session(links, "a")
@@ -120,6 +136,8 @@ async def test_faults_lose_and_double_nothing(
             silence_s = silence_of(load, *steps)
             with capsys.disabled():
                 print(f"\n{name:28} longest silence {silence_s:5.1f} s")
+    with capsys.disabled():
+        print(f"\n{len(load.acknowledged)} pages")
     assert await problems(tmp_path, brokers.hosts, "faults", load) == []
 
 

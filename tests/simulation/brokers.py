@@ -323,6 +323,10 @@ class GroupConsumer:
         except LogAway as exc:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from exc
 
+    def memberid(self) -> str:
+        """Return the name of this member: nobody asks for it here."""
+        return ""
+
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """Do nothing: nothing is consumed."""
 

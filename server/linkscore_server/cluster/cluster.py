@@ -27,6 +27,10 @@ class Group(Protocol):
     def mine(self) -> Slots:
         """Slots of this process, as far as it has heard."""
 
+    @property
+    def member(self) -> str:
+        """Name of this process in the group."""
+
     def join(self) -> None:
         """Ask for slots."""
 
@@ -80,6 +84,7 @@ class Cluster:
     async def join(self, group: Group, table: RouteTable) -> None:
         """Ask for slots; returns when every slot is of some process."""
         self._group, self._table = group, table
+        self.owners.member = lambda: group.member
         table.start()
         await self._read.wait()
         group.join()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server import tasks
 from linkscore_server.cluster.metrics import ClusterMetrics
 from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.cluster.slots import SLOTS
@@ -36,6 +38,7 @@ class ClusterDirectory(GroupDirectory):
         self._settings = ClusterSettings.of(parts.settings)
         self._store = cast("KafkaStore", parts.store)  # settings of a cluster without it are refused
         self._cluster: Cluster | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
         super().__init__(parts)
         if self._settings.role == "owner":
             self.servicers = {}
@@ -68,6 +71,8 @@ class ClusterDirectory(GroupDirectory):
 
     async def leave(self) -> None:
         """Hand all slots to the others; calls are still answered, by asking these."""
+        for task in self._tasks:
+            task.cancel()
         if self._cluster is not None:
             await self._cluster.leave()
 
@@ -113,6 +118,18 @@ class ClusterDirectory(GroupDirectory):
         metrics.slots.set(self.owners.slots)
         metrics.slots_held.set_function(lambda: cluster.held_count)
         await cluster.join(self._group(cluster), table)
+        if self._settings.role != "front":
+            self._watch_others(metrics)
+
+    def _watch_others(self, metrics: ClusterMetrics) -> None:
+        """Begin to probe the other processes; brokers with SASL give them up only when the session ends."""
+        from linkscore_server.cluster.eviction import can_evict, evict
+        from linkscore_server.cluster.probes import EVERY_S, PeerProbes
+
+        group, properties = self._store.topics.owners, self._store.brokers.properties
+        may_evict = partial(evict, properties, group) if can_evict(properties) else None
+        probes = PeerProbes(self.owners, self._settings.session_s, may_evict, metrics)
+        tasks.for_ever(probes.look, "probes of other servers", self._tasks, again_s=EVERY_S)
 
     def _group(self, cluster: Cluster) -> Group:
         """Return what gives this process its slots; a front has none."""

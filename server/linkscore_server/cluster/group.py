@@ -55,6 +55,8 @@ class SlotGroup:
     ----------
     mine
         Slots that the group has assigned and not taken back, as far as this process has heard.
+    member
+        What the coordinator calls this process.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class SlotGroup:
         self._taken = taken
         self._given_up = given_up
         self.mine: Slots = frozenset()
+        self.member = ""
         self._asked: SimpleQueue[tuple[int, Future[bool]]] = SimpleQueue()
         self._leaving = threading.Event()
         self._consumer = Consumer(
@@ -167,6 +170,7 @@ class SlotGroup:
         consumer.pause(list(partitions))
         slots = _slots(partitions)
         self.mine |= slots
+        self.member = consumer.memberid() or ""
         _log.info("slots %s are of this process", sorted(slots))
         self._taken(slots)
 
@@ -193,6 +197,7 @@ class NoShare:
     """Of a process that asks for no slots, and answers calls by asking the others: a front."""
 
     mine: Slots = frozenset()
+    member = ""
 
     def join(self) -> None:
         """Do nothing."""

@@ -10,7 +10,7 @@ from linkscore_server import tasks
 from linkscore_server.cluster.routes import Route
 from linkscore_server.cluster.slots import slot_of
 from linkscore_server.grpc.errors import NotServing
-from linkscore_server.routing.owners import Owner, Owners
+from linkscore_server.routing.owners import Owner, Owners, Values
 
 
 class ClusterOwners(Owners):
@@ -22,6 +22,11 @@ class ClusterOwners(Owners):
         This process.
     connect
         Gives another process by its address.
+
+    Attributes
+    ----------
+    member
+        Gives the name of this process in the group that divides slots, empty if it has none.
     """
 
     may_move = True
@@ -33,6 +38,7 @@ class ClusterOwners(Owners):
         self._closing: set[asyncio.Task[None]] = set()
         self._routes: dict[int, Route] = {}
         self._all_known = asyncio.Event()
+        self.member: Callable[[], str] = str
         self.address = ""
         self.slots = 1
 
@@ -49,6 +55,15 @@ class ClusterOwners(Owners):
     def named(self) -> list[tuple[str, Owner]]:
         """See `Owners.named`: by address."""
         return [(self.address, self.local), *sorted(self._peers.items())]
+
+    def about(self) -> Values:
+        """See `Owners.about`."""
+        return {"member": self.member()}
+
+    def next_ones(self, n: int) -> list[tuple[str, Owner]]:
+        """Return up to n others that have slots: those that come after this process by address, in a ring."""
+        ring = sorted(self._peers.items(), key=lambda peer: (peer[0] < self.address, peer[0]))
+        return ring[:n]
 
     def of(self, shard: Shard) -> Owner:
         """Return who has a shard.

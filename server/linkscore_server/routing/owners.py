@@ -119,6 +119,10 @@ class Owners:
         """Whether there is no other."""
         return len(self.all) == 1
 
+    def about(self) -> Values:
+        """Return what this process says to others that probe it."""
+        return {}
+
     async def all_there(self) -> None:
         """Wait until every other process answers."""
         for owner in self.all:

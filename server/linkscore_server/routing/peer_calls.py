@@ -98,7 +98,7 @@ class PeerCalls:
 
         async def answer() -> Any:
             if question == "probe":
-                return msgpack.packb({})
+                return msgpack.packb(self._owners.about())
             if question in ("pause", "resume"):
                 return msgpack.packb(await self._tell(question, **values))
             return msgpack.packb(await self._local.ask(question, **values))

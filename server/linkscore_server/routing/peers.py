@@ -160,7 +160,9 @@ def error_of(error: grpc.aio.AioRpcError) -> Exception:
     if status is not None:
         return Forwarded(status)
     if error.code() in _LOST:
-        return NotServing(_AWAY)
+        away = NotServing(_AWAY)
+        away.add_note(error.details() or str(error.code()))
+        return away
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return CallerGone("the deadline has passed")
     return Forwarded(status_pb2.Status(code=error.code().value[0], message=error.details() or ""))

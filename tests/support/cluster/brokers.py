@@ -34,6 +34,8 @@ auto.create.topics.enable=false
 offsets.topic.replication.factor=3
 offsets.topic.num.partitions=1
 transaction.state.log.num.partitions=1
+broker.session.timeout.ms=2500
+broker.heartbeat.interval.ms=500
 group.initial.rebalance.delay.ms=500
 num.network.threads=2
 num.io.threads=4
@@ -105,6 +107,12 @@ class Brokers:
                     return
             time.sleep(0.5)
         raise TimeoutError(f"no {n} brokers within {_START_S:g} s, see {self._folder}")
+
+    def signal(self, number: int, sent: int) -> None:
+        """Send a signal to a broker."""
+        process = self._processes[number]
+        assert process is not None
+        process.send_signal(sent)
 
     def kill(self, number: int) -> None:
         """Kill a broker at once."""

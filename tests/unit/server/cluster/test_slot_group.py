@@ -32,6 +32,9 @@ class FakeConsumer:
             self._is_assigned = True
             self._callbacks["on_assign"](self, self._partitions)
 
+    def memberid(self) -> str:
+        return "linkscore-1"
+
     def incremental_assign(self, _: Any) -> None: ...
 
     pause = incremental_assign
@@ -51,6 +54,7 @@ def test_slots_are_let_go_of_while_the_process_is_a_member(monkeypatch: pytest.M
     group = SlotGroup({}, "owners", "owners", 8.0, taken=lambda _: is_in.set(), given_up=given_up)
     group.join()
     assert is_in.wait(10)
+    assert group.member == "linkscore-1"
     group.leave()
     assert let_go[0] == (frozenset({0, 1}), False)
     assert (group.mine, consumer.is_closing) == (frozenset(), True)
