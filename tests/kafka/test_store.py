@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -154,3 +155,22 @@ def test_a_topic_that_may_lose_events_is_refused_by_name(
         "min.insync.replicas is 1, must be 2 or more; "
         "unclean.leader.election.enable is true, must be false"
     )
+
+
+def test_a_log_whose_head_was_deleted_goes_on_from_its_snapshot(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+) -> None:
+    first, second = new_store("a"), new_store("b")
+    first.places_apart = second.places_apart = 20  # type: ignore[misc]
+    log = first.open("books")
+    for n in range(1, 101):
+        log.append([b"%d" % n])
+    log.states.commit(90, b"core")
+    while not log.share():
+        pass
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    where = TopicPartition(f"{request.node.name}.log.books", 0, 50)
+    admin.delete_records([where])[where].result(30)
+    taken = second.open("books")
+    assert (taken.states.seq, taken.last_seq) == (90, 100)
+    assert [int(event) for _, event in taken.read(90)] == list(range(91, 101))

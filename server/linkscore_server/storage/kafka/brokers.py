@@ -13,6 +13,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_server import tasks
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.records import Record
@@ -48,12 +49,27 @@ _PRODUCER: dict[str, Any] = {
     "message.timeout.ms": int(DELIVERY_S * 1e3),
     "retry.backoff.max.ms": 500,
 }
+_OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _CONSUMER: dict[str, Any] = {
     "group.id": "linkscore-reads",  # is asked for, and not used: partitions are assigned by hand
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
     "fetch.wait.max.ms": 100,
 }
+
+
+class HeadDeleted(CorruptState):
+    """The first records of a partition were deleted: somebody changed its retention, or deleted them by hand.
+
+    Attributes
+    ----------
+    first
+        Offset of the first that is left.
+    """
+
+    def __init__(self, topic: str, partition: int, first: int) -> None:
+        super().__init__(f"{topic} [{partition}]: what came before offset {first} was deleted by the brokers")
+        self.first = first
 
 
 class Brokers:
@@ -145,6 +161,8 @@ class Brokers:
 
         Raises
         ------
+        HeadDeleted
+            If the first of them were deleted.
         LogAway
             If they cannot be read now.
         """
@@ -165,6 +183,8 @@ class Brokers:
                     if (error := message.error()) is not None:
                         if error.retriable():
                             continue
+                        if error.code() in _OUT_OF_RANGE and start < (first := self.begin(topic, partition)):
+                            raise HeadDeleted(topic, partition, first)
                         raise LogAway(f"{topic} [{partition}]: {error.str()}")
                     if (at := message.offset()) is not None and start <= at < end:
                         yield Record(at, _bytes(message.key()), _bytes(message.value()) or b"")
@@ -174,6 +194,10 @@ class Brokers:
         finally:
             consumer.close()
 
+    def begin(self, topic: str, partition: int) -> int:
+        """Return the offset of the first record that was not deleted; errors as of `end`."""
+        return self._span(topic, partition)[0]
+
     def end(self, topic: str, partition: int) -> int:
         """Return the offset that the next record gets at least.
 
@@ -182,6 +206,9 @@ class Brokers:
         LogAway
             If the brokers do not answer.
         """
+        return self._span(topic, partition)[1]
+
+    def _span(self, topic: str, partition: int) -> tuple[int, int]:
         consumer = self._consumer()
         try:
             found = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=DELIVERY_S)
@@ -191,7 +218,7 @@ class Brokers:
             consumer.close()
         if found is None:
             raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
-        return int(found[1])
+        return int(found[0]), int(found[1])
 
     def close(self) -> None:
         """Let go of the connections; what was appended is there."""

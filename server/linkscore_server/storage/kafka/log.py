@@ -9,6 +9,7 @@ from typing import Protocol
 
 from linkscore_server.storage.base import CrawlLog, LogAway, Snapshot
 from linkscore_server.storage.frames import pack, unpack
+from linkscore_server.storage.kafka.brokers import HeadDeleted
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.records import PLACE_KEY, LogState, Marker, Record, key_of
 from linkscore_server.storage.kafka.sharing import SharedStates
@@ -77,7 +78,8 @@ class KafkaLog(CrawlLog):
     LogAway
         If the brokers do not answer.
     CorruptState
-        If a record that is read is damaged or missing: a long log is read from a place near its end.
+        If a record that is read is damaged or missing: a long log is read from a place near its end. That the
+        beginning was deleted is survived if a place and a snapshot are left.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class KafkaLog(CrawlLog):
         self._state = LogState(f"{topic} [{partition}]")
         self._places.see(self._state)
         self._begun, self._kept_seq = self._state, 0
+        self._first = 0  # offset of the first record, if those before were deleted
         self._take_over(owner)
         self.last_seq = self._state.seq
         self.states = states_of(self._state)
@@ -157,15 +160,24 @@ class KafkaLog(CrawlLog):
 
     def _take_over(self, owner: str) -> None:
         at = self._send(None, Marker.of(owner).pack())
-        self._state = self._look_back(at)
+        try:
+            self._read_on(self._look_back(at), at)
+        except HeadDeleted as exc:
+            self._first = exc.first
+            _log.error("%s; the log goes on from the newest snapshot", exc)
+            self._read_on(self._look_back(at), at)
+        self._counts.takeovers += 1
+        self._counts.stale += self._state.stale
+        _log.info("%s: taken over at offset %d with %d events", self._state.name, at, self._state.seq)
+
+    def _read_on(self, place: LogState, at: int) -> None:
+        """Read the log from a place up to the marker of this owner."""
+        self._state = place
         self._begun, self._kept_seq = self._state.copy(), self._state.seq
         self._places.see(self._state)
         for record in self._partitions.read(self._topic, self._partition, self._state.offset, at + 1):
             self._state.see(record)
             self._places.see(self._state)
-        self._counts.takeovers += 1
-        self._counts.stale += self._state.stale
-        _log.info("%s: taken over at offset %d with %d events", self._state.name, at, self._state.seq)
 
     def _place_before(self, after: int) -> LogState:
         """Return where to begin reading for the events after some number."""
@@ -177,7 +189,7 @@ class KafkaLog(CrawlLog):
         """Return the newest place before some record, of so many events at most; else the beginning."""
         beginning, records = LogState(self._state.name), self._places.apart // 4
         for _ in range(_LOOKS_BACK):
-            start = max(0, end - records)
+            start = max(self._first, end - records)
             if not start:
                 break
             for record in reversed(list(self._partitions.read(self._topic, self._partition, start, end))):
@@ -185,10 +197,17 @@ class KafkaLog(CrawlLog):
                 if place and (most_seq is None or place.seq <= most_seq) and self._is_of_this_log(place):
                     return place
             end, records = start, 2 * records
+        if self._first:
+            raise HeadDeleted(self._topic, self._partition, self._first)
         return beginning
 
     def _is_of_this_log(self, place: LogState) -> bool:
-        """Say whether a place is of this log, and not of one before it under the same name."""
+        """Say whether a place is of this log, and not of one before it under the same name.
+
+        If the beginning was deleted nobody knows; that of another log would be of offsets that are no more.
+        """
+        if self._first:
+            return self._first <= place.offset
         first = LogState(place.name)
         for record in self._partitions.read(self._topic, self._partition, 0, 1):
             first.see(record)

@@ -19,7 +19,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import open_states
 from linkscore_server.storage.formats import SEGMENT_HEADER
 from linkscore_server.storage.frames import pack
-from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.kafka.brokers import Brokers, HeadDeleted
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import PLACE_KEY, LogState, Marker, Record, key_of
@@ -80,6 +80,17 @@ class Counting(Answerless):
             yield record
 
 
+class Trimmed(Answerless):
+    """Brokers that have deleted what came before some offset."""
+
+    first = 0
+
+    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
+        if start < min(self.first, end):
+            raise HeadDeleted(topic, partition, self.first)
+        return iter(list(super().read(topic, partition, start, end)))
+
+
 def long_log(brokers: Brokers, topic: str, *, places_apart: int = 20) -> KafkaLog:
     """Return a log of 600 events, one a record, by two owners."""
     log = KafkaLog(brokers, topic, 0, owner="a", places_apart=places_apart)
@@ -121,6 +132,27 @@ def test_of_a_long_log_what_is_near_its_end_is_read(brokers: Brokers, topic: str
     counting.records = 0
     assert len(list(log.read(480))) == 121
     assert counting.records < 300  # looked for a place, and read from there
+
+
+@pytest.mark.parametrize("first", [1, 30, 330, 500])
+def test_a_log_without_its_head_goes_on_from_a_place(brokers: Brokers, topic: str, first: int) -> None:
+    long_log(brokers, topic)
+    trimmed = Trimmed(brokers)
+    trimmed.first = first
+    log = KafkaLog(trimmed, topic, 0, owner="c", places_apart=20)
+    log.append([b"600"])
+    again = KafkaLog(trimmed, topic, 0, owner="d", places_apart=20)
+    assert [int(event) for _, event in again.read(595)] == list(range(595, 601))
+    with pytest.raises(CorruptState, match=f"what came before offset {first} was deleted by the brokers"):
+        list(again.read(0))
+
+
+def test_a_log_without_head_and_place_is_named(brokers: Brokers, topic: str) -> None:
+    long_log(brokers, topic, places_apart=1_000_000)
+    trimmed = Trimmed(brokers)
+    trimmed.first = 400
+    with pytest.raises(CorruptState, match="what came before offset 400 was deleted by the brokers"):
+        KafkaLog(trimmed, topic, 0, owner="c")
 
 
 def test_a_log_without_places_is_read_whole(brokers: Brokers, topic: str) -> None:
