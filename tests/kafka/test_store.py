@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
@@ -174,3 +174,20 @@ def test_a_log_whose_head_was_deleted_goes_on_from_its_snapshot(
     taken = second.open("books")
     assert (taken.states.seq, taken.last_seq) == (90, 100)
     assert [int(event) for _, event in taken.read(90)] == list(range(91, 101))
+
+
+def test_partitions_that_somebody_added_to_a_log_are_passed_over(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+) -> None:
+    store = new_store("a")
+    created = encode(ConfigChanged(CrawlConfig("books", groups=2).to_state()))
+    for key in ("books@1-of-2", "books@0-of-2"):
+        store.open(key).append([created])
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    topic = f"{request.node.name}.log.books"
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(30)
+    other = new_store("b")
+    assert other.shards() == ["books@0-of-2", "books@1-of-2"]
+    assert [other.open(key).last_seq for key in other.shards()] == [1, 1]
+    with pytest.raises(CorruptState, match="has 5 partitions, its crawl 4 groups"):
+        other.open("books@1-of-4")

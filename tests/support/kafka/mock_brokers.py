@@ -47,6 +47,9 @@ class MockTopics:
     def partitions(self, topic: str) -> int:
         return PARTITIONS if topic in self.made and topic != self.secret else int(topic in self.made)
 
+    def groups(self, crawl: str) -> int:
+        return self.partitions(self.log_of(crawl))
+
     def make(self, topic: str, partitions: int) -> None:
         self.made.append(self.mock.make(topic))
 

@@ -36,7 +36,7 @@ def to_files(store: KafkaStore, crawl: str, files: FileStore) -> None:
         If the brokers do not answer.
     """
     topic = store.topics.log_of(crawl)
-    if not (groups := store.topics.partitions(topic)):
+    if not (groups := store.topics.groups(crawl)):
         raise NotFound(f"crawl {crawl!r}: there is no topic {topic}")
     for shard in shards_of(crawl, groups):
         begin, end = _span(store, topic, shard.group)

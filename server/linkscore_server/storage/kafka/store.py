@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
+from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import CrawlLog, Store, T
 from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
-from linkscore_server.storage.kafka.brokers import Brokers
+from linkscore_server.storage.frames import unpack
+from linkscore_server.storage.kafka.brokers import Brokers, HeadDeleted
 from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
@@ -74,7 +77,8 @@ class KafkaStore(Store):
     ) -> KafkaStore:
         """Return the store on brokers at ``host:port,host:port`` with a data folder."""
         brokers = Brokers(hosts, properties)
-        topics = Topics(AdminClient(brokers.properties, logger=_log), prefix, replicas)
+        admin = AdminClient(brokers.properties, logger=_log)
+        topics = Topics(admin, prefix, replicas, partial(groups_in, brokers))
         return cls(brokers, topics, FileStore(folder), owner)
 
     def shards(self) -> list[str]:
@@ -95,7 +99,7 @@ class KafkaStore(Store):
         topic = self.topics.log_of(found.crawl)
         self._ensure(topic, found.groups)
         states = self.topics.states_of(found.crawl)
-        if self.topics.partitions(states) not in (0, found.groups):
+        if 0 < self.topics.partitions(states) < found.groups:
             self.topics.delete(states)  # of a crawl of this name before, and derived
         self._ensure(states, found.groups)
 
@@ -119,7 +123,7 @@ class KafkaStore(Store):
         if shard.groups == 1:
             self.topics.delete(topic)
             self.topics.delete(self.topics.states_of(shard.crawl))
-        elif self.topics.partitions(topic) == shard.groups:
+        elif self.topics.partitions(topic) >= shard.groups:
             self.brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
         self._files.delete(crawl)
 
@@ -156,7 +160,7 @@ class KafkaStore(Store):
 
     def _ensure(self, topic: str, partitions: int) -> None:
         there = self.topics.partitions(topic)
-        if there not in (0, partitions):
+        if there not in (0, partitions) and not self._has_more(topic, there, partitions):
             self._delete_unfinished(topic, there, partitions)
             there = 0
         if not there:
@@ -165,6 +169,11 @@ class KafkaStore(Store):
         if topic not in self._checked:
             self.topics.check(topic)
             self._checked.add(topic)
+
+    def _has_more(self, topic: str, there: int, wanted: int) -> bool:
+        """Say whether a topic has what it must, and partitions that somebody added and nobody uses."""
+        is_log = topic == self.topics.log_of(topic.removeprefix(self.topics.log_of("")))
+        return there > wanted and (not is_log or groups_in(self.brokers, topic) == wanted)
 
     def _delete_unfinished(self, topic: str, there: int, wanted: int) -> None:
         """Delete what an unfinished creation of a crawl left: its first group is made last, and is empty."""
@@ -187,3 +196,16 @@ class KafkaStore(Store):
         return open_states(
             folder / log.identity / SITES_FILE, lambda path: SharedStates(path, checkpoints, self.counts)
         )
+
+
+def groups_in(brokers: Brokers, topic: str) -> int:
+    """Return how many groups a crawl has by the first event of its log, 0 if that is not there."""
+    state = LogState(f"{topic} [0]")
+    try:
+        for record in brokers.read(topic, 0, 0, brokers.end(topic, 0)):
+            if (frame := state.see(record)) is not None:
+                event = decode(bytes(next(iter(unpack(memoryview(record.value), frame)))))
+                return int(event.config.get("groups", 1)) if isinstance(event, ConfigChanged) else 0
+    except HeadDeleted as exc:
+        _log.warning("%s: how many groups its crawl has is taken from its partitions", exc)
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -19,6 +20,7 @@ from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES
 STATES_RECORD_BYTES = 2 * PIECE_BYTES
 """Largest record of a topic of states: a piece, with room for its key."""
 
+_log = logging.getLogger(__name__)
 _LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
 _LOG, _STATES, _SECRET, _OWNERS = "log", "states", "ticket-key", "owners"
 _STATES_TUNED = {"segment.bytes": str(64 << 20), "segment.ms": "3600000", "delete.retention.ms": "60000"}
@@ -70,10 +72,19 @@ class Topics:
         What their names begin with.
     replicas
         Brokers that have a copy of each.
+    groups_in
+        Reads how many groups the crawl of a topic has, 0 if that is not there.
     """
 
-    def __init__(self, admin: AdminClient, prefix: str, replicas: int) -> None:
+    def __init__(
+        self,
+        admin: AdminClient,
+        prefix: str,
+        replicas: int,
+        groups_in: Callable[[str], int] = lambda topic: 0,
+    ) -> None:
         self._admin = admin
+        self._groups_in = groups_in
         self._prefix = prefix
         self._replicas = replicas
 
@@ -92,13 +103,28 @@ class Topics:
 
     def shards(self) -> list[Shard]:
         """Return the shards of all crawls that have a topic."""
-        start = self.log_of("")
-        return [
-            shard
-            for name, partitions in self._listed().items()
-            if name.startswith(start)
-            for shard in shards_of(name.removeprefix(start), partitions)
-        ]
+        start, listed = self.log_of(""), self._listed()
+        crawls = [name.removeprefix(start) for name in listed if name.startswith(start)]
+        return [shard for crawl in crawls for shard in shards_of(crawl, self._groups(crawl, listed))]
+
+    def groups(self, crawl: str) -> int:
+        """Return how many groups a crawl has, 0 if there is none of this name."""
+        topics = self.log_of(crawl), self.states_of(crawl)
+        return self._groups(crawl, {topic: self.partitions(topic) for topic in topics})
+
+    def _groups(self, crawl: str, listed: Mapping[str, int]) -> int:
+        """Return how many groups a crawl has; its log is only read if somebody added partitions to it.
+
+        Both topics of a crawl are made with a partition a group, so where they are alike nobody did.
+        """
+        log = self.log_of(crawl)
+        partitions = listed[log]
+        if partitions == listed.get(self.states_of(crawl), 0):
+            return partitions
+        groups = self._groups_in(log) or partitions
+        if groups < partitions:
+            _log.warning("topic %s: has %d partitions, of which %d are used", log, partitions, groups)
+        return min(groups, partitions)
 
     def partitions(self, topic: str) -> int:
         """Return how many partitions a topic has, 0 if there is none of this name."""

@@ -6,8 +6,9 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
+from linkscore_scoring.engine.groups import shards_of
 from linkscore_server.storage.kafka import brokers, properties
-from linkscore_server.storage.kafka.topics import problems, settings_of
+from linkscore_server.storage.kafka.topics import Topics, problems, settings_of
 
 GOOD = settings_of(3)
 
@@ -62,3 +63,34 @@ def test_properties_that_linkscore_sets_are_all_refused_in_the_file() -> None:
     own = {*client.properties, *brokers._PRODUCER, *brokers._CONSUMER, "fetch.message.max.bytes"}
     client.close()
     assert own == properties.OWN
+
+
+class Listed(Topics):
+    """Topics that are listed as a test says."""
+
+    def __init__(self, listed: dict[str, int], groups: int) -> None:
+        self.asked: list[str] = []
+        super().__init__(None, "p", 3, lambda topic: self.asked.append(topic) or groups)  # type: ignore[arg-type, func-returns-value]
+        self.listed = listed
+
+    def _listed(self, *topic: str) -> dict[str, int]:
+        return {name: n for name, n in self.listed.items() if not topic or name in topic}
+
+
+@pytest.mark.parametrize(
+    ("log", "states", "said", "groups", "asked"),
+    [
+        (4, 4, 4, 4, False),
+        (6, 4, 4, 4, True),  # somebody added two
+        (6, 0, 0, 6, True),  # no event yet: it is being made
+        (2, 4, 4, 2, True),  # a crawl of this name before had four
+        (1, 0, 1, 1, True),
+    ],
+)
+def test_a_crawl_has_the_groups_that_its_first_event_says(
+    log: int, states: int, said: int, groups: int, asked: bool
+) -> None:
+    topics = Listed({"p.log.books": log, "p.states.books": states, "p.owners": 64}, said)
+    assert topics.shards() == shards_of("books", groups)
+    assert topics.groups("books") == groups
+    assert bool(topics.asked) == asked
