@@ -350,6 +350,16 @@ CLUSTER = (
         ),
     ),
     Panel(
+        "Servers that are not reached",
+        "Silent: another one leaves out answers. Evicted: its slots went to the others. Unsafe: brokers may delete events.",
+        "short",
+        (
+            (gauge("linkscore_peers_silent", "instance"), "silent {{instance}}"),
+            (increase("linkscore_peers_evicted_total", "instance"), "evicted {{instance}}"),
+            (gauge("linkscore_unsafe_topics", "instance"), "unsafe topics {{instance}}"),
+        ),
+    ),
+    Panel(
         "Logs taken over",
         "A server that comes or goes moves its share. Without one: servers lose each other or the brokers.",
         "short",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from confluent_kafka import Producer
 
 from linkscore_scoring.engine.groups import Shard, shards_of
+from linkscore_scoring.errors import CorruptState
 
 PARTITIONS = 4
 """Partitions of each topic that the mock brokers make when somebody asks for it."""
@@ -33,6 +34,7 @@ class MockTopics:
         self.mock = mock
         self.made: list[str] = []
         self.checked: list[str] = []
+        self.wrong: set[str] = set()
 
     def log_of(self, crawl: str) -> str:
         return f"log.{crawl}"
@@ -55,6 +57,8 @@ class MockTopics:
 
     def check(self, topic: str) -> None:
         self.checked.append(topic)
+        if topic in self.wrong:
+            raise CorruptState(f"topic {topic}: retention.ms is 1, must be -1")
 
     def delete(self, topic: str) -> None:
         if topic in self.made:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 
@@ -29,6 +29,8 @@ class Counts(Collector):
         Snapshots read from brokers, made by another process.
     checkpoint_failures
         Snapshots that could not be written to brokers.
+    unsafe_topics
+        Names of topics whose settings could lose events, when they were last looked at.
     """
 
     takeovers: int = 0
@@ -38,12 +40,16 @@ class Counts(Collector):
     checkpoints: int = 0
     checkpoints_taken: int = 0
     checkpoint_failures: int = 0
+    unsafe_topics: set[str] = field(default_factory=set)
 
-    def collect(self) -> Iterator[CounterMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """Give the counts to Prometheus."""
-        for field in fields(self):
-            name, text = _METRICS[field.name]
-            yield CounterMetricFamily(name, text, value=getattr(self, field.name))
+        for counted in fields(self):
+            if counted.name in _METRICS:
+                name, text = _METRICS[counted.name]
+                yield CounterMetricFamily(name, text, value=getattr(self, counted.name))
+        text = "Topics of this server whose settings could lose events, as of the last takeover"
+        yield GaugeMetricFamily("linkscore_unsafe_topics", text, value=len(self.unsafe_topics))
 
 
 _METRICS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from linkscore_server.storage.base import CrawlLog, Store, T
 from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.frames import unpack
-from linkscore_server.storage.kafka.brokers import Brokers, HeadDeleted
+from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
@@ -26,6 +27,9 @@ from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.topics import Topics
 from linkscore_server.storage.secret_files import new_secret, secret_in
 from linkscore_server.storage.sites import SiteStates
+
+_CHECKED_FOR_S = 60.0
+"""How long settings of a topic are taken for what they were: a takeover opens many groups of it. Chosen."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +72,7 @@ class KafkaStore(Store):
         self._files = files
         self._owner = owner
         self._secret = b""
-        self._checked: set[str] = set()
+        self._checked_s: dict[str, float] = {}
         self.counts = Counts()
 
     @classmethod
@@ -93,7 +97,8 @@ class KafkaStore(Store):
         LogAway
             If the brokers do not answer.
         CorruptState
-            If the settings of the topic may lose events, or a record is damaged.
+            If a record is damaged, or the settings of the topic of a new crawl may lose events. A crawl that
+            has events is served on, and the log and a gauge say what is wrong: to refuse it would save none.
         """
         found = Shard.of(shard)
         topic = self.topics.log_of(found.crawl)
@@ -106,7 +111,8 @@ class KafkaStore(Store):
         def states_of(log: LogState) -> SiteStates:
             return self._states(found, log)
 
-        return KafkaLog(
+        wrong = [problem for name in (topic, states) if (problem := self._problem(name))]
+        log = KafkaLog(
             self.brokers,
             topic,
             found.group,
@@ -115,6 +121,10 @@ class KafkaStore(Store):
             counts=self.counts,
             places_apart=self.places_apart,
         )
+        if wrong and not log.last_seq:
+            log.close()
+            raise CorruptState(wrong[0])
+        return log
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the key of a shard among several makes its log begin anew."""
@@ -143,6 +153,8 @@ class KafkaStore(Store):
         if not self._secret:
             topic = self.topics.secret
             self._ensure(topic, 1)
+            if problem := self._problem(topic):
+                raise CorruptState(problem)
             if not self.brokers.end(topic, 0):
                 self.brokers.append(topic, 0, None, new_secret())
             first = next(self.brokers.read(topic, 0, 0, 1))  # of two that made one at once, the same for both
@@ -165,14 +177,25 @@ class KafkaStore(Store):
             there = 0
         if not there:
             self.topics.make(topic, partitions)
-            self._checked.discard(topic)
-        if topic not in self._checked:
+            self._checked_s.pop(topic, None)
+
+    def _problem(self, topic: str) -> str:
+        """Return what is wrong with the settings of a topic, empty if nothing is; looked at now and then."""
+        if time.monotonic() < self._checked_s.get(topic, -_CHECKED_FOR_S) + _CHECKED_FOR_S:
+            return ""
+        self.counts.unsafe_topics.discard(topic)
+        try:
             self.topics.check(topic)
-            self._checked.add(topic)
+        except CorruptState as exc:
+            self.counts.unsafe_topics.add(topic)
+            _log.error("%s; events may be lost, set it right", exc)
+            return str(exc)
+        self._checked_s[topic] = time.monotonic()
+        return ""
 
     def _has_more(self, topic: str, there: int, wanted: int) -> bool:
         """Say whether a topic has what it must, and partitions that somebody added and nobody uses."""
-        is_log = topic == self.topics.log_of(topic.removeprefix(self.topics.log_of("")))
+        is_log = topic.startswith(self.topics.log_of(""))
         return there > wanted and (not is_log or groups_in(self.brokers, topic) == wanted)
 
     def _delete_unfinished(self, topic: str, there: int, wanted: int) -> None:
@@ -183,6 +206,7 @@ class KafkaStore(Store):
         if state.seq:
             raise CorruptState(f"topic {topic}: has {there} partitions, its crawl {wanted} groups")
         self.topics.delete(topic)
+        self.topics.delete(self.topics.states_of(topic.removeprefix(self.topics.log_of(""))))
 
     def _states(self, shard: Shard, log: LogState) -> SiteStates:
         """Open the states of sites of one log; those of a log before it under this name go."""
@@ -206,6 +230,6 @@ def groups_in(brokers: Brokers, topic: str) -> int:
             if (frame := state.see(record)) is not None:
                 event = decode(bytes(next(iter(unpack(memoryview(record.value), frame)))))
                 return int(event.config.get("groups", 1)) if isinstance(event, ConfigChanged) else 0
-    except HeadDeleted as exc:
+    except CorruptState as exc:
         _log.warning("%s: how many groups its crawl has is taken from its partitions", exc)
     return 0

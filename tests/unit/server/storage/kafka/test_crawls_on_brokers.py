@@ -19,6 +19,7 @@ from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.kafka import store as room
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.store import KafkaStore
 from support.kafka.mock_brokers import PARTITIONS, MockBrokers, MockTopics
@@ -133,6 +134,34 @@ def test_the_settings_of_a_topic_are_checked_once(stores: list[KafkaStore], topi
         stores[0].open(shard).close()
     assert topics.checked == ["log.crawl", "states.crawl"]
     assert Shard.of(SHARD) in topics.shards()
+
+
+@pytest.mark.parametrize("topic", ["log.crawl", "states.crawl"])
+def test_settings_that_became_wrong_are_named_and_a_crawl_with_events_is_served_on(
+    stores: list[KafkaStore],
+    topics: MockTopics,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    topic: str,
+) -> None:
+    monkeypatch.setattr(room, "_CHECKED_FOR_S", 0.0)
+    stores[0].open(SHARD).append([b"event"])
+    topics.wrong = {topic}
+    for store in stores:
+        assert store.open(SHARD).last_seq == 1
+        assert unsafe(store) == 1
+    assert caplog.text.count(f"topic {topic}: retention.ms is 1, must be -1; events may be lost") == 2
+    with pytest.raises(CorruptState, match=r"retention\.ms is 1, must be -1"):
+        stores[0].open(Shard("crawl", 2, PARTITIONS).key)  # which has none yet
+    topics.wrong = set()
+    assert stores[0].open(SHARD).last_seq == 1
+    assert unsafe(stores[0]) == 0
+
+
+def unsafe(store: KafkaStore) -> float:
+    [gauge] = [family for family in store.counts.collect() if family.name == "linkscore_unsafe_topics"]
+    value: float = gauge.samples[0].value
+    return value
 
 
 def test_a_folder_with_logs_of_its_own_is_refused(stores: list[KafkaStore], tmp_path: Path) -> None:
