@@ -262,3 +262,13 @@ def test_a_crawl_without_revisit_takes_no_notices(server: Stubs, new_crawl: Call
     refused = refusal(lambda: notify(server, new_crawl(), f"{HOST}/page/1"))
     assert refused.code == grpc.StatusCode.INVALID_ARGUMENT
     assert list(refused.violations) == ["crawl"]
+
+
+def test_a_sitemap_whose_links_the_crawler_sends_is_taken_in_without_dates(server: Stubs, crawl: str) -> None:
+    ingest(server, crawl, page(1, 0))
+    body = f"<urlset><url><loc>{HOST}/page/1</loc><lastmod>2023-11-20</lastmod></url></urlset>"
+    sent = sitemap(1, body)
+    sent.outlinks.extend(common_pb2.Outlink(url=f"{HOST}/page/{n}") for n in (1, 2))
+    [got] = ingest(server, crawl, sent)
+    assert got.status.code == common_pb2.ITEM_CODE_OK
+    assert list(got.links.urls) == [f"{HOST}/page/1", f"{HOST}/page/2"]

@@ -78,8 +78,10 @@ class SiteRevisitor(Companion):
 
     def _listed(self, fetch: Fetch) -> float:
         """Take in the dates of a sitemap or feed; return what they were worth, in fresh links."""
-        dates = fetch.features.facts.get(DATES) if fetch.features is not None else None
-        return self.revisits.listed(zip(fetch.link_keys, dates, strict=True), fetch.now_s) if dates else 0.0
+        dates = fetch.features.facts.get(DATES, ()) if fetch.features is not None else ()
+        if not dates or len(dates) != len(fetch.link_keys):  # logs have dates of links the crawler replaced
+            return 0.0
+        return self.revisits.listed(zip(fetch.link_keys, dates, strict=True), fetch.now_s)
 
     def unchanged(self, fetch: Fetch, page: int) -> Revisit | None:
         """See `Companion`."""

@@ -10,6 +10,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.revisits.listings import FACT
 from linkscore_scoring.types import Revisit
 
 HOST, SITE = "http://a.org", "a.org"
@@ -104,3 +105,12 @@ def test_a_fetch_that_finds_a_page_as_it_was_counts_against_a_budget() -> None:
     assert [standing.fetches_left for standing in standings] == [2, 1, 0]
     assert [standing.site is not None for standing in standings] == [False, True, True]
     assert standings[-1].spent
+
+
+@pytest.mark.parametrize("dates", [[], [86_400], [86_400, 0, 86_400]])
+def test_dates_that_fit_no_links_are_passed_over(dates: list[int]) -> None:
+    model, listing = crawl(fetches_per_day=3.0), event(1, 0, '<a href="/1">one</a><a href="/2">two</a>')
+    assert listing.features is not None
+    listing.features.facts[FACT] = dates
+    observed = [each for each in (model.apply(1, listing), model.apply(2, event(2, 1, body(2)))) if each]
+    assert len(observed) == 2

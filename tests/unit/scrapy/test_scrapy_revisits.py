@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
 from linkscore.scrapy.pages import fetched_page, headers_of, page_message
 from linkscore.scrapy.revisits import VALIDATORS, DueRequests
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
 
@@ -132,3 +134,14 @@ def test_settings_of_a_wrong_form_are_named() -> None:
             Settings({"LINKSCORE_REVISIT": {"objektive": 1}, "LINKSCORE_REVISIT_PAGES": -1}), spider_name="s"
         )
     assert "LINKSCORE_REVISIT_PAGES: must be >= 0, got -1" in str(raised.value)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("listings", [False, True])
+def test_sitemaps_are_sent_as_such_if_pages_are_fetched_again(listings: bool, packed: bool) -> None:
+    xml = b"<urlset><url><loc>http://h/a</loc></url></urlset>"
+    kind, body = (Response, gzip.compress(xml)) if packed else (XmlResponse, xml)
+    response = kind("http://h/s.xml", body=body, request=Request("http://h/s.xml"))
+    page = page_message(fetched_page(response), response, listings=listings)
+    assert page.kind == (common_pb2.PAGE_KIND_SITEMAP if listings else common_pb2.PAGE_KIND_UNSPECIFIED)
+    assert page.body == (body if listings or not packed else b"")

@@ -150,7 +150,8 @@ class LinkscoreMiddleware:
             self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
             if is_web(fetched.url):
                 headers = headers_of(response, self._sent_headers)
-                fetched.owed = OwedPage(page_message(fetched, response, headers))
+                listings = self._session.config.revisit is not None
+                fetched.owed = OwedPage(page_message(fetched, response, headers, listings=listings))
                 self._session.awaiting.add(response.request)
                 fetched.answer = self._session.start(self._answer(fetched.owed, response.request))
                 ANSWERS[response] = fetched.answer

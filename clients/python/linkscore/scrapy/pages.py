@@ -14,6 +14,7 @@ from linkscore.messages import page
 from linkscore.outages import OwedPage
 from linkscore.scrapy.revisits import NOT_MODIFIED
 from linkscore.scrapy.scoring import ticket_of
+from linkscore.sitemaps import kind_of
 from linkscore.v1 import common_pb2
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -67,19 +68,24 @@ def headers_of(response: Any, names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def page_message(
-    fetched: FetchedPage, response: Any, headers: Iterable[tuple[str, str]] = ()
+    fetched: FetchedPage, response: Any, headers: Iterable[tuple[str, str]] = (), *, listings: bool = False
 ) -> common_pb2.Page:
-    """Build the page of a response. Bodies that are no text stay here: they have no links."""
+    """Build the page of a response. Bodies that are no text stay here: they have no links.
+
+    With `listings` sitemaps and feeds, packed ones too, are sent as what they are.
+    """
     final = urldefrag(response.url).url
+    kind = kind_of(response.body) if listings else common_pb2.PAGE_KIND_UNSPECIFIED
     return page(
         url=fetched.url,
         final_url=final if final != fetched.url else "",
         status_code=response.status,
         content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
-        body=response.body[:MAX_BODY_BYTES] if isinstance(response, TextResponse) else None,
+        body=response.body[:MAX_BODY_BYTES] if kind or isinstance(response, TextResponse) else None,
         ticket=fetched.ticket,
         event_id=fetched.event_id,
         headers=headers,
+        kind=kind,
         not_modified=response.status == NOT_MODIFIED,
     )
 

@@ -189,6 +189,7 @@ class PageParser:
         if page.outlinks:
             sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
             given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]
+            features = replace(features, facts={})  # a reader's facts are of the links that it found
             features = with_links(features, given, limits=self.limits)
         return features
 

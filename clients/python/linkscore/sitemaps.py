@@ -1,0 +1,130 @@
+"""Sitemaps that name sitemaps: found one after the other, each sent once, within bounds."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from linkscore.messages import page
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+
+if TYPE_CHECKING:
+    from linkscore.client import Client
+
+MAX_DEPTH = 2
+"""Indexes below each other, as the first index may name others: sitemaps.org has one, some sites two."""
+MAX_SITEMAPS = 1_000
+"""A bound, chosen: with 50,000 URLs each they are more than a crawl goes through."""
+MAX_BYTES = 500 * 1024 * 1024
+"""A bound, chosen: ten sitemaps of the size that sitemaps.org allows."""
+_MAX_BODY = 50 * 1024 * 1024
+"""Bytes of one sitemap, as sitemaps.org has it; the server reads no more."""
+_HEAD = 4_096
+"""Bytes in which the first element is looked for; chosen: what stands before it are some hundred."""
+_GZIP, _GZIP_WINDOW = b"\x1f\x8b", 31  # RFC 1952, section 2.3.1; zlib: largest window, and a gzip header
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?(?:(?!\?>).)*\?>\s*|<!--(?:(?!-->).)*-->\s*)*"
+    rb"<(?:[\w.-]+:)?(sitemapindex|urlset|rss|feed|RDF)[\s/>]",
+    re.DOTALL,
+)
+_KINDS = {
+    b"sitemapindex": common_pb2.PAGE_KIND_SITEMAP,
+    b"urlset": common_pb2.PAGE_KIND_SITEMAP,
+    b"rss": common_pb2.PAGE_KIND_FEED,
+    b"feed": common_pb2.PAGE_KIND_FEED,
+    b"RDF": common_pb2.PAGE_KIND_FEED,
+}
+
+
+class SentSitemap(NamedTuple):
+    """A sitemap that was sent: its URL, how many indexes are above it, and what the server said."""
+
+    url: str
+    depth: int
+    result: scoring_pb2.PageResult
+
+
+def kind_of(body: bytes) -> common_pb2.PageKind:
+    """Return whether a body is a sitemap or feed by its first element, unspecified if it is neither.
+
+    Packed with gzip it is looked at as well. One with a document type, which the server refuses, is neither.
+
+    Examples
+    --------
+    >>> kind_of(b"<?xml version='1.0'?><urlset>") == common_pb2.PAGE_KIND_SITEMAP
+    True
+    >>> kind_of(b"<!DOCTYPE html><p>Hello") == common_pb2.PAGE_KIND_UNSPECIFIED
+    True
+    """
+    return _KINDS.get(_root(body), common_pb2.PAGE_KIND_UNSPECIFIED)
+
+
+def ingest_sitemaps(
+    client: Client,
+    *,
+    crawl: str,
+    urls: Iterable[str],
+    fetch: Callable[[str], bytes | None],
+    max_depth: int = MAX_DEPTH,
+    max_sitemaps: int = MAX_SITEMAPS,
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[SentSitemap]:
+    """Send sitemaps, and those that indexes among them name, in the order they are found.
+
+    What an index names is known from the answer of the server, which reads the XML and refuses hostile XML.
+    An index may only name sitemaps of its own host and scheme: as sitemaps.org has it, others speak for
+    themselves. A sitemap that cannot be had, is too long or is refused names nothing, and the rest goes on.
+
+    Parameters
+    ----------
+    urls
+        Absolute, those that `robots.txt` names for example.
+    fetch
+        URL -> body as it came, packed or not; None if it cannot be had.
+    max_depth, max_sitemaps, max_bytes
+        Indexes below each other, bodies that are asked for, and bytes of all that came.
+
+    Raises
+    ------
+    LinkscoreError
+        As `Client.ingest_pages`.
+    """
+    waiting = deque((url, 0) for url in dict.fromkeys(urls))
+    met, asked, left = {url for url, _ in waiting}, 0, max_bytes
+    while waiting and asked < max_sitemaps and left > 0:
+        url, depth = waiting.popleft()
+        asked += 1
+        body = fetch(url)
+        if body is None or len(body) > min(left, _MAX_BODY):
+            continue
+        left -= len(body)
+        sent = page(url=url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
+        result = client.ingest_pages(crawl=crawl, pages=[sent]).results[0]
+        yield SentSitemap(url, depth, result)
+        if depth < max_depth and _root(body) == b"sitemapindex":
+            for named in result.links.urls:
+                if named not in met and len(met) < max_sitemaps and _origin(named) == _origin(url):
+                    met.add(named)
+                    waiting.append((named, depth + 1))
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _root(body: bytes) -> bytes:
+    """Return the name of the first element, if it is that of a sitemap or feed, else nothing."""
+    head = body[:_HEAD]
+    if head.startswith(_GZIP):
+        try:
+            head = zlib.decompressobj(wbits=_GZIP_WINDOW).decompress(head, _HEAD)
+        except zlib.error:
+            return b""
+    found = _ROOT.match(head)
+    return found[1] if found else b""
