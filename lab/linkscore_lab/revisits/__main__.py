@@ -14,7 +14,7 @@ from pathlib import Path
 
 from linkscore_lab.revisits import cost, scrapy_runs
 from linkscore_lab.revisits.histories import SiteHistory, living, read_log
-from linkscore_lab.revisits.replay import Learned, Listed, Oracle, replay
+from linkscore_lab.revisits.replay import Learned, Listed, Noticed, Oracle, replay
 from linkscore_scoring.revisits.rules import BUILTIN, DEFAULT
 
 _COMMANDS = {"cost": cost.main, "scrapy": scrapy_runs.main}
@@ -36,6 +36,9 @@ def main() -> None:
     parser.add_argument("--objective", default="both", help="both, freshness or discovery")
     parser.add_argument("--rules", nargs="+", default=[kind.name for kind in BUILTIN])
     parser.add_argument("--sitemap", action="store_true", help="with a sitemap too, honest and lying")
+    parser.add_argument(
+        "--notices", action="store_true", help="with notices of changes too, honest and lying"
+    )
     given = parser.parse_args()
     print(
         f"{'site':14} {'a year':>6} {'schedule':13} "
@@ -50,6 +53,9 @@ def main() -> None:
             if given.sitemap:
                 for name, lies in (("sitemap", False), ("lying sitemap", True)):
                     found[name] = replay(site, Listed(DEFAULT, site, lies=lies), per_year)
+            if given.notices:
+                for name, lies in (("notices", False), ("lying notices", True)):
+                    found[name] = replay(site, Noticed(DEFAULT, site, lies=lies), per_year)
             for rule, row in found.items():
                 share = row.freshness / best.freshness if best.freshness else 1.0
                 print(

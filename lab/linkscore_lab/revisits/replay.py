@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -131,6 +132,26 @@ class Listed(Learned):
         ]
         news = self.site.listed(dates, _time(day))
         self.site.fetched(Fetched(_SITEMAP, "", _time(day), fresh_links=news))
+
+
+class Noticed(Learned):
+    """`Learned`, and somebody who names the page of each change at once: honestly, or another page.
+
+    Who lies names as many pages, at the same times, as who is honest.
+    """
+
+    def __init__(self, rule: str, history: SiteHistory, *, lies: bool) -> None:
+        super().__init__(rule)
+        told = sorted((float(day), row) for row, page in enumerate(history.pages) for day in page.changes)
+        named = np.random.default_rng(len(told)).permutation(len(history.pages)) if lies else None
+        self._told = deque((day, row if named is None else int(named[row])) for day, row in told)
+
+    def best(self, day: float, n: int) -> list[int]:
+        """See `Schedule`."""
+        while self._told and self._told[0][0] <= day:
+            changed, row = self._told.popleft()
+            self.site.notified(row, _time(changed))
+        return super().best(day, n)
 
 
 class Oracle(Schedule):
