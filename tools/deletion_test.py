@@ -191,7 +191,10 @@ ANNEXES = {
     "copies": Annex(
         "links to copies of pages, known before the fetch",
         (f"{SCORING}/copies",),
-        ("tests/unit/copies", "tests/contract/test_contract_copies.py"),
+        (
+            *("tests/unit/copies", "tests/property/test_copies_property.py"),
+            "tests/contract/test_contract_copies.py",
+        ),
         words=("copies=", '"copies"'),
     ),
     "clusterers": Annex(
