@@ -118,7 +118,7 @@ class HubLedger(Stateful):
         tries = self.arms.pulls(of_pattern) + in_flight.get(of_pattern, 0)
         if tries >= t.trials:
             return index
-        unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), t.parent_pulls)
+        unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), self.arms.tunables.parent_pulls)
         granted: float = unopened * t.unopened_kept**tries
         return max(index, granted + t.tie * index)
 
@@ -129,7 +129,7 @@ class HubLedger(Stateful):
     def _means(self, arm: Arm, patterns: UrlPatterns) -> tuple[float, float]:
         """Return the shrunk mean worth and number of the fresh links of an arm."""
         gain = links = 0.0
-        weight = self.tunables.parent_pulls
+        weight = self.arms.tunables.parent_pulls
         for node in nodes_above(arm, patterns):
             counts = self._nodes.get(node)
             if counts is not None:
@@ -173,7 +173,7 @@ class HubLedger(Stateful):
         if arm not in known:
             worth = self.index(arm, patterns)
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
-            known[arm] = worth, shrunk(worth * n, n, 0.0, self.tunables.parent_pulls)
+            known[arm] = worth, shrunk(worth * n, n, 0.0, self.arms.tunables.parent_pulls)
         return known[arm]
 
 

@@ -66,7 +66,7 @@ class PageRewards(Stateful):
         n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
         pages in two hundred that they are not wanted has not said what is; who says so of every page has.
         """
-        n, half_saturation = self.labels + len(self.likeness), self.tunables.wanted_half_saturation
+        n, half_saturation = self.labels + len(self.likeness), self.tunables.half_saturation
         silent = 1.0 - self.reported / (self.arms.pulls_total + half_saturation)
         return 1.0 - min(silent, half_saturation / (half_saturation + n))
 
@@ -159,7 +159,7 @@ class PageRewards(Stateful):
         text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
             return text
-        n, half_saturation = len(self.likeness), self.tunables.examples_half_saturation
+        n, half_saturation = len(self.likeness), self.tunables.half_saturation
         text *= (1.0 - self.ledger.doubt(page)) * half_saturation / (half_saturation + n)
         return max(0.0, page.label) + (1.0 - abs(page.label)) * text
 

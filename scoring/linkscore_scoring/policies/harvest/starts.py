@@ -109,12 +109,13 @@ class WarmStart:
         """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1]."""
         t = self._t
         found = [
-            (min(pulls, t.own_pulls), reward, group.reward)
+            (min(pulls, t.most_pulls), reward, group.reward)
             for arm, pulls, reward in islice(arms.pulled(), t.judged_arms)
             if (group := self._group(known, arm)) is not None
         ]
         brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
-        scale = min(1.0, max(t.least_scale, (t.scale_pulls + brought) / (t.scale_pulls + said)))
+        before = arms.tunables.parent_pulls
+        scale = min(1.0, max(t.least_scale, (before + brought) / (before + said)))
         error = left_sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
         baseline = left_sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
         return min(1.0, (t.patience + baseline) / (t.patience + error))

@@ -21,7 +21,8 @@ class ArmTunables:
     prior
         Reward expected on a site nothing is known of, in [0, 1]. Four sites.
     parent_pulls
-        Pseudo-pulls of the node above, > 0. Four sites.
+        Pseudo-pulls of the node above, > 0; as many stand for what is believed of hubs, and of experience,
+        before anything is known. Four sites.
     pooled
         Share of its parents' pulls that an arm counts as its own in its bonus, in [0, 1]. Four sites.
     doubt
@@ -140,9 +141,6 @@ class HubTunables:
     decay
         Share of earlier yields kept a pull, in (0, 1]. Measured: with 1, recall of the target `question` is
         .66.
-    parent_pulls
-        Pseudo-pulls of the node above and of what is granted, and pulls after which half of a fresh link's
-        worth is believed, > 0. Chosen.
     unopened, unopened_kept, trials
         Worth per fetch that a kind of pages nobody opened is granted where no link of its link path was
         followed, in [0, 1]; the share of it that each try leaves, in [0, 1]; and how many tries are granted,
@@ -158,7 +156,6 @@ class HubTunables:
     """
 
     decay: float = 0.9
-    parent_pulls: float = 2.0
     unopened: float = 0.5
     unopened_kept: float = 0.8
     trials: float = 3.0
@@ -179,17 +176,15 @@ class LabelTunables:
     ----------
     wanted
         Reward by feedback, or label by examples, from which a page counts as wanted, in (0, 1). Chosen.
-    wanted_half_saturation
-        Wanted pages known after which text counts half, > 0. Chosen.
-    examples_half_saturation
-        Examples after which a page like none is worth half of its text, > 0. Measured: 1, 2.
+    half_saturation
+        Wanted pages known after which text counts half, and examples after which a page like none is worth
+        half of its text, > 0. Measured of examples: 1, 2.
     relabelled
         Pages labelled anew after an answer, the latest: 0.1 s or so. A bound.
     """
 
     wanted: float = 0.5
-    wanted_half_saturation: float = 2.0
-    examples_half_saturation: float = 2.0
+    half_saturation: float = 2.0
     relabelled: int = 512
 
 
@@ -261,15 +256,13 @@ class StartTunables:
     Attributes
     ----------
     most_pulls
-        That experience of a group of links counts as, > 0.
+        That experience of a group of links counts as, > 0; and of an arm that count as evidence: one big arm
+        is not the whole site.
     patience
         Squared error, in pulls, that experience is granted before it loses trust, > 0.
-    least_scale, scale_pulls
+    least_scale
         Labels say 1 of a page whose text says .6 or .7, so rewards are scaled to those of text: by no less
-        than this, in (0, 1], or an experience that is all wrong would pass for one that is modest; and pulls
-        of reward 1 before the first one, > 0.
-    own_pulls
-        Of an arm that count as evidence, > 0: one big arm is not the whole site.
+        than this, in (0, 1], or an experience that is all wrong would pass for one that is modest.
     judged_arms
         Arms, the first ones found, that trust is judged by. A bound of work.
     example_pulls
@@ -281,8 +274,6 @@ class StartTunables:
     most_pulls: float = 8.0
     patience: float = 1.0
     least_scale: float = 0.6
-    scale_pulls: float = 2.0
-    own_pulls: float = 8.0
     judged_arms: int = 256
     example_pulls: float = 1.0
     max_shapes: int = 5_000
