@@ -27,7 +27,7 @@ from linkscore_research.tuning.regret import Choice, tuned
 from linkscore_research.tuning.sites import wanted_on
 
 LITTLE, MUCH = 0.003, 0.01
-"""Valid ratio that a mechanism is worth in the mean of the sites, or on one of them, if it stays (the bar)."""
+"""Valid ratio that a mechanism is worth in the mean of the sites, or on one site, if it stays (the bar)."""
 NEVER = 1 << 30
 
 WITHOUT: Mapping[str, Choice] = {
