@@ -21,9 +21,10 @@ from linkscore_scoring.policies.anthelion.allocation import allocate
 from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
 from linkscore_scoring.policies.anthelion.host_bandit import Arm, HostBandit
 from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
+from linkscore_scoring.policies.anthelion.vain_shapes import VainShapes
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.state import State, Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
@@ -92,6 +93,7 @@ class HostCrawl(Stateful):
         self.hub_weight = hub_weight
         self.seq = 0
         self._anchors = {}
+        self._vain = VainShapes()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the event, anchor texts of new links if they are features, and whether the page is a hub."""
@@ -131,6 +133,10 @@ class HostCrawl(Stateful):
             self.hosts.revise(host, 1.0 if relevant else -1.0)
         self.classifier.learn(self._of_page(event, site), np.array([float(relevant)]))
         self.neighbours.note(event.key, [source for source, _ in event.contexts], relevant)
+        if not self.classifier.knows_only_others:
+            self._vain = VainShapes()
+        else:
+            self._vain.note(event.url, self.neighbours.max_pages)
 
     def probs(self, links: LinkBatch, site: SiteModel) -> Floats:
         """Return what links count, (n,) float64 in (0, 1): being relevant, and being a hub."""
@@ -143,16 +149,32 @@ class HostCrawl(Stateful):
         return clipped(p)
 
     def _rule_of_succession(self, links: LinkBatch, site: SiteModel) -> Floats:
-        """Return the chance of a first success of a URL pattern after n fetches without one, 1 / (n + 2).
+        """Return the chance of a first success after n fetches without one, 1 / (n + 2).
 
-        A classifier that has seen no relevant page stops to learn once all pages are beyond its margin: it
+        n are the fetches of the URL pattern, or those of URLs of this shape on all hosts if they are more. A
+        classifier that has seen no relevant page stops to learn once all pages are beyond its margin: it
         would look for the first one where it looked before.
         """
         shapes = site.history.shapes
         fetched = [
             shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
         ]
-        return 1.0 / (2.0 + np.array(fetched))
+        return np.asarray(1.0 / (2.0 + np.maximum(fetched, self._vain.counts(links.urls))))
+
+    def to_state(self) -> State:
+        """Return what was learned; what was tried in vain only while no relevant page is known."""
+        state = super().to_state()
+        if self._vain.counted:
+            state["vain"] = self._vain.to_state()
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        kept = dict(state)
+        self._vain = VainShapes()
+        if "vain" in kept:
+            self._vain.load_state(kept.pop("vain"))
+        super().load_state(kept)
 
     def _relevance(self, links: LinkBatch, site: SiteModel) -> Floats:
         return self.classifier.predict_prob(self.of_links(links, site))

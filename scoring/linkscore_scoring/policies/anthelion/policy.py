@@ -100,7 +100,7 @@ class Anthelion(Policy):
     numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of neighbours from when the
     label comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of
-    labels; until the first relevant page, links of URL patterns hardly fetched come first.
+    labels; until the first relevant page, links of URL patterns hardly fetched come first, over all hosts.
 
     Examples
     --------
@@ -158,7 +158,8 @@ class Anthelion(Policy):
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return what the latest link of each pattern is worth, or one in the middle of each step.
 
-        A pattern without links is worth what its text is as a URL; an unknown bucket is in the lowest step.
+        A pattern without links is worth what its text is as a URL, one without text what the root of the site
+        is; an unknown bucket is in the lowest step.
         """
         probs = probs_of([_number(bucket, "a", STEPS) for bucket in buckets])
         rows = [row for row, bucket in enumerate(buckets) if bucket[:1] == "p"]
@@ -166,7 +167,7 @@ class Anthelion(Policy):
             links = self._examples.batch([_number(buckets[row], "p", _MOST_PATTERN) for row in rows])
             unknown = [pattern not in self._examples for pattern in links.patterns]
             links.urls = [
-                f"http://{site.patterns.text(pattern)}" if new else url
+                f"http://{site.patterns.text(pattern) or site.name + '/'}" if new else url
                 for pattern, url, new in zip(links.patterns, links.urls, unknown, strict=True)
             ]
             probs[rows] = self.crawl_wide.probs(links, site)

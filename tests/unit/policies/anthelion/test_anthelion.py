@@ -72,6 +72,29 @@ def test_until_a_relevant_page_comes_the_least_fetched_url_pattern_is_tried_next
     assert again < once < never
 
 
+@pytest.mark.parametrize("hosts", [3, 30])
+def test_until_a_relevant_page_comes_what_other_hosts_showed_in_vain_is_not_tried_on_each(hosts: int) -> None:
+    model = crawl()
+    for n in range(hosts):
+        visit(model, f"http://h{n}/contact", page_of(f"http://h{n}/contact"))
+        report(model, f"http://h{n}/contact", 0.0)
+    visit(model, "http://h0/user/1", page_of("http://h0/user/1"))
+    report(model, "http://h0/user/1", 0.0)
+    again, once, never = asked(model, "http://new/contact", "http://new/user/2", "http://new/report/2026/end")
+    assert again < once < never
+
+
+def test_what_was_tried_in_vain_is_kept_until_a_relevant_page_comes() -> None:
+    model, restored = crawl(), crawl()
+    taught(model, "a", 0, 3)
+    restored.load_state(unpacked(packed(model.to_state())))
+    urls = ["http://b/tag/9", "http://b/post/9"]
+    assert asked(restored, *urls) == asked(model, *urls)
+    assert "vain" in known(restored).crawl_wide.to_state()
+    taught(restored, "a", 1, 0)
+    assert "vain" not in known(restored).crawl_wide.to_state()
+
+
 def test_what_one_host_teaches_another_profits_from() -> None:
     model = crawl(value_function="best_score", features="url")
     taught(model, "a", 12, 12)
