@@ -110,6 +110,12 @@ CATALOG: dict[str, Entry] = {
         "three simulated logs of 60 days; all labelled pages",
         news.table_1,
     ),
+    "news-table-2": Entry(
+        NEWS,
+        "Table 2 and section 6.2: all sites at once, beside a list of sites",
+        "three simulated logs of 60 days as one crawl; all labelled pages, none of them learned from",
+        news.table_2,
+    ),
     "behavior-figure-6": Entry(
         BEHAVIOR,
         "Figure 6: how long patterns last; figures 7 to 10 by horizon",

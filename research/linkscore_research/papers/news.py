@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,11 @@ from linkscore_research.news.filters import METHODS, read_news_labels
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
-from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
+from linkscore_scoring.browse_logs.news.crawl import MAX_SEEDS, CrawlNews, mine_crawl
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.prefixes import PrefixTrie
+from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.browse_logs.news.signals import CtcSettings, concentration
 from linkscore_scoring.errors import InvalidInput
 
@@ -24,6 +26,11 @@ LOW = 3.0
 """Concentration below which the paper finds 91.9 % of the other pages."""
 FOLDERS = 3
 """Folders that table 1 counts in: those with the most news."""
+
+SEEDS = (3, 10, 30)
+"""Seeds that are compared with the front pages of the three sites."""
+FRONT_SLASHES = 3
+"""Slashes in the URL of a front page."""
 
 
 def logs(options: PaperOptions) -> Iterator[tuple[str, BrowseCounts, dict[str, bool]]]:
@@ -76,6 +83,82 @@ def table_1(options: PaperOptions) -> Tables:
             rows.append([name, by, *_inside(texts, labels)])
     columns = ["log", "prefixes by", "prefixes", "news inside", "others inside", "news outside"]
     return [PaperTable([*columns, "others outside"], rows)], []
+
+
+def table_2(options: PaperOptions) -> Tables:
+    """What a list of sites leads to beside the log of them all; the list lacks one site after the other.
+
+    Labels judge, and nothing is learned of them. A list fetches every page of its sites, as in the paper.
+    """
+    found = list(logs(options))
+    mined = mine_crawl(_together([counts for _, counts, _ in found]), NewsSettings(max_hubs=MAX_SEEDS))
+    labels = {url: is_news for _, _, known in found for url, is_news in known.items()}
+    trie = PrefixTrie([prefix.text for prefix in mined.model.prefixes])
+    inside = {url for url in labels if trie.find(url) >= 0}
+    rows: list[list[Cell]] = [
+        ["paper", "1,542 sites by hand", 0.488, 0.586],
+        ["paper", "439 prefixes of the log", 0.91, 0.689],
+    ]
+    for lacking, _, own in found:
+        rows.append(
+            [f"without {lacking}", "pages of the other sites", *_shares(set(labels) - set(own), labels)]
+        )
+    rows.append(["all sites", "pages of the sites", *_shares(set(labels), labels)])
+    rows.append(["all sites", f"{len(mined.model.prefixes)} prefixes of the log", *_shares(inside, labels)])
+    return [
+        PaperTable(["list", "fetched", "precision", "recall"], rows),
+        PaperTable(
+            ["seeds", "of the log", "front pages", "sites"], _seed_rows(found, mined), "News linked by"
+        ),
+    ], []
+
+
+def _seed_rows(
+    logs_: Sequence[tuple[str, BrowseCounts, dict[str, bool]]], mined: CrawlNews
+) -> list[list[Cell]]:
+    """Return labelled news that visitors reached from so many seeds, and from the front pages."""
+    reached: dict[str, set[str]] = {}
+    for _, counts, labels in logs_:
+        inside = counts.from_urls != OUTSIDE
+        for source, target in zip(
+            counts.from_urls[inside].tolist(), counts.to_urls[inside].tolist(), strict=True
+        ):
+            if labels.get(counts.urls[target]):
+                reached.setdefault(counts.urls[source], set()).add(counts.urls[target])
+    fronts = {url for url in reached if url.count("/") == FRONT_SLASHES and url.endswith("/")}
+    rows: list[list[Cell]] = [["paper, 1,542", 79_292, 46_210, 1_542]]
+    for n in SEEDS:
+        best = [reached.get(seed.url, set()) for seed in mined.seeds[:n]]
+        led = set[str]().union(*(reached[url] for url in fronts))
+        hosts = {seed.url.split("/")[2] for seed in mined.seeds[:n]}
+        rows.append([str(n), len(set[str]().union(*best)), len(led), len(hosts)])
+    return rows
+
+
+def _shares(fetched: set[str], labels: dict[str, bool]) -> list[float]:
+    """Return precision and recall of what is fetched, by labels."""
+    news = {url for url, is_news in labels.items() if is_news}
+    hits = len(news & fetched)
+    return [hits / max(1, len(fetched)), hits / len(news)]
+
+
+def _together(counts: Sequence[BrowseCounts]) -> BrowseCounts:
+    """Return the counts of several sites, whose windows are the same, as those of one crawl."""
+    begins = np.cumsum([0, *(len(each.urls) for each in counts)])[:-1].tolist()
+    pairs = list(zip(counts, begins, strict=True))
+    return BrowseCounts(
+        counts[0].first_day,
+        max(each.n_days for each in counts),
+        [url for each in counts for url in each.urls],
+        np.concatenate([each.click_urls + begin for each, begin in pairs]),
+        np.concatenate([each.click_days for each in counts]),
+        np.concatenate([each.clicks for each in counts]),
+        np.concatenate(
+            [np.where(each.from_urls == OUTSIDE, OUTSIDE, each.from_urls + begin) for each, begin in pairs]
+        ),
+        np.concatenate([each.to_urls + begin for each, begin in pairs]),
+        np.concatenate([each.transits for each in counts]),
+    )
 
 
 def _inside(prefixes: list[str], labels: dict[str, bool]) -> list[int]:
