@@ -242,7 +242,8 @@ PAPERS = (
                 "Hubs lead to more news than homepages (79,292 against 46,210)",
                 PARTLY,
                 "Three hubs over three sites led visitors to 748 pages, their front pages to 415; hardly "
-                "true against the first lists of a menu ([notebook](../../research/notebook/news-from-logs.md))",
+                "true against the first lists of a menu "
+                "([notebook](../../research/notebook/news-from-logs.md))",
             ),
             Claim(
                 "Prefixes of all sites are 91.0 % news and hold 68.9 % of it; a list of sites 48.8 % and "
@@ -250,8 +251,9 @@ PAPERS = (
                 PARTLY,
                 "{news-table-2|all sites, 28 prefixes of the log|precision} and "
                 "{news-table-2|all sites, 28 prefixes of the log|recall}; all pages of the sites are "
-                "{news-table-2|all sites, pages of the sites|precision} news. A list that has every site misses "
-                "none of it, one without the forum has {news-table-2|without forum_phpbb|recall} of it",
+                "{news-table-2|all sites, pages of the sites|precision} news. A list that has every site "
+                "misses none of it, one without the forum has "
+                "{news-table-2|without forum_phpbb|recall} of it",
             ),
             Claim(
                 "Unknown and temporary sites of news are found",
@@ -265,8 +267,8 @@ PAPERS = (
             "people "
             "behave so. The paper gives no m; ours is 3. Its eq. 1 misses 1 for even clicks by a day.",
             "news-table-2": "As in the paper, hubs and prefixes are judged on the days they were mined from. "
-            "Of visitors who came from elsewhere these logs name search engines, and those by their host alone, "
-            "which is no hub.",
+            "Of visitors who came from elsewhere these logs name search engines, and those by their host "
+            "alone, which is no hub.",
             "news-table-1": "The blog's folders are months, so three of them hold a part. The forum has one "
             "program for all threads.",
         },
