@@ -267,8 +267,7 @@ PAPERS = (
             "people "
             "behave so. The paper gives no m; ours is 3. Its eq. 1 misses 1 for even clicks by a day.",
             "news-table-2": "As in the paper, hubs and prefixes are judged on the days they were mined from. "
-            "Of visitors who came from elsewhere these logs name search engines, and those by their host "
-            "alone, which is no hub.",
+            "These logs name other sites by their host alone, mostly search engines, and a host is no hub.",
             "news-table-1": "The blog's folders are months, so three of them hold a part. The forum has one "
             "program for all threads.",
         },
