@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -112,7 +112,7 @@ def tag_tasks(spec: WantedSite, site: StoredSite) -> Iterator[TagTask]:
 
 def sources(spec: WantedSite, folders: list[Path]) -> list[SiteSource] | None:
     """Return archive and labels of a site, or of its parts, each from the first folder that has both."""
-    found = [_source(name, folders) for name in spec.parts or (spec.name,)]
+    found = [source(name, folders) for name in spec.parts or (spec.name,)]
     kept = [source for source in found if source is not None]
     return kept if len(kept) == len(found) else None
 
@@ -122,7 +122,8 @@ def rewards(task: TagTask, site: StoredSite) -> Mapping[str, float]:
     return {record.key: float(record.key in task.pages) for record in site.records if record.is_page}
 
 
-def _source(name: str, folders: list[Path]) -> SiteSource | None:
+def source(name: str, folders: Sequence[Path]) -> SiteSource | None:
+    """Return archive and labels of a site from the first folder that has both, None if none has."""
     for folder in folders:
         archive, labels = folder / f"{name}.warc.gz", folder / f"{name}.labels.tsv.gz"
         if archive.exists() and labels.exists():
