@@ -19,7 +19,9 @@ type Link struct {
 	// Ticket is at most 64 opaque bytes: keep them with the URL.
 	Ticket  []byte
 	Verdict pb.Verdict
-	URLType pb.UrlType
+	// SkipReason says which setting of the crawl makes the link one to skip; unspecified if none does.
+	SkipReason pb.SkipReason
+	URLType    pb.UrlType
 	// InScope is false for a link that leaves the crawl.
 	InScope bool
 	// Priority is the number in the encoding asked for, 0 if none was.
@@ -30,6 +32,16 @@ type Link struct {
 
 // Usable says whether the link was scored.
 func (l Link) Usable() bool { return l.Status.GetCode() != pb.ItemCode_ITEM_CODE_INVALID }
+
+// Dropped says whether a setting of the crawl forbids the link for good, as one that leads to a copy. One whose crawl or
+// site has stopped waits for more budget.
+func (l Link) Dropped() bool {
+	switch l.SkipReason {
+	case pb.SkipReason_SKIP_REASON_UNSPECIFIED, pb.SkipReason_SKIP_REASON_CRAWL_BUDGET, pb.SkipReason_SKIP_REASON_SITE_STOPPED:
+		return false
+	}
+	return true
+}
 
 // Rows reads the columns of an answer as one Link a row, in their order.
 func Rows(links *pb.LinkScores) []Link {
@@ -48,6 +60,9 @@ func Rows(links *pb.LinkScores) []Link {
 		}
 		if i < len(links.GetVerdicts()) {
 			row.Verdict = links.GetVerdicts()[i]
+		}
+		if i < len(links.GetSkipReasons()) {
+			row.SkipReason = links.GetSkipReasons()[i]
 		}
 		if i < len(links.GetInScope()) {
 			row.InScope = links.GetInScope()[i]

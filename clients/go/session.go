@@ -24,6 +24,8 @@ type Stats struct {
 	// Fallback ones were found while the server was away. Of these Guessed ones wait among links of their shape, and
 	// Late ones were scored afterwards.
 	Scored, Missed, Fallback, Guessed, Late atomic.Int64
+	// Skipped links were dropped when they were found, as a setting of the crawl says: copies, traps, what is reserved.
+	Skipped atomic.Int64
 }
 
 // Session is a crawl as an adapter uses it: it sends what is fetched, keeps it while the server is away, and sends it when
@@ -129,9 +131,11 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 }
 
 // Found lets a link of a page wait: with what Page answered for it, none if the server did not see it there, or unscored
-// if the page had no answer.
+// if the page had no answer. One that the answer drops does not wait.
 func (s *Session) Found(url string, found []Link, answered bool, value any) {
 	switch {
+	case len(found) > 0 && found[0].Dropped():
+		s.Stats.Skipped.Add(1)
 	case len(found) > 0:
 		s.Stats.Scored.Add(1)
 		s.Frontier.AddFound(found, value)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	linkscore "linkscore.example/go"
+	pb "linkscore.example/go/linkscorev1"
 )
 
 // away is not repeated by the client, as UNAVAILABLE would be.
@@ -488,5 +489,24 @@ func TestAWrongTargetIsAnErrorThatSaysWhatToGive(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = client.Close()
+	}
+}
+
+func TestALinkThatASettingForbidsDoesNotWait(t *testing.T) {
+	f := &fake{}
+	s, _, _ := session(t, f)
+	answer := &pb.LinkScores{
+		Scores: make([]float64, 6), Buckets: make([]uint32, 6), BucketNames: []string{"b"}, BucketValues: []float64{1},
+		Urls: []string{"/0", "/1", "/2", "/3", "/4", "/5"},
+		SkipReasons: []pb.SkipReason{
+			pb.SkipReason_SKIP_REASON_UNSPECIFIED, pb.SkipReason_SKIP_REASON_CRAWL_BUDGET, pb.SkipReason_SKIP_REASON_SITE_STOPPED,
+			pb.SkipReason_SKIP_REASON_TRAP, pb.SkipReason_SKIP_REASON_RESPECT, pb.SkipReason_SKIP_REASON_COPY,
+		},
+	}
+	for _, link := range linkscore.Rows(answer) {
+		s.Found(link.URL, []linkscore.Link{link}, true, nil)
+	}
+	if s.Frontier.Len() != 3 || s.Stats.Skipped.Load() != 3 || s.Stats.Scored.Load() != 3 {
+		t.Fatalf("%d wait, %d skipped, %d scored", s.Frontier.Len(), s.Stats.Skipped.Load(), s.Stats.Scored.Load())
 	}
 }

@@ -9,6 +9,7 @@ import {
   type LinkScores,
   type Page as PageMessage,
   PageSchema,
+  SkipReason,
   type UrlType,
   type Verdict,
 } from "./gen/linkscore/v1/common_pb.js";
@@ -62,6 +63,8 @@ export interface Link {
   /** At most 64 opaque bytes: keep them with the URL and send them back. */
   ticket: Uint8Array;
   verdict: Verdict;
+  /** Which setting of the crawl makes the link one to skip; unspecified if none does. */
+  skipReason: SkipReason;
   urlType: UrlType;
   inScope: boolean;
   /** Whether the link was scored; `status` says why not. */
@@ -94,12 +97,21 @@ export function rows(links: LinkScores | undefined): Link[] {
       bucketValue: values[links.buckets[i] ?? -1] ?? score,
       ticket: links.ticketValues[links.tickets[i] ?? -1] ?? none,
       verdict: links.verdicts[i] ?? 0,
+      skipReason: links.skipReasons[i] ?? SkipReason.UNSPECIFIED,
       urlType: links.urlTypes[i] ?? 0,
       inScope: links.inScope[i] ?? true,
       usable: status?.code !== ItemCode.INVALID,
       ...(status ? { status } : {}),
     };
   });
+}
+
+/**
+ * Whether a setting of the crawl forbids a link for good, as one that leads to a copy. One whose crawl or site has stopped
+ * waits for more budget.
+ */
+export function isDropped({ skipReason }: Link): boolean {
+  return ![SkipReason.UNSPECIFIED, SkipReason.CRAWL_BUDGET, SkipReason.SITE_STOPPED].includes(skipReason);
 }
 
 /** The value of each of `bucketNames`; of a server that sends none, the score of its best link here. */

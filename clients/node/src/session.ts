@@ -6,7 +6,7 @@ import { Breaker, isOutage, PROBE_TIMEOUT_MS } from "./breaker.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
-import { type Link, type Page, policyName } from "./messages.js";
+import { isDropped, type Link, type Page, policyName } from "./messages.js";
 
 // Chosen: a slice is answered at once by a server with other work, and the end of a crawl waits for half a minute at most.
 const SLICE_REWARDS = 100;
@@ -29,6 +29,8 @@ export interface Stats {
   /** Links of `fallback` that wait among links of their shape, and that were scored afterwards. */
   guessed: number;
   late: number;
+  /** Links dropped when they were found, as a setting of the crawl says: copies, traps, what is reserved. */
+  skipped: number;
 }
 
 /** Where lines go; Crawlee's log is one. */
@@ -62,7 +64,17 @@ const CONSOLE: Logger = {
  * No method waits for a server that is known to be away; only `start` fails.
  */
 export class Session<T> {
-  readonly stats: Stats = { pages: 0, failed: 0, rewards: 0, scored: 0, missed: 0, fallback: 0, guessed: 0, late: 0 };
+  readonly stats: Stats = {
+    pages: 0,
+    failed: 0,
+    rewards: 0,
+    scored: 0,
+    missed: 0,
+    fallback: 0,
+    guessed: 0,
+    late: 0,
+    skipped: 0,
+  };
   readonly frontier: Frontier<T>;
   /** What the budget still allows, and why the crawl ended by it. */
   readonly allowance: Allowance;
@@ -129,10 +141,12 @@ export class Session<T> {
 
   /**
    * Lets a link of a page wait: with what `page` answered for it, none if the server did not see it there, or unscored if
-   * the page had no answer.
+   * the page had no answer. One that the answer drops does not wait.
    */
   found(key: string, url: string, links: readonly Link[], answered: boolean, value: T): void {
-    if (links.length) {
+    if (links[0] && isDropped(links[0])) {
+      this.stats.skipped++;
+    } else if (links.length) {
       this.stats.scored++;
       this.frontier.add(key, links, value);
     } else if (answered) {

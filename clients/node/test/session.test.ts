@@ -8,7 +8,9 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { ErrorInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
+import { LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
 import { Breaker, Client, Code, LinkscoreError, Session, type SessionOptions } from "../src/index.js";
+import { rows } from "../src/messages.js";
 import { shapes } from "../src/outage.js";
 import { Fake, type Failure } from "./fake.js";
 
@@ -326,4 +328,20 @@ test("URLs are remembered by two shapes", () => {
   ]) {
     assert.deepEqual(shapes(url ?? ""), [fine, coarse]);
   }
+});
+
+test("a link that a setting of the crawl forbids does not wait", async () => {
+  const { session } = await started();
+  const reasons = ["UNSPECIFIED", "CRAWL_BUDGET", "SITE_STOPPED", "TRAP", "RESPECT", "COPY"] as const;
+  const answer = create(LinkScoresSchema, {
+    scores: reasons.map(() => 1),
+    urls: reasons.map((name) => `${ROOT}/${name}`),
+    buckets: reasons.map(() => 0),
+    bucketNames: ["b"],
+    bucketValues: [1],
+    skipReasons: reasons.map((name) => SkipReason[name]),
+  });
+  for (const link of rows(answer)) session.found(link.url, link.url, [link], true, link.url);
+  assert.equal(session.frontier.size, 3);
+  assert.deepEqual([session.stats.scored, session.stats.skipped], [3, 3]);
 });

@@ -68,10 +68,9 @@ public final class Link {
     return row < of.getSkipReasonsCount() ? of.getSkipReasons(row) : SkipReason.SKIP_REASON_UNSPECIFIED;
   }
 
-  /** Whether the link waits for more budget: its crawl or its site has stopped. */
-  public boolean isHeld() {
-    SkipReason reason = skipReason();
-    return reason == SkipReason.SKIP_REASON_CRAWL_BUDGET || reason == SkipReason.SKIP_REASON_SITE_STOPPED;
+  /** Whether a setting of the crawl says to skip the link: a budget, a trap, a copy, what its site reserves. */
+  public boolean isSkipped() {
+    return skipReason() != SkipReason.SKIP_REASON_UNSPECIFIED;
   }
 
   /** What kind of page the link leads to, if the policy tells. */

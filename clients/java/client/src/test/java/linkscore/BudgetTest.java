@@ -178,8 +178,8 @@ class BudgetTest {
   void theSiteOfALinkThatHasStoppedIsSaid() throws Exception {
     try (FakeServer server = new FakeServer();
         Session session = session(server, null)) {
-      assertTrue(session.ingest(page("http://covered.test/")).orElseThrow().links().get(0).isHeld());
-      assertFalse(session.ingest(page("http://a.test/")).orElseThrow().links().get(0).isHeld());
+      assertTrue(session.ingest(page("http://covered.test/")).orElseThrow().links().get(0).isSkipped());
+      assertFalse(session.ingest(page("http://a.test/")).orElseThrow().links().get(0).isSkipped());
     }
   }
 

@@ -202,7 +202,7 @@ public final class LinkscoreProcessor extends Processor {
       Map<String, Object> data = uris.get(i).getData();
       if (i < links.size() && links.get(i).usable()) {
         session.scored.increment();
-        if (links.get(i).isHeld()) { // its crawl or its site has stopped: it goes last
+        if (links.get(i).isSkipped()) { // by a setting of the crawl: it goes last
           data.put(MISSED, true);
         } else {
           data.put(VALUE, links.get(i).bucketValue());

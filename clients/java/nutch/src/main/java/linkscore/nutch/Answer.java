@@ -32,7 +32,7 @@ final class Answer {
       Link link = links.get(i);
       if (link.usable()) {
         String ticket = Tickets.encode(link.ticket());
-        double value = link.isHeld() ? 0 : link.bucketValue(); // its crawl or its site has stopped
+        double value = link.isSkipped() ? 0 : link.bucketValue(); // by a setting of the crawl
         lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + value + "\t" + link.bucket());
       }
     }

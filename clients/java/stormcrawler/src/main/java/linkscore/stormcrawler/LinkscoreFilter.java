@@ -116,7 +116,7 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       } else {
         session.scored.increment();
         metadata.setValue(Keys.BUCKET, link.bucket());
-        if (!link.isHeld()) { // one whose crawl or site has stopped goes last
+        if (!link.isSkipped()) { // one to skip by a setting of the crawl goes last
           metadata.setValue(Keys.VALUE, Double.toString(link.bucketValue()));
         }
         metadata.setValue(Keys.SCORE, Double.toString(link.score()));
