@@ -92,6 +92,7 @@ class Cluster:
 
     async def leave(self) -> None:
         """Let go of all slots, so that the others have them; calls are still answered by asking these."""
+        self.owners.member = str  # saving may leave out answers to probes: who leaves is not to be given up
         await asyncio.to_thread(self._group.leave)
 
     async def close(self) -> None:

@@ -40,6 +40,7 @@ class FakeGroup:
 
     def __init__(self) -> None:
         self.mine: frozenset[int] = frozenset()
+        self.member = "mine"
         self.is_away = False
 
     def join(self) -> None: ...
@@ -164,6 +165,12 @@ async def test_slots_that_are_assigned_bring_their_shards_and_are_told(process: 
     assert {shard.key for shard in process.took} == process.keys_of(0, 1)
     served = {shard.key for shard in SHARDS if process.cluster.serves(shard)}
     assert served == process.keys_of(0, 1)
+
+
+async def test_probes_are_not_told_of_a_member_that_leaves(process: Process) -> None:
+    assert process.owners.member() == "mine"
+    await process.cluster.leave()
+    assert process.owners.member() == ""
 
 
 async def test_slots_that_are_taken_back_are_let_go_of_before_another_gets_them(process: Process) -> None:

@@ -85,6 +85,17 @@ async def test_who_leaves_out_two_answers_is_given_up_once(others: str, state: s
     assert watch.evicted == (["member of a"] if "a" in seen else [])
 
 
+@pytest.mark.parametrize("state", ["dead", "stopped"])
+async def test_who_says_that_it_leaves_is_not_given_up(state: str) -> None:
+    watch = Watch("ab")
+    await watch.look(1)
+    watch.peers["a"].member = ""
+    await watch.look(1)
+    watch.peers["a"].state = state
+    await watch.look(4)
+    assert watch.evicted == []
+
+
 async def test_the_next_three_are_asked_in_a_ring() -> None:
     assert [address for address, _ in Watch("abdefgh").owners.next_ones(3)] == ["d", "e", "f"]
     assert [address for address, _ in Watch("abd").owners.next_ones(3)] == ["d", "a", "b"]
