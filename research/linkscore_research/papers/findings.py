@@ -373,8 +373,9 @@ PAPERS = (
         {
             "anthelion-many-hosts": "Before the first relevant page is reported, shapes of URLs hardly "
             "fetched on any host come first. The bandit counts front pages and lists as failures of their "
-            "host, as in the paper: where the target is rare, it goes from host to host, and the classifier "
-            "alone finds more. The published code is measured with its errors.",
+            "host, as in the paper, and goes from host to host for long. In the rare case the classifier "
+            "alone finds more on this draw, and less on four others ([notebook](../../research/notebook/"
+            "anthelion.md)). The published code is measured with its errors.",
         },
         (
             (
