@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from linkscore_scoring.bounded import drop_oldest
@@ -53,7 +53,14 @@ class Contents(Stateful):
         """Return the content of a fetched page, None if it has none or is not known."""
         return self._pages.get(page)
 
-    def take(self, page: int, blocks: Mapping[int, int], texts: TextOwners, pages: int) -> int | None:
+    def take(
+        self,
+        page: int,
+        blocks: Mapping[int, int],
+        texts: TextOwners,
+        pages: int,
+        near: Collection[int] = (),
+    ) -> int | None:
         """Return the content of a page, a new one if no other page has it; None of little text of its own.
 
         Parameters
@@ -66,13 +73,16 @@ class Contents(Stateful):
             How many pages showed each block.
         pages
             Pages of the site.
+        near
+            Contents to compare with whatever blocks they are found by: those of pages whose URL differs in
+            one key. Blocks by which a content was found become common as the site is fetched.
         """
         most = max(_COMMON, _COMMON_SHARE * pages)
         own = {block: size for block, size in blocks.items() if texts.shown(block) <= most}
         if sum(own.values()) < _LEAST_CHARS:
             return None
         sketch = {block: own[block] for block in sorted(own)[:_SKETCH]}
-        content = self._alike(sketch, texts, most)
+        content = self._alike(sketch, texts, most, near)
         if content is None:
             content, self._next = self._next, self._next + 1
             self._contents[content] = Content(sketch)
@@ -88,15 +98,20 @@ class Contents(Stateful):
         for number, content in self._contents.items():
             self._enter(number, content.blocks)
 
-    def _alike(self, sketch: Mapping[int, int], texts: TextOwners, most: float) -> int | None:
-        """Return the content most alike, None if none is alike enough."""
-        found = {self._by_block.get(block) for block in list(sketch)[:_LOOKED_UP]}
-        best, alike = None, _ALIKE
-        for number in sorted(number for number in found if number in self._contents):
-            known = {b: n for b, n in self._contents[number].blocks.items() if texts.shown(b) <= most}
-            if (likeness := _likeness(sketch, known)) >= alike:
-                best, alike = number, likeness
-        return best
+    def _alike(
+        self, sketch: Mapping[int, int], texts: TextOwners, most: float, near: Collection[int]
+    ) -> int | None:
+        """Return the content most alike, one of `near` before others; None if none is alike enough."""
+        by_block = {self._by_block.get(block) for block in list(sketch)[:_LOOKED_UP]}
+        for found in (near, by_block):
+            best, alike = None, _ALIKE
+            for number in sorted(number for number in found if number in self._contents):
+                known = {b: n for b, n in self._contents[number].blocks.items() if texts.shown(b) <= most}
+                if (likeness := _likeness(sketch, known)) >= alike:
+                    best, alike = number, likeness
+            if best is not None:
+                return best
+        return None
 
     def _enter(self, content: int, sketch: Mapping[int, int]) -> None:
         self._by_block.update(dict.fromkeys(list(sketch)[:_LOOKED_UP], content))

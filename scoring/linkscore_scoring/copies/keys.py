@@ -91,6 +91,14 @@ class VoidKeys(Stateful):
                 self._try((path, key), content, other)
         drop_oldest(self._bases, _MAX_BASES)
 
+    def near(self, url: str, page: int, content_of: Callable[[int], int | None]) -> set[int]:
+        """Return the contents of pages whose URL differs from that of a page in one key; see `observe`."""
+        found = set(self._bases.get(page, {}).values())
+        for key in _keys(url):
+            base = hash_of(without(url, {key}))
+            found.update(filter(None, (self._bases.get(base, {}).get(key), content_of(base))))
+        return found
+
     def is_base(self, page: int) -> bool:
         """Say whether a page was fetched whose URL without one key is that of a page, by identity hash."""
         return page in self._bases

@@ -94,7 +94,8 @@ class SiteCopies(SiteLimit):
         content = self.contents.of_page(page.key)
         if content is None:
             blocks = dict(zip(features.block_hashes, features.block_chars, strict=True))
-            content = self.contents.take(page.key, blocks, site.texts, site.pages)
+            near = self.keys.near(page.requested_url, page.requested, self.contents.of_page)
+            content = self.contents.take(page.key, blocks, site.texts, site.pages, near)
         if redirected:
             self._redirected(pattern, page, site, content)
         elif content is not None:

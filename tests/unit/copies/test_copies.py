@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from linkscore_scoring.copies.contents import Contents
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
@@ -279,3 +280,24 @@ def test_a_crawl_without_the_setting_keeps_nothing_of_it() -> None:
 def test_a_bound_that_is_none_is_refused_by_name(value: float) -> None:
     with pytest.raises(InvalidInput, match=r"copies\.skip_above"):
         config({"skip_above": value}).check()
+
+
+class Shown:
+    """How many pages showed each block, as the test says."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+
+    def shown(self, block: int) -> int:
+        return self.counts.get(block, 1)
+
+
+def test_a_page_is_compared_with_those_near_it_though_what_they_are_found_by_became_common() -> None:
+    contents, texts = Contents(), Shown()
+    blocks = {1: 100, 2: 100, 3: 100, 4: 100, 5: 900}
+    first = contents.take(1, blocks, texts, 10)  # type: ignore[arg-type]
+    assert first is not None
+    texts.counts = dict.fromkeys((1, 2, 3, 4), 1_000)
+    assert contents.take(2, blocks, texts, 2_000) != first  # type: ignore[arg-type]
+    assert contents.take(3, blocks, texts, 2_000, near={first}) == first  # type: ignore[arg-type]
+    assert contents.take(4, {6: 900}, texts, 2_000, near={first}) != first  # type: ignore[arg-type]
