@@ -17,6 +17,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~-]")
 def expression_of(tokens: Sequence[str]) -> str:
     """Return the RE2 expression of the URLs of a pattern, by its slots; empty if it has too many query keys.
 
+    Wildcards fit any value: see `UrlPatterns.is_alone`. One of the path fits no namespace (``Category:``).
+
     Examples
     --------
     >>> expression_of(["a.org", "/print", "/#"])
@@ -33,7 +35,7 @@ def expression_of(tokens: Sequence[str]) -> str:
     if len(names) > _MOST_KEYS:
         return ""
     values = dict(token.partition("=")[::2] for token in query[1:])
-    pairs = [f"{_text(name)}={_value(values.get(name, '*'), '&')}" for name in names]
+    pairs = [_pair(name, values.get(name, "*")) for name in names]
     orders = "|".join("&".join(order) for order in permutations(pairs))
     return rf"{_address(path)}\?{f'(?:{orders})' if pairs[1:] else orders}$"
 
@@ -44,10 +46,10 @@ def with_key(tokens: Sequence[str], key: str) -> str:
     Examples
     --------
     >>> with_key(["a.org", "/x"], "sid")
-    '^https?://a\\\\.org/x\\\\?(?:[^#]*&)?(?i:sid)='
+    '^https?://a\\\\.org/x\\\\?(?:[^#]*&)?(?i:sid)(?:[=&]|$)'
     """
     path, _ = _split(tokens)
-    return rf"{_address(path)}\?(?:[^#]*&)?(?i:{_text(key)})="
+    return rf"{_address(path)}\?(?:[^#]*&)?(?i:{_text(key)})(?:[=&]|$)"
 
 
 def _split(tokens: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -59,15 +61,20 @@ def _split(tokens: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _address(tokens: Sequence[str]) -> str:
     host, *segments = tokens
     written = (
-        "/[^?#]*" if token == REST else f"{_text(token[0])}{_value(token[1:], '/')}" for token in segments
+        "/[^?#]*" if token == REST else f"{_text(token[0])}{_value(token[1:], '/:')}" for token in segments
     )
     return f"^https?://{re.escape(host)}{''.join(written)}"
 
 
+def _pair(name: str, value: str) -> str:
+    """Return what fits a query key with a value; one without may be without its sign too."""
+    return f"{_text(name)}={_value(value, '&')}" if value else f"{_text(name)}=?"
+
+
 def _value(text: str, ends: str) -> str:
-    """Return what fits a slot: ``*`` is anything up to the character that `ends` it, ``#`` digits."""
+    """Return what fits a slot: ``*`` is anything without the characters that end it, ``#`` digits."""
     if text.startswith("*"):
-        return f"[^{ends}?#]*{_text(text[1:])}"
+        return f"[^{ends}?#]+{_text(text[1:])}"
     return "[0-9]+".join(map(_text, text.split("#")))
 
 

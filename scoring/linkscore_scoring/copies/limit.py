@@ -226,19 +226,22 @@ class SiteCopies(SiteLimit):
         return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
-        """See `SiteLimit.rules`: of kind ``copy``, to skip, and ``void_key``, to take out of URLs."""
-        least, tokens = self.limit.skip_above, site.patterns.tokens
+        """See `SiteLimit.rules`: of kind ``copy``, to skip, and ``void_key``, to take out of URLs.
+
+        What an expression would say of more URLs than the hypothesis is left out.
+        """
+        least, tokens, is_alone = self.limit.skip_above, site.patterns.tokens, site.patterns.is_alone
         if least is None:
             return []
         shapes = [
             UrlRule("copy", expression_of(tokens(pattern)), p, shape.evidence.agreed, shape.evidence.tries)
             for pattern, shape, p in self.shapes.hypotheses()
-            if p >= least and len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT
+            if p >= least and len(site.patterns.lineage(pattern)) > _HOST_AND_ROOT and is_alone(pattern)
         ]
         keys = [
             UrlRule("void_key", with_key(tokens(path), key), p, kept.agreed, kept.tries)
             for (path, key), kept, p in self.keys.hypotheses()
-            if p >= least
+            if p >= least and is_alone(path)
         ]
         found = [rule for rule in (*shapes, *keys) if rule.pattern]
         return sorted(found, key=lambda rule: (-rule.confidence, -rule.total, rule.pattern))

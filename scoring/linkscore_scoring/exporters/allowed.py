@@ -84,11 +84,17 @@ def filters(site: SiteRules) -> Filters:
     NoRules
         If no URL rule is left.
     """
+    found = portable_rules(site)
+    if not found.allowed and not found.denied:
+        raise NoRules(_why_none(site))
+    return found
+
+
+def portable_rules(site: SiteRules) -> Filters:
+    """Return what `filters` does, which may be nothing."""
     notes: list[str] = []
     allowed = list(_portable(site.rules, notes))
     denied = list(_portable([rule for rule in site.denied if rule.kind != "void_key"], notes))
-    if not allowed and not denied:
-        raise NoRules(_why_none(site))
     notes += [
         f"a query key changes nothing in {one_line(rule.pattern)}: take it out of URLs"
         for rule in site.denied

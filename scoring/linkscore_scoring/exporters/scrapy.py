@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.exporters.allowed import (
-    Filters,
     PortableRule,
     filters,
     heading,
     host_name,
     one_line,
+    portable_rules,
     rule_comment,
 )
 from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
@@ -42,7 +42,7 @@ def export(site: SiteRules) -> RuleFile:
     NoRules
         If there are neither URL rules nor tag paths that an XPath can tell.
     """
-    found = filters(site) if site.rules or site.denied else Filters([], [], [])
+    found = filters(site) if site.rules else portable_rules(site)
     rules = list(_rules_by_url(found.allowed) if found.allowed else _rules_by_tag_path(site))
     if not rules:
         raise NoRules(

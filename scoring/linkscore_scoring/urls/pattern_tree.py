@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 from linkscore_scoring.state import State, Stateful, Stored
@@ -324,6 +325,28 @@ class UrlPatterns:
     def above(self, pattern_id: int) -> list[int]:
         """Return the patterns that a pattern refines, coarse to fine, without the root and the host."""
         return self.lineage(pattern_id)[-3:0:-1]
+
+    def is_alone(self, pattern_id: int) -> bool:
+        """Say whether the wildcards of a pattern stand for all known values of their slots.
+
+        Frequent values, and numbers beside names, have patterns of their own; an expression with a wildcard
+        would fit them too.
+
+        Examples
+        --------
+        >>> patterns = UrlPatterns(UrlPatternParams(max_values=2))
+        >>> names = ("a/x", "a/y", "a/z", "b/x", "b/y", "b/z", "b/1")
+        >>> ids = [patterns.insert(f"http://h/{name}") for name in names]
+        >>> [(patterns.text(one), patterns.is_alone(one)) for one in (ids[0], ids[3])]
+        [('h/a/*', True), ('h/b/*', False)]
+        """
+        nodes = self._nodes.nodes
+        for at, above in pairwise(self.lineage(pattern_id)):
+            token = nodes[at].token
+            others = (other for other in nodes[above].children if other not in {token, "/"})
+            if "*" in token and any(other[:1] == token[:1] for other in others):
+                return False
+        return True
 
     def could_be_one(self, key: str, other: str) -> bool:
         """Say whether two URLs could be of one pattern, however few URLs the tree has seen.

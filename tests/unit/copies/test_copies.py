@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.types import UrlRule
 from support.recorded_crawls import fetched, state
 
 COPY, SKIP, HOST = 5, 2, "http://a.test"
@@ -61,6 +64,11 @@ def told(crawl: CrawlModel) -> dict[str, CopyHypothesis]:
     return {each.name: each for each in CrawlQueries(crawl).copies("a.test")}
 
 
+def rules(crawl: CrawlModel) -> list[UrlRule]:
+    shard = crawl.shard("a.test")
+    return shard.limits["copies"].rules(shard.model)
+
+
 def entry(n: int, *forms: str) -> PageFetched:
     """Return a front page that links `n` things, in each form of their URLs."""
     return shown("/", "front", links=tuple(form.format(i) for i in range(n) for form in forms))
@@ -73,25 +81,48 @@ def pairs(n: int, plain: str, copy: str, *, start: int = 0) -> Iterator[PageFetc
         yield shown(copy.format(i), f"text {i}")
 
 
-@pytest.mark.parametrize(
-    ("plain", "copy"),
-    [
-        ("/item/{}", "/item/{}?sid=77"),
-        ("/item/{}", "/item/{}?amp"),
-        ("/list/{}", "/list/{}?sort=price"),
-        ("/post/{}", "/post/{}?replytocom=5"),
-        ("/show?id={}", "/show?id={}&print=1"),
-        ("/viewtopic.php?t={}", "/viewtopic.php?p={}"),
-        ("/item/{}", "/print/{}"),
-        ("/item/{}", "/item/{}/amp"),
-    ],
-)
+KINDS = [
+    ("/item/{}", "/item/{}?sid=77"),
+    ("/item/{}", "/item/{}?amp"),
+    ("/list/{}", "/list/{}?sort=price"),
+    ("/post/{}", "/post/{}?replytocom=5"),
+    ("/show?id={}", "/show?id={}&print=1"),
+    ("/viewtopic.php?t={}", "/viewtopic.php?p={}"),
+    ("/item/{}", "/print/{}"),
+    ("/item/{}", "/item/{}/amp"),
+]
+"""Forms of URLs of a page and of its copy."""
+
+
+@pytest.mark.parametrize(("plain", "copy"), KINDS)
 def test_links_of_a_kind_that_only_copies_are_to_skip(plain: str, copy: str) -> None:
     crawl = crawl_with()
     feed(crawl, entry(40, plain, copy), *pairs(14, plain, copy))
     assert skips(crawl, copy.format(30), plain.format(30)) == [False, False]
     feed(crawl, *pairs(3, plain, copy, start=14))
     assert skips(crawl, copy.format(30), plain.format(30)) == [True, False]
+
+
+@pytest.mark.parametrize(("plain", "copy"), KINDS)
+def test_rules_fit_the_links_that_are_to_skip_and_not_their_originals(plain: str, copy: str) -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(40, plain, copy), *pairs(17, plain, copy))
+    fits = [re.compile(rule.pattern).search for rule in rules(crawl)]
+    assert any(search(HOST + copy.format(30)) for search in fits)
+    assert not any(search(HOST + plain.format(30)) for search in fits)
+
+
+def test_a_rule_that_would_fit_links_of_another_pattern_is_left_out() -> None:
+    """Names below /print are copies, and numbers there are none: one expression would fit both."""
+    names = ["".join(letters) for letters in product("abcdefg", repeat=2)]
+    links = tuple(f"/{form}/{name}" for name in names for form in ("item", "print"))
+    copies = [shown(f"/{form}/{name}", name) for name in names[:-9] for form in ("item", "print")]
+    mixed, alone = crawl_with(), crawl_with()
+    feed(mixed, shown("/", "front", links=(*links, *(f"/print/{n}" for n in range(9)))), *copies)
+    feed(alone, shown("/", "front", links=links), *copies)
+    assert skips(mixed, "/print/gg", "/print/7") == [True, False]
+    assert rules(mixed) == []
+    assert [rule.pattern for rule in rules(alone)] == [r"^https?://a\.test/print/[^/:?#]+$"]
 
 
 def test_a_link_says_how_probable_a_copy_is_even_if_nothing_is_to_skip() -> None:

@@ -77,6 +77,13 @@ def test_all_but_copies_is_followed_where_nothing_else_is_known(name: str) -> No
     assert not follows(A_COPY)
 
 
+def test_scrapy_goes_by_tag_paths_though_keys_are_all_that_is_known_of_copies() -> None:
+    anywhere = (TagPathRule("html/body/a", "c1", "c2", 0.9, 0.8, 300),)
+    file = exporter("scrapy")(replace(FORUM, rules=(), tag_paths=anywhere, denied=COPIES[1:]))
+    assert scrapy_module(file)["DENY"] == []
+    assert len(scrapy_module(file)["RULES"]) == 1
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_alternatives_are_kept(name: str) -> None:
     follows = READERS[name](exporter(name)(FORUM))
