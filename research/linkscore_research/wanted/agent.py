@@ -26,7 +26,7 @@ from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_research.wanted.questions import FETCHES, Answered, site_names, table_of, tasks_of
 from linkscore_research.wanted.tasks import TagTask, source
 
-_FAILED = 400
+_FAILED = 400  # HTTP statuses from here on are failures (RFC 9110, section 15)
 
 
 async def asked(site: WarcSite, task: TagTask, target: str) -> Answered:

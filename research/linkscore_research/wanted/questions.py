@@ -33,6 +33,7 @@ from linkscore_scoring.features.types import Words
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
 FETCHES = 30
+"""Fetches within which the page must be found; as jevcrawl reports it of WebWalkerQA."""
 _ORDERS = ("breadth_first", "harvest", "page_relevance", "keyword", "topic", "oracle")
 
 
