@@ -2482,6 +2482,7 @@ func (x *ExportExperienceResponse) GetEventSeq() uint64 {
 type UrlRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `index`, `thread`, `index_flip`, `thread_flip`, `page_flip`, `news` or `behavior`; policies from outside may use others.
+	// Among `denied_rules` `copy` or `void_key`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// RE2 expression, anchored by `^`, and by `$` unless it is a prefix; fits URLs as they are in pages and canonical ones.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
@@ -2760,7 +2761,7 @@ type ExportRulesResponse struct {
 	// Sequence number of the last event the rules reflect.
 	EventSeq uint64 `protobuf:"varint,7,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
 	// URLs not to follow, whatever `url_rules` say, the surest first, at most 5,000: links of kind `copy` are to skip, and
-	// the query key that a rule of kind `void_key` ends with is to be taken out of URLs. Empty unless the crawl has
+	// the query key that a rule of kind `void_key` names as `(?i:KEY)` is to be taken out of URLs. Empty unless the crawl has
 	// `copies` with a bound.
 	DeniedRules   []*UrlRule `protobuf:"bytes,8,rep,name=denied_rules,json=deniedRules,proto3" json:"denied_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields

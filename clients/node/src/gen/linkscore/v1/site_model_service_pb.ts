@@ -1341,6 +1341,7 @@ export const ExportExperienceResponseSchema: GenMessage<ExportExperienceResponse
 export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
   /**
    * `index`, `thread`, `index_flip`, `thread_flip`, `page_flip`, `news` or `behavior`; policies from outside may use others.
+   * Among `denied_rules` `copy` or `void_key`.
    *
    * @generated from field: string kind = 1;
    */
@@ -1551,7 +1552,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
 
   /**
    * URLs not to follow, whatever `url_rules` say, the surest first, at most 5,000: links of kind `copy` are to skip, and
-   * the query key that a rule of kind `void_key` ends with is to be taken out of URLs. Empty unless the crawl has
+   * the query key that a rule of kind `void_key` names as `(?i:KEY)` is to be taken out of URLs. Empty unless the crawl has
    * `copies` with a bound.
    *
    * @generated from field: repeated linkscore.v1.UrlRule denied_rules = 8;
