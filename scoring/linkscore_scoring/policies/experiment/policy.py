@@ -30,7 +30,10 @@ from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservat
 
 MAX_HORIZON = 1_000
 """A bound: rewards are kept page by page as far as that, since feedback may come late."""
+_MOST_SALT_CHARS = 64
+"""A bound: a salt is part of the settings of a crawl, and of what is hashed for each site."""
 _HASHES = 2.0**64
+"""Values that `hash64` may take."""
 _CHANCE = 0.5
 """Quality of a policy whose order nobody judged, as of `PolicyTrust`."""
 
@@ -77,8 +80,9 @@ class ExperimentParams(Params):
                 yield from part_problems("policies", name)
         yield from outside("share", self.share, 0.01, 0.99)
         yield from outside("horizon", self.horizon, 1, MAX_HORIZON)
-        if len(self.salt) > 64:
-            yield FieldProblem("salt", f"must have at most 64 characters, got {len(self.salt)}")
+        if len(self.salt) > _MOST_SALT_CHARS:
+            rule = f"must have at most {_MOST_SALT_CHARS} characters, got {len(self.salt)}"
+            yield FieldProblem("salt", rule)
 
     def number_of(self, site: str) -> int:
         """Return which policy a site gets, 0 or 1: by its name and the salt, so always the same.
@@ -183,9 +187,13 @@ class Experiment(Composite):
         return [self.chosen(site)]
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Let the policy learn, and count what the fetch brought if it is one of the first."""
+        """Let the policy learn, and count what the fetch brought if it is one of the first.
+
+        A site that was fetched from before the experiment began has had its first fetches: it never counts.
+        """
         super().observe(page, site)
-        if self.first.count < self.params.horizon:
+        is_begun = self.first.count > 0 or site.pages == 1
+        if is_begun and self.first.count < self.params.horizon:
             self.first.observe(page, by_text=self.params.by_text)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:

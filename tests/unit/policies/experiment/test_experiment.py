@@ -82,6 +82,17 @@ def test_feedback_may_come_late_and_be_corrected() -> None:
     assert first_of(it).mean == pytest.approx(0.5 / 3)
 
 
+def test_a_site_that_was_fetched_from_before_does_not_count() -> None:
+    """The experiment began on a crawl that was under way: these are not the first fetches of the site."""
+    it = board()
+    it.page("/")
+    late = Experiment(it.shard.served.params)
+    for path in ("/a", "/b", "/c"):
+        late.observe(it.page(path).observation, it.shard.model)
+    assert late.first.count == 0
+    assert first_of(it).count == 3
+
+
 def test_failed_fetches_count_and_repeated_ones_do_not() -> None:
     it = board()
     it.page("/")
