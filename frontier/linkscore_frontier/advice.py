@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from linkscore import AsyncClient, failed_page, rows, ticket_bytes, ticket_text
+from linkscore.allowance import is_dropped
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.v1 import common_pb2
@@ -171,8 +172,10 @@ class Advisor:
             (number, [place._replace(ticket=ticket_text(ticket)) for place in places])
             for (number, _, _), (_, ticket), places in zip(found, links, places_of(answer.links), strict=True)
         ]
+        reasons = zip(found, answer.links.skip_reasons, strict=False)  # none where nothing is to skip
+        dropped = [number for (number, _, _), reason in reasons if is_dropped(reason)]
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
-        await self._crawls.ask(crawl, lambda store: store.place(placed))
+        await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
         return True
 
     async def _report(self, crawl: str) -> bool:

@@ -535,9 +535,14 @@ class CrawlStore:
             (NEW, most),
         ).fetchall()
 
-    def place(self, found: Iterable[tuple[int, Sequence[Place]]]) -> None:
-        """Let URLs wait where linkscore says; those it knows nothing of by the guess, or last."""
+    def place(self, found: Iterable[tuple[int, Sequence[Place]]], dropped: Iterable[int] = ()) -> None:
+        """Let URLs wait where linkscore says; those it knows nothing of by the guess, or last.
+
+        URLs that a setting of the crawl forbids for good are done with.
+        """
         with self._transaction():
+            for number in dropped:
+                self._drop(number)
             for number, places in found:
                 row = self._db.execute(
                     "SELECT queue, due, places, url FROM url WHERE id = ? AND state = 0", (number,)
@@ -553,6 +558,14 @@ class CrawlStore:
                 self._wait(number, queue, row[1], written)
                 update = (json.dumps(written), number)
                 self._db.execute("UPDATE url SET places = ? WHERE id = ?", update)
+
+    def _drop(self, number: int) -> None:
+        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE id = ? AND state = 0", (number,)).fetchone()
+        if row is not None:
+            kept = _Kept(*row)
+            self._leave(kept)
+            self._by_id[kept.queue].states[State.DONE] += 1
+            self._db.execute("UPDATE url SET state = ? WHERE id = ?", (State.DONE, number))
 
     def unreported(self, most: int) -> list[Failure]:
         """Return failed fetches that linkscore was not told of, oldest first."""

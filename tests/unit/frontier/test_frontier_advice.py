@@ -13,7 +13,7 @@ from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.advice import TICKET, Advisor
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import FrontierMetrics
-from linkscore_frontier.records import Arrival, Place
+from linkscore_frontier.records import Arrival, Place, State, Status
 
 NOW = 1_000.0
 
@@ -21,8 +21,9 @@ NOW = 1_000.0
 class Heard:
     """A client whose calls are written down; it ranks buckets as they are asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, reasons: dict[str, common_pb2.SkipReason] | None = None) -> None:
         self.calls: list[str] = []
+        self.reasons = reasons or {}
 
     async def ingest_pages(self, *, crawl: str, pages: list[Any]) -> scoring_pb2.IngestPagesResponse:
         self.calls.append(f"failed {[page.url for page in pages]}")
@@ -42,6 +43,8 @@ class Heard:
         scores = common_pb2.LinkScores(
             scores=[0.5] * n, buckets=[0] * n, bucket_names=["x"], bucket_values=[0.5]
         )
+        if self.reasons:
+            scores.skip_reasons.extend(self.reasons.get(url, 0) for url, _ in links)
         return scoring_pb2.ScoreLinksResponse(links=scores)
 
     async def close(self) -> None: ...
@@ -85,3 +88,25 @@ async def test_a_url_that_came_with_a_ticket_is_given_with_it_wherever_it_is_sco
     await advisor.close()
     crawls.close()
     assert [one.ticket for one in given] == [ticket_text(b"of-its-page"), ""]
+
+
+async def test_urls_that_a_setting_forbids_are_done_with_and_others_wait(tmp_path: Path) -> None:
+    reasons = {f"http://a.org/{name}": reason for name, reason in common_pb2.SkipReason.items()}
+    heard, crawls = Heard(reasons), Crawls(tmp_path)
+    advisor = Advisor(cast(AsyncClient, heard), crawls, FrontierMetrics())
+    store = crawls.open("c")
+    store.put([Arrival(url, "a.org") for url in reasons], NOW)
+    advisor.start()
+    while store.new:
+        await asyncio.sleep(0)
+    given = await crawls.ask(
+        "c", lambda store: list(store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0))
+    )
+    states = store.summary().states
+    again = store.put([Arrival(url, "a.org") for url in reasons], NOW)
+    await advisor.close()
+    crawls.close()
+    waited = {"UNSPECIFIED", "CRAWL_BUDGET", "SITE_STOPPED"}
+    assert {one.url.rpartition("SKIP_REASON_")[2] for one in given} == waited
+    assert (states[State.WAITING], states[State.DONE]) == (0, 3)
+    assert set(again) == {Status.SKIPPED}
