@@ -215,12 +215,7 @@ class CrawlStore:
     def _put(self, new: Arrival, now: int) -> Status:
         queue = self._queue(new.key)
         known = self._kept(mark(new.key, new.url))
-        places = None if new.places is None else self._numbered(new.places)
-        self._is_scored |= bool(places)
-        if places and not new.is_known and (known is None or _is_unscored(known)):
-            self._placed(new.url, places)
-        elif places is None and known is None and self._outlook.away:
-            places = self._guessed(new.url)
+        places = self._places(new, known)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
                 self._wait_also(known.number, queue, known.due, read_slots(known.places), places)
@@ -235,19 +230,7 @@ class CrawlStore:
             state = State.LATER
         due = new.due if new.is_known else now
         written = None if places is None else json.dumps(places)
-        if known is None:
-            cursor = self._db.execute(
-                "INSERT INTO url (mark, url, queue, state, due, created, places, info) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (mark(new.key, new.url), new.url, queue.id, state, due, now, written, new.info),
-            )
-            number = cursor.lastrowid or 0
-        else:
-            number = known.number
-            self._db.execute(
-                "UPDATE url SET state = ?, due = ?, places = ?, info = ? WHERE id = ?",
-                (state, due, written, new.info, number),
-            )
+        number = self._write(new, known, queue, (state, due, written), now)
         queue.states[state] += 1
         if new.is_known:
             self._unheard += 1
@@ -259,6 +242,32 @@ class CrawlStore:
             self._db.execute("INSERT INTO failure (event, url, status, ticket) VALUES (?, ?, ?, ?)", failure)
             self.failures += 1
         return Status.OK
+
+    def _places(self, new: Arrival, known: _Kept | None) -> list[QueueSlot] | None:
+        """Return where a URL that comes may wait: as it says, or while linkscore is away by the guess."""
+        places = None if new.places is None else self._numbered(new.places)
+        self._is_scored |= bool(places)
+        if places and not new.is_known and (known is None or _is_unscored(known)):
+            self._placed(new.url, places)
+        elif places is None and known is None and self._outlook.away:
+            places = self._guessed(new.url)
+        return places
+
+    def _write(
+        self, new: Arrival, known: _Kept | None, queue: Queue, fields: tuple[State, int, str | None], now: int
+    ) -> int:
+        """Write state, due time and places of a URL; return its number."""
+        if known is not None:
+            update = "UPDATE url SET state = ?, due = ?, places = ?, info = ? WHERE id = ?"
+            self._db.execute(update, (*fields, new.info, known.number))
+            return known.number
+        state, due, written = fields
+        cursor = self._db.execute(
+            "INSERT INTO url (mark, url, queue, state, due, created, places, info) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (mark(new.key, new.url), new.url, queue.id, state, due, now, written, new.info),
+        )
+        return cursor.lastrowid or 0
 
     def _kept(self, marked: bytes) -> _Kept | None:
         row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE mark = ?", (marked,)).fetchone()
