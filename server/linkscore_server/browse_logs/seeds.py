@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -77,7 +77,7 @@ class CrawlSeeds:
         if found is None:
             answer.policy_state = "abstains: all days of the browse log are deleted"
             return answer
-        answer.seeds.extend(await actor.answer(partial(_seeds, actor.model, found, n)))
+        answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
         answer.policy_state = found.news.summary()
         return answer
 
@@ -105,14 +105,24 @@ def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
 
 
 def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[pb.Seed]:
-    """Return the best seeds, with what is worth saying of their sites."""
-    news = max(1, found.news.model.news)
+    """Return the best seeds, with what is worth saying of their sites; none is read back for it."""
+    news, best = max(1, found.news.model.news), found.news.seeds[:n]
+    sites_of = [model.site_of(seed.url) for seed in best]
+    met = {site for site in sites_of if site in model.sites}
+    crawled = {name for name, facts in model.sites.facts() if name in met and facts.pages} if met else set()
+    log = _log_of(found.spans.values())
     seeds = []
-    for seed in found.news.seeds[:n]:
-        about = _about(model, model.site_of(seed.url), found.spans)
+    for seed, site in zip(best, sites_of, strict=True):
+        about = [] if site in crawled else [f"{site} is not crawled yet"]
+        about += _when(found.spans[site], log) if site in found.spans else []
         reason = "; ".join([_why(seed), *about])
         seeds.append(pb.Seed(url=seed.url, reason=reason, value=seed.news / news))
     return seeds
+
+
+def _log_of(spans: Collection[SiteSpan]) -> tuple[int, int]:
+    """Return the first and the last day of a log."""
+    return min(span.first_day for span in spans), max(span.last_day for span in spans)
 
 
 def _why(seed: CrawlSeed) -> str:
@@ -122,13 +132,12 @@ def _why(seed: CrawlSeed) -> str:
     return f"visitors went from it to {seed.news} news pages{places}, {seed.gain} of them from no seed before"
 
 
-def _about(model: CrawlModel, site: str, spans: Mapping[str, SiteSpan]) -> Sequence[str]:
-    """Return what is worth saying of a site: that the crawl does not know it, that it is new, or gone."""
-    known = model.sites.get(site)
-    notes = [] if known is not None and known.model.pages else [f"{site} is not crawled yet"]
-    if (span := spans.get(site)) is not None:
-        if span.first_day - min(each.first_day for each in spans.values()) >= _APART_DAYS:
-            notes.append(f"first visited on {name_of(span.first_day)}")
-        if max(each.last_day for each in spans.values()) - span.last_day >= _APART_DAYS:
-            notes.append(f"not visited after {name_of(span.last_day)}")
+def _when(span: SiteSpan, log: tuple[int, int]) -> list[str]:
+    """Return what is worth saying of when a site was visited: that it is new, or gone."""
+    first_day, last_day = log
+    notes = []
+    if span.first_day - first_day >= _APART_DAYS:
+        notes.append(f"first visited on {name_of(span.first_day)}")
+    if last_day - span.last_day >= _APART_DAYS:
+        notes.append(f"not visited after {name_of(span.last_day)}")
     return notes

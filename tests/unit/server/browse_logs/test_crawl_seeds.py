@@ -17,6 +17,7 @@ from linkscore_server.browse_logs.mining_pool import MiningPool
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.storage.memory import MemoryStore
 from support.browse_logs.visit_logs import MIDNIGHT
+from support.recorded_crawls import fetched
 
 PORTAL = "http://portal.org/today"
 _DAY_MS = 86_400_000
@@ -102,6 +103,20 @@ async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> No
         "http://new.org/": ["first visited on 2024-10-24"],
         "http://gone.org/": ["not visited after 2024-10-13"],
     }
+
+
+async def test_no_site_is_read_back_to_be_spoken_of(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    await server.take(batch("1", "a.org", range(30)))
+    actor = await server.app.registry.open("c")
+    await actor.submit(fetched(PORTAL, site="portal.org"))
+
+    def read_back(sites: object, name: str) -> None:
+        raise AssertionError(f"{name} is read back")
+
+    monkeypatch.setattr(type(actor.model.sites), "__getitem__", read_back)
+    (seed,) = (await server.seeds()).seeds
+    assert seed.url == PORTAL
+    assert "not crawled" not in seed.reason
 
 
 async def test_all_who_ask_get_one_mining_and_a_log_that_changed_another(server: Server) -> None:
