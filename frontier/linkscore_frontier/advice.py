@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from linkscore import AsyncClient, failed_page, rows, ticket_bytes, ticket_text
-from linkscore.allowance import is_dropped
 from linkscore.breaker import OUTAGES, CircuitBreaker
 from linkscore.errors import LinkscoreError, NotFound
+from linkscore.messages import is_dropped
 from linkscore.v1 import common_pb2
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import DEFAULT_CRAWL, Crawls

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from linkscore import page, rows
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError
+from linkscore.messages import is_dropped
 from linkscore.v1 import common_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 
@@ -200,9 +201,15 @@ class AgentCrawl:
         return self._known.get(url, ("", b""))[1]
 
     def _wait(self, found: Iterable[Any]) -> int:
-        """Let links of the hosts that were begun with wait; return how many are new."""
+        """Let links of the hosts that were begun with wait; return how many are new.
+
+        A link that a setting of the crawl forbids for good waits no more, unless the agent began with it.
+        """
         new = 0
         for row in found:
+            if is_dropped(row.skip_reason) and row.url not in self._seeds:
+                self._forget_waiting(row.url)
+                continue
             if not row.usable or urlsplit(row.url).netloc not in self._hosts or row.url in self._taken:
                 continue
             if row.url not in self._known:
@@ -215,7 +222,7 @@ class AgentCrawl:
         return new
 
     def _forget_waiting(self, url: str) -> None:
-        """Let a URL wait no more: an agent fetched it without being told."""
+        """Let a URL wait no more."""
         bucket = self._known.get(url, ("", b""))[0]
         if url in self._waiting.get(bucket, {}):
             del self._waiting[bucket][url]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from linkscore.messages import Budget, budget_spec
+from linkscore.messages import Budget, budget_spec, is_dropped
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -14,13 +14,6 @@ _STOPS = {
     common_pb2.DECISION_STOP_COVERED: "covered",
     common_pb2.DECISION_STOP_BUDGET: "budget",
 }
-# Why links are to skip that more budget would let go: they wait.
-_HELD = (common_pb2.SKIP_REASON_CRAWL_BUDGET, common_pb2.SKIP_REASON_SITE_STOPPED)
-
-
-def is_dropped(reason: int) -> bool:
-    """Say whether a `SkipReason` is for good; one whose crawl or site has stopped waits for more budget."""
-    return reason not in (common_pb2.SKIP_REASON_UNSPECIFIED, *_HELD)
 
 
 class Allowance:

@@ -105,6 +105,15 @@ class CrawlOptions(TypedDict, total=False):
     respect: Sequence[str]
 
 
+# Why links are to skip that more budget would let go: they wait.
+_HELD = (common_pb2.SKIP_REASON_CRAWL_BUDGET, common_pb2.SKIP_REASON_SITE_STOPPED)
+
+
+def is_dropped(reason: int) -> bool:
+    """Say whether a `SkipReason` is for good; one whose crawl or site has stopped waits for more budget."""
+    return reason not in (common_pb2.SKIP_REASON_UNSPECIFIED, *_HELD)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One scored link, read from the columns of `LinkScores`.

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from linkscore.aio import AsyncClient
-from linkscore.allowance import Allowance, is_dropped
+from linkscore.allowance import Allowance
 from linkscore.connection import Connection
 from linkscore.frontier import Frontier, Item, Place
 from linkscore.messages import (
@@ -21,6 +21,7 @@ from linkscore.messages import (
     budget_spec,
     failed_page,
     feedback,
+    is_dropped,
     page,
     rows,
 )

@@ -29,6 +29,7 @@ class Server:
         self.options: dict[str, Any] = {}
         self.advice = site_pb2.SiteAdvice(expected_fetches=100, expected_reward=3.0)
         self.links: dict[str, list[tuple[str, str, float]]] = {}
+        self.skips: dict[str, common_pb2.SkipReason] = {}
 
     async def ensure_crawl(self, **options: Any) -> None:
         self.options = options
@@ -46,6 +47,7 @@ class Server:
             result.links.buckets.append(at)
             result.links.bucket_names.append(bucket)
             result.links.tickets.append(0)
+            result.links.skip_reasons.append(self.skips.get(url, common_pb2.SKIP_REASON_UNSPECIFIED))
         result.links.ticket_values.append(b"ticket")
         return pb.IngestPagesResponse(results=[result])
 
@@ -109,6 +111,19 @@ async def test_links_of_the_hosts_begun_with_wait_the_best_of_a_bucket_first(ser
         (200, b"ticket"),
         (404, b"ticket"),
     ]
+    assert "everything that was found" in (await agent.next_urls())["stop"]
+
+
+async def test_links_that_a_setting_of_the_crawl_forbids_are_not_given(server: Server) -> None:
+    """Found so, or waiting since before they were known as such; what the agent began with is given."""
+    server.links[f"{HOST}/"] = [(f"{HOST}/{name}", "list", 0.5) for name in ("copy", "trap", "page")]
+    server.links[f"{HOST}/page"] = [(f"{HOST}/trap", "list", 0.9)]
+    server.skips = {f"{HOST}/": common_pb2.SKIP_REASON_COPY, f"{HOST}/copy": common_pb2.SKIP_REASON_COPY}
+    agent = await begun(server)
+    assert urls(await agent.next_urls()) == [f"{HOST}/"]
+    assert (await agent.report_page(f"{HOST}/", "text"))["new_links"] == 2
+    server.skips[f"{HOST}/trap"] = common_pb2.SKIP_REASON_TRAP
+    await agent.report_page(f"{HOST}/page", "text")
     assert "everything that was found" in (await agent.next_urls())["stop"]
 
 

@@ -16,8 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from linkscore.allowance import is_dropped
-from linkscore.messages import Row, rows
+from linkscore.messages import Row, is_dropped, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
