@@ -131,6 +131,12 @@ def _explanation(found: pb.LinkExplanation) -> Table:
         name_of(found.source_cluster or "unknown cluster"),
         name_of(found.tag_path or "unknown tag path"),
     )
+    if found.skip_reason:
+        reason = common_pb2.SkipReason.Name(found.skip_reason).removeprefix("SKIP_REASON_").lower()
+        table.add_row("to skip", reason, "by a setting of the crawl, whatever its score is")
+    if found.duplicate_probability:
+        told = "probability that it leads to a copy of another page"
+        table.add_row("copy", f"{found.duplicate_probability:.2f}", told)
     for term in found.terms:
         table.add_row(name_of(term.name), f"{term.value:.4g}", Text(term.description))
     return table

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
+from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_cli.main import main
 from support.fake_linkscore import FakeLinkscore, serve
 
@@ -47,3 +49,21 @@ def test_a_crawl_and_a_url_must_be_named(fake: FakeLinkscore) -> None:
     args = ["score", "--target", f"127.0.0.1:{fake.port}", LINKS[0]]
     assert "Missing option '--crawl'" in CliRunner().invoke(main, args, env={"LINKSCORE_CRAWL": ""}).output
     assert score(fake).exit_code == 2
+
+
+class Copies(FakeLinkscore):
+    """Takes every link for a copy."""
+
+    def ExplainLinks(self, request: pb.ExplainLinksRequest, context: object) -> pb.ExplainLinksResponse:
+        reason = common_pb2.SKIP_REASON_COPY
+        told = [pb.LinkExplanation(skip_reason=reason, duplicate_probability=0.93) for _ in request.links]
+        return pb.ExplainLinksResponse(explanations=told)
+
+
+def test_an_explanation_says_why_a_link_is_to_skip() -> None:
+    for fake in serve(Copies()):
+        args = ["explain", "--target", f"127.0.0.1:{fake.port}", "--crawl", "c", LINKS[0]]
+        told = CliRunner().invoke(main, args)
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in told.output.splitlines()]
+    assert ["to skip", "copy"] in rows
+    assert ["copy", "0.93"] in rows
