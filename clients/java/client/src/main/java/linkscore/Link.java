@@ -73,6 +73,14 @@ public final class Link {
     return skipReason() != SkipReason.SKIP_REASON_UNSPECIFIED;
   }
 
+  /** Whether it is to skip for good, as one that leads to a copy; one whose crawl or site has stopped waits for more budget. */
+  public boolean isDropped() {
+    SkipReason reason = skipReason();
+    return isSkipped()
+        && reason != SkipReason.SKIP_REASON_CRAWL_BUDGET
+        && reason != SkipReason.SKIP_REASON_SITE_STOPPED;
+  }
+
   /** What kind of page the link leads to, if the policy tells. */
   public UrlType urlType() {
     return row < of.getUrlTypesCount() ? of.getUrlTypes(row) : UrlType.URL_TYPE_UNSPECIFIED;

@@ -133,6 +133,9 @@ public final class FakeServer implements AutoCloseable {
       int links = result.getLinks().getScoresCount();
       result.getStandingBuilder().setDecision(Decision.DECISION_STOP_COVERED).setReason("all found");
       result.getLinksBuilder().addAllSkipReasons(Collections.nCopies(links, SkipReason.SKIP_REASON_SITE_STOPPED));
+    } else if (page.getUrl().contains("//copies.test")) {
+      int links = result.getLinks().getScoresCount();
+      result.getLinksBuilder().addAllSkipReasons(Collections.nCopies(links, SkipReason.SKIP_REASON_COPY));
     } else if (most > 0) {
       long left = Math.max(0, most - pages.size());
       result.setStanding(standing(left));

@@ -174,7 +174,23 @@ public final class LinkscoreProcessor extends Processor {
     links.forEach(link -> page.addOutlinksBuilder().setUrl(link.getURI()));
     session
         .ingest(page.build())
-        .ifPresentOrElse(answer -> place(links, answer.links()), () -> guess(links));
+        .ifPresentOrElse(
+            answer -> {
+              place(links, answer.links());
+              uri.getOutLinks().removeAll(dropped(links, answer.links()));
+            },
+            () -> guess(links));
+  }
+
+  /** The links that a setting of the crawl forbids for good; the answer has them in their order. */
+  private static List<CrawlURI> dropped(List<CrawlURI> uris, List<Link> links) {
+    List<CrawlURI> found = new ArrayList<>();
+    for (int i = 0; i < Math.min(uris.size(), links.size()); i++) {
+      if (links.get(i).isDropped()) {
+        found.add(uris.get(i));
+      }
+    }
+    return found;
   }
 
   /** Gives links of an outage the value links of their shape had last: Heritrix asks once, so no answer comes too late. */

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import linkscore.FakeServer;
 import org.archive.io.RecordingInputStream;
 import org.archive.crawler.framework.CrawlController;
@@ -48,14 +49,22 @@ class AdapterTest {
 
   /** A URI as the disposition chain sees it: Heritrix counts the attempt when all processors are done. */
   private static CrawlURI fetched(int status) throws Exception {
-    CrawlURI uri = new CrawlURI(UURIFactory.getInstance(PAGE), "L", null, LinkContext.NAVLINK_MISC);
+    return fetched(PAGE, status);
+  }
+
+  private static CrawlURI fetched(String url, int status) throws Exception {
+    CrawlURI uri = new CrawlURI(UURIFactory.getInstance(url), "L", null, LinkContext.NAVLINK_MISC);
     uri.setFetchStatus(status);
     return uri;
   }
 
   /** A page with a bad link, a good one, and a guess found in a script. */
   private CrawlURI page() throws Exception {
-    CrawlURI uri = fetched(200);
+    return page(PAGE);
+  }
+
+  private CrawlURI page(String url) throws Exception {
+    CrawlURI uri = fetched(url, 200);
     uri.setContentType("text/html");
     Recorder recorder = new Recorder(folder.toFile(), "page");
     String head = "HTTP/1.1 200 OK\r\n\r\n";
@@ -66,10 +75,10 @@ class AdapterTest {
     in.readFully();
     recorder.close();
     uri.setRecorder(recorder);
-    uri.getOutLinks().add(uri.createCrawlURI(PAGE + "bad", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
-    uri.getOutLinks().add(uri.createCrawlURI(PAGE + "good", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
-    uri.getOutLinks().add(uri.createCrawlURI(PAGE + "guess", LinkContext.JS_MISC, Hop.SPECULATIVE));
-    uri.getOutLinks().add(uri.createCrawlURI(PAGE + "feed", HTMLLinkContext.get("link/@href"), Hop.NAVLINK));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "bad", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "good", LinkContext.NAVLINK_MISC, Hop.NAVLINK));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "guess", LinkContext.JS_MISC, Hop.SPECULATIVE));
+    uri.getOutLinks().add(uri.createCrawlURI(url + "feed", HTMLLinkContext.get("link/@href"), Hop.NAVLINK));
     return uri;
   }
 
@@ -90,6 +99,15 @@ class AdapterTest {
     assertTrue(precedence(page, "good") < precedence(page, "bad"));
     assertEquals(120, precedence(page, "guess"));
     assertEquals(120, precedence(page, "feed"));
+  }
+
+  @Test
+  void linksThatASettingForbidsForGoodAreTakenOffThePage() throws Exception {
+    CrawlURI page = page("http://copies.test/");
+    processor.process(page);
+    assertEquals(
+        List.of("guess", "feed"),
+        page.getOutLinks().stream().map(link -> link.getURI().substring(19)).collect(Collectors.toList()));
   }
 
   @Test

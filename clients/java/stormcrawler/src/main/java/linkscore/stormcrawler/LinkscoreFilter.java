@@ -63,6 +63,7 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
         known.setValue(Keys.NEXT, Long.toString(answer.get().message().getNextFetchTime().getSeconds()));
       }
       place(outlinks, answer.get().links());
+      parse.setOutlinks(withoutDropped(outlinks, answer.get().links()));
     } else {
       session.fallback.add(outlinks.size());
       outlinks.forEach(this::guess);
@@ -103,6 +104,17 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
       outlink.setMetadata(new Metadata());
     }
     return outlink.getMetadata();
+  }
+
+  /** The outlinks that no setting of the crawl forbids for good; the answer has them in their order. */
+  private static List<Outlink> withoutDropped(List<Outlink> outlinks, List<Link> links) {
+    List<Outlink> kept = new ArrayList<>();
+    for (int i = 0; i < outlinks.size(); i++) {
+      if (i >= links.size() || !links.get(i).isDropped()) {
+        kept.add(outlinks.get(i));
+      }
+    }
+    return kept;
   }
 
   /** Gives outlinks their places; the answer has them in their order. */

@@ -156,6 +156,17 @@ class AdapterTest {
   }
 
   @Test
+  void linksThatASettingForbidsForGoodAreTakenOffThePage() {
+    LinkscoreFilter filter = new LinkscoreFilter();
+    filter.configure(conf(), MissingNode.getInstance(), "linkscore");
+    String page = "http://copies.test/";
+    ParseResult parse = new ParseResult(List.of(new Outlink(page + "good")));
+    String html = "<a href=/good>";
+    filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
+    assertTrue(parse.getOutlinks().isEmpty());
+  }
+
+  @Test
   void aBudgetOfTheConfigurationIsThatOfTheCrawl() {
     Map<String, Object> conf = new HashMap<>(conf());
     conf.put("linkscore.budget", "max_fetches=7");
