@@ -130,11 +130,12 @@ def report_page(runs: Sequence[RunResult], meta: Meta) -> str:
         definitions(DEFINITIONS),
     )
     script = tag("script", Html(_asset("report.js")))
-    page = tag("html", _head(title), tag("body", body, script), lang="en")
+    page = tag("html", head(title), tag("body", body, script), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
-def _head(title: str) -> Html:
+def head(title: str) -> Html:
+    """Return the head of a page that loads nothing."""
     return tag(
         "head",
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'),

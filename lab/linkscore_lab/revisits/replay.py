@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,10 @@ _SITEMAP = 10**9
 """Key of the sitemap: no page has so high a row."""
 _OWN = 1_000
 """Characters of own text of every page: only changes count."""
+
+
+Shown = Callable[[int, float], list[int]]
+"""Rows of the pages that a page shows on a day."""
 
 
 @dataclass(frozen=True)
@@ -192,12 +196,24 @@ def _time(day: float) -> float:
 
 
 def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measured:
+    """Return what `follow` reached."""
+    return follow(history, schedule, per_year).measured()
+
+
+def follow(history: SiteHistory, schedule: Schedule, per_year: float, shown: Shown | None = None) -> Run:
     """Fetch the pages of a site as a schedule says, `per_year` times a year and page that is there.
 
-    The first fetch of each page comes beside that, when it is known: at its birth, or when the page that
-    lists it is fetched after it. A page that is gone takes a fetch to be told so.
+    The first fetch of each page comes beside that, when it is known: at its birth, or when a page that
+    shows it is fetched after it. A page that is gone takes a fetch to be told so.
+
+    Parameters
+    ----------
+    history, schedule, per_year
+        The site, what is fetched, and how much.
+    shown
+        Pages that a page links to on a day; without, each page shows those that `SiteHistory.lists` says.
     """
-    run, there = _Run(history, schedule), _living(history)
+    run, there = Run(history, schedule, shown), _living(history)
     day = credit = 0.0
     while day < history.days:
         rate = max(there(day), 1) * per_year / YEAR_DAYS
@@ -212,14 +228,16 @@ def replay(history: SiteHistory, schedule: Schedule, per_year: float) -> Measure
             credit -= 1.0
         read = schedule.reads()
         run.total, credit = run.total + read, credit - read
-    return measured(history, run.fetches, run.found, run.total, run.wasted)
+    return run
 
 
-class _Run:
+class Run:
     """The fetches of one replay.
 
     Attributes
     ----------
+    history
+        Of the site.
     fetches
         By row, the days on which each page was fetched.
     found
@@ -228,8 +246,10 @@ class _Run:
         Fetches of known pages, and those that found nothing new.
     """
 
-    def __init__(self, history: SiteHistory, schedule: Schedule) -> None:
+    def __init__(self, history: SiteHistory, schedule: Schedule, shown: Shown | None = None) -> None:
+        self.history = history
         self._pages, self._schedule = history.pages, schedule
+        self._shown = shown or self._listed
         self.fetches: list[list[float]] = [[] for _ in history.pages]
         self.found = np.full(len(history.pages), np.nan)
         self.total = self.wasted = 0
@@ -244,32 +264,42 @@ class _Run:
         """Fetch pages that nothing lists, each at its birth, up to a day."""
         while self._births and self._births[0][0] <= day:
             born, row = heapq.heappop(self._births)
-            self._enter(row, born)
+            self._enter([row], born)
 
     def fetch_again(self, row: int, day: float) -> None:
-        """Fetch a known page, tell the schedule what came of it, and enter what the page lists by now."""
+        """Fetch a known page, tell the schedule what came of it, and enter what the page shows by now."""
         page, last = self._pages[row], self.fetches[row][-1]
         gone = page.gone <= day
         before, now = np.searchsorted(page.changes, [last, day], "right")
         changed = not gone and bool(now > before)
-        links = 0 if gone else self._enter_listed(row, day)
+        links = 0 if gone else self._enter(self._shown(row, day), day)
         self.fetches[row].append(day)
         self._schedule.again(row, day, changed=changed, links=links, gone=gone)
         self.total += 1
         self.wasted += not (changed or gone or links)
 
-    def _enter(self, row: int, day: float) -> None:
-        self.found[row] = day
-        self.fetches[row].append(day)
-        self._schedule.first(row, self._pages[row].group, day)
-        self._enter_listed(row, day)
+    def measured(self) -> Measured:
+        """Return how fresh the copies were."""
+        return measured(self.history, self.fetches, self.found, self.total, self.wasted)
 
-    def _enter_listed(self, row: int, day: float) -> int:
-        listed, count = self._waiting.get(row, []), 0
-        while listed and listed[0][0] <= day:
-            self._enter(heapq.heappop(listed)[1], day)
-            count += 1
+    def _enter(self, rows: Iterable[int], day: float) -> int:
+        """Fetch pages that are new among some, and what these show in turn; return how many."""
+        waiting, count = list(rows), 0
+        while waiting:
+            row = waiting.pop()
+            if np.isnan(self.found[row]):
+                self.found[row] = day
+                self.fetches[row].append(day)
+                self._schedule.first(row, self._pages[row].group, day)
+                waiting += self._shown(row, day)
+                count += 1
         return count
+
+    def _listed(self, row: int, day: float) -> list[int]:
+        listed, found = self._waiting.get(row, []), []
+        while listed and listed[0][0] <= day:
+            found.append(heapq.heappop(listed)[1])
+        return found
 
 
 def _living(history: SiteHistory) -> Callable[[float], int]:

@@ -1,0 +1,65 @@
+"""Options of `linkscore replay --history`: a site kept in git in place of an archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+
+_DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+_OPTIONS = (
+    click.option(
+        "--history",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Git repository of built HTML: compare schedules of revisits on it, not policies.",
+    ),
+    click.option("--root", default="", help="Folder of the site in it.  [default: all]"),
+    click.option("--base-url", default="", help="URL of that folder; needed with --history."),
+    click.option("--branch", default="HEAD", help="Branch of it.  [default: HEAD]"),
+    click.option("--from", "start", type=_DAY, help="Begin there, UTC.  [default: first commit]"),
+    click.option("--to", "end", type=_DAY, help="End there, UTC.  [default: last commit]"),
+    click.option(
+        "--fetches",
+        type=click.FloatRange(0.0, 10_000.0, min_open=True),
+        multiple=True,
+        default=(4.0,),
+        help="Fetches again, a page and year; repeatable.  [default: 4]",
+    ),
+    click.option(
+        "--rule",
+        "rules",
+        multiple=True,
+        default=("greedy", "adaptive", "fixed"),
+        help="Schedule; repeatable.  [default: greedy, adaptive, fixed]",
+    ),
+    click.option("--objective", default="both", help="both, freshness or discovery.  [default: both]"),
+)
+_NAMES = ("root", "base_url", "branch", "start", "end", "fetches", "rules", "objective")
+
+
+def history_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options."""
+    return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
+
+
+def run_history(options: dict[str, Any], report: Path | None) -> dict[str, Any] | None:
+    """Take the options away; if they ask for a history, replay it and return its figures.
+
+    Raises
+    ------
+    click.UsageError
+        An archive is named too, or no URL.
+    """
+    history, given = options.pop("history"), {name: options.pop(name) for name in _NAMES}
+    if history is None:
+        return None
+    if options["archives"] or options["suite"]:
+        raise click.UsageError("Name archives, --suite, or --history.")
+    if not given["base_url"]:
+        raise click.UsageError("--history needs --base-url: links are followed by URL.")
+    from linkscore_lab.revisits.history_command import replay_history
+
+    return replay_history(history, per_year=given.pop("fetches"), report=report, **given)
