@@ -1,7 +1,7 @@
 """``make kills N=1000``: kill -9 at random moments of everything that writes; nothing is lost or doubled.
 
-A run sends the same calls in the same order: pages, feedback on them, batches of a browse log; sites are
-learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
+A run sends the same calls in the same order: pages, feedback on them, batches of a browse log, notices that
+pages changed if the crawl fetches again; sites are learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
 learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
 acknowledged, and of the call in work all or nothing; what was not answered is sent again. Each start draws
 other settings (`campaigns.options`): bounds of memory, of segments and of snapshots, and whether the log is
@@ -40,7 +40,7 @@ from support.server_process import Stubs, stubs
 from support.small_site import page, url_of
 
 CRAWL = "crawls/kills"
-KINDS = ("ingestion", "feedback", "import", "learning", "snapshot", "cut", "start")
+KINDS = ("ingestion", "feedback", "import", "notice", "learning", "snapshot", "cut", "start")
 N_PAGES = 48
 """Pages of a run: sites are learned after 16 and 32, and once in between by schedule if that is due."""
 
@@ -49,11 +49,14 @@ _REVISITED = 0.5  # share of runs whose crawl fetches pages again
 DAYS = 2  # that a batch has a visit of
 _MOST_CALLS = 12  # before a kill of the kind that was drawn
 _TIMEOUT_S = 120.0
+_CHANGED_S = int(time.time()) + 3_600
+"""When pages are said to have changed: after each fetch, and less than a day from now."""
 _DAY_MS, _START_MS = 86_400_000, 20_000 * 86_400_000
 _LATEST_S = {
     "ingestion": 0.03,
     "feedback": 0.02,
     "import": 0.2,
+    "notice": 0.02,
     "learning": 0.4,
     "snapshot": 0.05,
     "cut": 0.05,
@@ -61,6 +64,13 @@ _LATEST_S = {
 }
 """Latest moment of a kill after the call was sent, it was answered, or the process began; chosen so that some
 kills come after all is done."""
+
+
+_NOTICED = {
+    pb.NOTICE_OUTCOME_NOTED: common.ITEM_CODE_OK,
+    pb.NOTICE_OUTCOME_REPEATED: common.ITEM_CODE_DUPLICATE,
+}
+"""What becomes of a notice, as of other items; of a page that is not known there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,8 @@ class Step:
             given = pb.Feedback(event_id=f"worth-{self.number}", url=url_of(self.number), reward=reward)
             request = pb.ReportFeedbackRequest(crawl=CRAWL, feedback=[given])
             return server.links.ReportFeedback.future(request, timeout=_TIMEOUT_S)
+        if self.kind == "notice":
+            return server.links.NotifyChanged.future(notices([self]), timeout=_TIMEOUT_S)
         return server.browse.ImportBrowseRecords.future(iter([batch_of(self.number)]), timeout=_TIMEOUT_S)
 
     def statuses(self, answer: Any) -> list[common.ItemStatus]:
@@ -88,15 +100,22 @@ class Step:
             return [result.status for result in answer.results]
         if self.kind == "feedback":
             return list(answer.statuses)
+        if self.kind == "notice":
+            return [common.ItemStatus(code=_NOTICED.get(each.outcome)) for each in answer.statuses]
         return [batch.status for batch in answer.batches]
 
 
-STEPS = [
-    Step(kind, n)
-    for n in range(N_PAGES)
-    for kind in ("ingestion", "feedback", "import")
-    if kind != "import" or n % 6 == 0
-]
+def steps(*, revisits: bool) -> list[Step]:
+    """Return the calls of a run."""
+    kinds = ("ingestion", "feedback", "import", *(("notice",) if revisits else ()))
+    return [Step(kind, n) for n in range(N_PAGES) for kind in kinds if kind != "import" or n % 6 == 0]
+
+
+def notices(said: list[Step]) -> pb.NotifyChangedRequest:
+    """Return the call that says that the pages of some steps changed."""
+    request = pb.NotifyChangedRequest(crawl=CRAWL, urls=[url_of(step.number) for step in said])
+    request.change_time.FromSeconds(_CHANGED_S)
+    return request
 
 
 def batch_of(number: int) -> browse_pb.ImportBrowseRecordsRequest:
@@ -112,7 +131,7 @@ def batch_of(number: int) -> browse_pb.ImportBrowseRecordsRequest:
 
 
 class Run:
-    """One run over `STEPS`, killed as often as it takes.
+    """One run over `steps`, killed as often as it takes.
 
     Parameters
     ----------
@@ -144,6 +163,7 @@ class Run:
         self._rng = rng
         self._left = kills
         self._revisits = self._draws and rng.random() < _REVISITED
+        self._steps = steps(revisits=self._revisits)
         self._done = 0
         self.killed: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -171,7 +191,8 @@ class Run:
     @property
     def _kinds(self) -> list[str]:
         other = "snapshot" if self._settings.get("keep_log") == "snapshots" else "cut"
-        return [kind for kind in KINDS if kind != other]
+        never = (other,) if self._revisits else (other, "notice")
+        return [kind for kind in KINDS if kind not in never]
 
     def _started(self) -> FastServer | None:
         """Start a server with settings drawn anew; None if it was killed on the way."""
@@ -189,8 +210,8 @@ class Run:
         _wait_for_learning(connected)  # as in the run nobody kills, where learnings are waited for
         kind = self._rng.choice(self._kinds[:-1]) if self._left else ""
         calls_left = self._rng.randrange(_MOST_CALLS)
-        while self._done < len(STEPS):
-            step = STEPS[self._done]
+        while self._done < len(self._steps):
+            step = self._steps[self._done]
             calls_left -= 1
             answer = step.send(connected)
             # What was waited for may not come any more: then any call will do.
@@ -258,12 +279,25 @@ class Run:
             browse_pb.GetBrowseStatsRequest(crawl=CRAWL), timeout=_TIMEOUT_S
         )
         got = (crawl.page_count, crawl.feedback_count, stats.batch_count)
-        certain, perhaps = counts(STEPS[: self._done]), counts(STEPS[: self._done + 1])
+        certain, perhaps = counts(self._steps[: self._done]), counts(self._steps[: self._done + 1])
         if got not in (certain, perhaps) or stats.visit_count != DAYS * stats.batch_count:
             self.problems.append(
                 f"{self._told()}: pages, feedback, batches are {got} "
                 f"with {stats.visit_count} visits; {certain} were acknowledged"
             )
+        self._check_notices(connected)
+
+    def _check_notices(self, connected: Stubs) -> None:
+        """Say again what was acknowledged: all of it must be known."""
+        said = [step for step in self._steps[: self._done] if step.kind == "notice"]
+        if said:
+            answer = connected.links.NotifyChanged(notices(said), timeout=_TIMEOUT_S)
+            lost = [
+                step.number
+                for step, status in zip(said, answer.statuses, strict=True)
+                if status.outcome != pb.NOTICE_OUTCOME_REPEATED
+            ]
+            self.problems += [f"{self._told()}: notices of pages {lost} are lost"] if lost else []
 
 
 def counts(steps: list[Step]) -> tuple[int, int, int]:

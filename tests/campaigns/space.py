@@ -77,7 +77,7 @@ class Run:
         self._rng = rng
         self._outcome = outcome
         self._ballast = folder / "data" / "ballast"
-        self._steps = iter(kills.STEPS)
+        self._steps = iter(kills.steps(revisits=False))
         self._settings = {"min_free_mb": rng.choice((0, 2)), "snapshot_events": rng.choice((3, 10, 5_000))}
         self._acked: list[kills.Step] = []
         self._server = self._started()

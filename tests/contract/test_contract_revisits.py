@@ -196,6 +196,21 @@ def test_links_of_a_sitemap_are_scored_before_any_page_was_fetched(server: Stubs
     assert due.url == f"{HOST}/sitemap.xml"
 
 
+def test_a_page_that_is_due_says_what_it_was_sent_as(server: Stubs, crawl: str) -> None:
+    feed = page(3, 0, body=b"<rss><channel/></rss>", kind=common_pb2.PAGE_KIND_FEED)
+    again = page(3, 1, not_modified=True, kind=common_pb2.PAGE_KIND_FEED)
+    ingest(server, crawl, page(1, 0), feed, sitemap(0, "<urlset/>"))
+    ingest(server, crawl, again)
+    kinds = {due.url.rpartition("/")[2]: due.kind for due in rank(server, crawl, 9).pages}
+    assert kinds == {
+        "1": common_pb2.PAGE_KIND_PAGE,
+        "3": common_pb2.PAGE_KIND_FEED,
+        "sitemap.xml": common_pb2.PAGE_KIND_SITEMAP,
+    }
+    ingest(server, crawl, page(3, 4))
+    assert common_pb2.PAGE_KIND_FEED not in {due.kind for due in rank(server, crawl, 9).pages}
+
+
 @pytest.mark.parametrize("hostile", ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', "<urlset><url>"])
 def test_hostile_xml_is_refused_and_the_call_goes_on(server: Stubs, crawl: str, hostile: str) -> None:
     bad, good = ingest(server, crawl, sitemap(0, hostile), page(1, 0))

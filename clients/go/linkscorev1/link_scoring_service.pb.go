@@ -2718,7 +2718,9 @@ type DuePage struct {
 	// `ETag` of the copy, as it was sent in `Page.headers`, for `If-None-Match`; empty if there was none.
 	Etag string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
 	// `Last-Modified` of the copy, likewise, for `If-Modified-Since`.
-	LastModified  string `protobuf:"bytes,9,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
+	LastModified string `protobuf:"bytes,9,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
+	// What it was sent as, and is to be sent as again.
+	Kind          PageKind `protobuf:"varint,10,opt,name=kind,proto3,enum=linkscore.v1.PageKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2814,6 +2816,13 @@ func (x *DuePage) GetLastModified() string {
 		return x.LastModified
 	}
 	return ""
+}
+
+func (x *DuePage) GetKind() PageKind {
+	if x != nil {
+		return x.Kind
+	}
+	return PageKind_PAGE_KIND_UNSPECIFIED
 }
 
 // Response of RankRevisits.
@@ -3273,7 +3282,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\tpage_size\x18\x03 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12,\n" +
-	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xc3\x02\n" +
+	"\x03now\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xef\x02\n" +
 	"\aDuePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x14\n" +
@@ -3284,7 +3293,9 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\vchange_rate\x18\a \x01(\x01R\n" +
 	"changeRate\x12\x12\n" +
 	"\x04etag\x18\b \x01(\tR\x04etag\x12#\n" +
-	"\rlast_modified\x18\t \x01(\tR\flastModified\"\xb7\x01\n" +
+	"\rlast_modified\x18\t \x01(\tR\flastModified\x12*\n" +
+	"\x04kind\x18\n" +
+	" \x01(\x0e2\x16.linkscore.v1.PageKindR\x04kind\"\xb7\x01\n" +
 	"\x14RankRevisitsResponse\x12+\n" +
 	"\x05pages\x18\x01 \x03(\v2\x15.linkscore.v1.DuePageR\x05pages\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12-\n" +
@@ -3390,7 +3401,8 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
 	(Decision)(0),                   // 47: linkscore.v1.Decision
 	(SkipReason)(0),                 // 48: linkscore.v1.SkipReason
-	(*FieldProblem)(nil),            // 49: linkscore.v1.FieldProblem
+	(PageKind)(0),                   // 49: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 50: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	38, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
@@ -3443,38 +3455,39 @@ var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
 	46, // 47: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
 	0,  // 48: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
 	46, // 49: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	33, // 50: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	46, // 51: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 52: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	49, // 53: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	36, // 54: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 55: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 56: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	10, // 57: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	14, // 58: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	17, // 59: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	20, // 60: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	23, // 61: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	25, // 62: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	29, // 63: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	32, // 64: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	35, // 65: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	7,  // 66: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 67: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	12, // 68: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	15, // 69: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	18, // 70: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	21, // 71: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	24, // 72: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	28, // 73: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	31, // 74: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	34, // 75: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	37, // 76: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	66, // [66:77] is the sub-list for method output_type
-	55, // [55:66] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	49, // 50: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	33, // 51: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	46, // 52: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 53: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	50, // 54: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	36, // 55: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 56: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 57: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	10, // 58: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	14, // 59: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	17, // 60: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	20, // 61: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	23, // 62: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	25, // 63: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
+	29, // 64: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	32, // 65: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	35, // 66: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	7,  // 67: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 68: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	12, // 69: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	15, // 70: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	18, // 71: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	21, // 72: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	24, // 73: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	28, // 74: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
+	31, // 75: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	34, // 76: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	37, // 77: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	67, // [67:78] is the sub-list for method output_type
+	56, // [56:67] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 if TYPE_CHECKING:
+    from linkscore.aio import AsyncClient
     from linkscore.client import Client
 
 MAX_DEPTH = 2
@@ -94,23 +95,68 @@ def ingest_sitemaps(
     LinkscoreError
         As `Client.ingest_pages`.
     """
-    waiting = deque((url, 0) for url in dict.fromkeys(urls))
-    met, asked, left = {url for url, _ in waiting}, 0, max_bytes
-    while waiting and asked < max_sitemaps and left > 0:
-        url, depth = waiting.popleft()
-        asked += 1
+    walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
+    for url, depth in walk:
         body = fetch(url)
-        if body is None or len(body) > min(left, _MAX_BODY):
-            continue
-        left -= len(body)
-        sent = page(url=url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
-        result = client.ingest_pages(crawl=crawl, pages=[sent]).results[0]
-        yield SentSitemap(url, depth, result)
-        if depth < max_depth and _root(body) == b"sitemapindex":
+        if body is not None and walk.takes(body):
+            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, body)]).results[0]
+            yield SentSitemap(url, depth, result)
+            walk.follow(url, depth, body, result)
+
+
+async def async_ingest_sitemaps(
+    client: AsyncClient,
+    *,
+    crawl: str,
+    urls: Iterable[str],
+    fetch: Callable[[str], Awaitable[bytes | None]],
+    max_depth: int = MAX_DEPTH,
+    max_sitemaps: int = MAX_SITEMAPS,
+    max_bytes: int = MAX_BYTES,
+) -> AsyncIterator[SentSitemap]:
+    """Do what `ingest_sitemaps` does, with the client for asyncio; `fetch` is awaited."""
+    walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
+    for url, depth in walk:
+        body = await fetch(url)
+        if body is not None and walk.takes(body):
+            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, body)])
+            yield SentSitemap(url, depth, answer.results[0])
+            walk.follow(url, depth, body, answer.results[0])
+
+
+class _Walk:
+    """Which sitemaps are asked for, in which order, and where it ends; see `ingest_sitemaps`."""
+
+    def __init__(self, urls: Iterable[str], max_depth: int, max_sitemaps: int, max_bytes: int) -> None:
+        self._waiting = deque((url, 0) for url in dict.fromkeys(urls))
+        self._met = {url for url, _ in self._waiting}
+        self._max_depth, self._max_sitemaps = max_depth, max_sitemaps
+        self._asked, self._left = 0, max_bytes
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        while self._waiting and self._asked < self._max_sitemaps and self._left > 0:
+            self._asked += 1
+            yield self._waiting.popleft()
+
+    def takes(self, body: bytes) -> bool:
+        """Count what came; returns whether it is within the bounds."""
+        if len(body) > min(self._left, _MAX_BODY):
+            return False
+        self._left -= len(body)
+        return True
+
+    def follow(self, url: str, depth: int, body: bytes, result: scoring_pb2.PageResult) -> None:
+        """Queue what an index names."""
+        if depth < self._max_depth and _root(body) == b"sitemapindex":
             for named in result.links.urls:
-                if named not in met and len(met) < max_sitemaps and _origin(named) == _origin(url):
-                    met.add(named)
-                    waiting.append((named, depth + 1))
+                is_room = len(self._met) < self._max_sitemaps
+                if is_room and named not in self._met and _origin(named) == _origin(url):
+                    self._met.add(named)
+                    self._waiting.append((named, depth + 1))
+
+
+def _as_sent(url: str, body: bytes) -> common_pb2.Page:
+    return page(url=url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -79,6 +79,8 @@ class SentPage:
         Name and value of each header that the crawler sent.
     body, content_encoding
         What came, and how it is compressed.
+    kind
+        Name of its reader, empty for a page as any other.
     """
 
     fetched_bytes: int
@@ -86,6 +88,7 @@ class SentPage:
     headers: Sequence[tuple[str, str]] = ()
     body: bytes = b""
     content_encoding: str = ""
+    kind: str = ""
 
 
 class SiteLimit(Stateful):

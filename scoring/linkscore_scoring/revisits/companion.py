@@ -11,6 +11,7 @@ from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.listings import FACT as DATES
+from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
@@ -22,6 +23,8 @@ from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, Page
 
 GONE_STATUSES = (404, 410)
 """HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""
+_KIND = "kind"
+"""Name of the fact of a page, see `Companion.read`."""
 _LEAST_IMPORTANCE = 0.1
 """What a fresh copy of a page is worth that feedback says is worth nothing: it may be again. Chosen."""
 
@@ -39,9 +42,10 @@ class SiteRevisitor(Companion):
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
-        """Return the validators of an answer, if it has any."""
+        """Return the validators of an answer, if it has any, and what it is, if it is no page as any other."""
         said = read_validators(page.headers)
-        return {FACT: list(said)} if any(said) else {}
+        kind = {_KIND: page.kind} if page.kind in KINDS else {}
+        return kind | ({FACT: list(said)} if any(said) else {})
 
     def configure(self, value: Mapping[str, Any]) -> None:
         """See `Companion`."""
@@ -72,6 +76,7 @@ class SiteRevisitor(Companion):
                     taken=page.own_chars - page.novel_chars,
                     fresh_links=sum(page.fresh) + self._listed(fetch),
                     validators=Validators(*features.facts.get(FACT, ())),
+                    kind=features.facts.get(_KIND, "page"),
                 )
             )
         page.revisit = _answer(said)

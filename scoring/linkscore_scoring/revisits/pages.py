@@ -24,10 +24,12 @@ ROW = np.dtype(
         ("flags", "u1"),
     ]
 )
-GONE, HUB, FAILED, LISTED, MOVED, NOTICED = 1, 2, 4, 8, 16, 32
+GONE, HUB, FAILED, LISTED, MOVED, NOTICED, SITEMAP, FEED = 1, 2, 4, 8, 16, 32, 64, 128
 """Flags: its last fetch found it gone; a fetch again showed links to new pages; its last fetch failed; a
 listing gave it a date since its last fetch; that date is later than the fetch; somebody said that it
-changed since."""
+changed since; it was sent as a sitemap, or as a feed."""
+KINDS = {"page": 0, "sitemap": SITEMAP, "feed": FEED}
+"""Flag of each kind of page, by its name in the wire contract."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16

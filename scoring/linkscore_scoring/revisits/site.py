@@ -20,7 +20,19 @@ from linkscore_scoring.revisits.changes import (
 )
 from linkscore_scoring.revisits.failures import Failures
 from linkscore_scoring.revisits.notices import NOTED, REPEATED, UNKNOWN, Notices
-from linkscore_scoring.revisits.pages import ENTRY_BYTES, FAILED, HUB, LISTED, MOVED, NOTICED, PageTable, Row
+from linkscore_scoring.revisits.pages import (
+    ENTRY_BYTES,
+    FAILED,
+    FEED,
+    HUB,
+    KINDS,
+    LISTED,
+    MOVED,
+    NOTICED,
+    SITEMAP,
+    PageTable,
+    Row,
+)
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.prices import is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
@@ -111,7 +123,8 @@ class SiteRevisits(Stateful):
             return replace(self._answer(row, UNCHANGED), is_again=False)
         known = self.pages.row(row)
         change = self._change(known.own, fetch)
-        flags = known.flags | IS_GONE if change.gone else known.flags & ~IS_GONE
+        flags = known.flags & ~(IS_GONE | SITEMAP | FEED) | KINDS[fetch.kind]
+        flags |= IS_GONE if change.gone else 0
         self._learn(row, known._replace(own=fetch.own % 0x10000, flags=flags), fetch.now_s, change)
         return self._answer(row, change)
 
@@ -375,7 +388,8 @@ class SiteRevisits(Stateful):
         changes = float(waited[0] * stale)
         key, last = int(known["key"]), float(known["last"])
         validators = self._validators.get(key, NOTHING_SAID)
-        return Due(self.pages.url(row), key, worth, reason, last, changes, float(stale), validators)
+        kind = next(name for name, flag in KINDS.items() if flag == int(known["flags"]) & (SITEMAP | FEED))
+        return Due(self.pages.url(row), key, worth, reason, last, changes, float(stale), validators, kind)
 
     def _enter(self, fetch: Fetched) -> int:
         new = Row(
@@ -384,6 +398,7 @@ class SiteRevisits(Stateful):
             interval=self._bounded(FIRST_DAYS),
             own=fetch.own % 0x10000,
             group=self.groups.number(fetch.link_path, fetch.pattern),
+            flags=KINDS[fetch.kind],
         )
         row = self.pages.add(new, fetch.url)
         if is_step(len(self.pages)):

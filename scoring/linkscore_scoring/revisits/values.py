@@ -81,6 +81,8 @@ class Fetched:
         Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
     validators
         What the site said of this copy, for conditional requests.
+    kind
+        ``page``, ``sitemap`` or ``feed``.
     """
 
     key: int
@@ -93,6 +95,7 @@ class Fetched:
     taken: int = 0
     fresh_links: float = 0
     validators: Validators = NOTHING_SAID
+    kind: str = "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,8 @@ class Due:
         Changes a day that are believed.
     validators
         Of the copy, to ask the site whether the page is as it was.
+    kind
+        As it was fetched.
     """
 
     url: str
@@ -125,6 +130,7 @@ class Due:
     changes: float
     rate: float
     validators: Validators = NOTHING_SAID
+    kind: str = "page"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from typing import cast
 
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidInput
@@ -23,6 +24,12 @@ _REASONS = {
     "stale": pb.REVISIT_REASON_STALE,
     "hub": pb.REVISIT_REASON_HUB,
     "check": pb.REVISIT_REASON_CHECK,
+}
+
+_KINDS = {
+    "page": common_pb2.PAGE_KIND_PAGE,
+    "sitemap": common_pb2.PAGE_KIND_SITEMAP,
+    "feed": common_pb2.PAGE_KIND_FEED,
 }
 
 
@@ -103,6 +110,7 @@ def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
         change_rate=page.rate,
         etag=page.validators.etag,
         last_modified=page.validators.last_modified,
+        kind=_KINDS[page.kind],
     )
     message.last_fetch_time.FromSeconds(int(page.last_s))
     return message

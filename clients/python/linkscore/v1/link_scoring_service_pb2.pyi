@@ -459,7 +459,7 @@ class RankRevisitsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class DuePage(_message.Message):
-    __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate", "etag", "last_modified")
+    __slots__ = ("url", "site", "worth", "reason", "last_fetch_time", "expected_changes", "change_rate", "etag", "last_modified", "kind")
     URL_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     WORTH_FIELD_NUMBER: _ClassVar[int]
@@ -469,6 +469,7 @@ class DuePage(_message.Message):
     CHANGE_RATE_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     LAST_MODIFIED_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     url: str
     site: str
     worth: float
@@ -478,7 +479,8 @@ class DuePage(_message.Message):
     change_rate: float
     etag: str
     last_modified: str
-    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ..., etag: _Optional[str] = ..., last_modified: _Optional[str] = ...) -> None: ...
+    kind: _common_pb2.PageKind
+    def __init__(self, url: _Optional[str] = ..., site: _Optional[str] = ..., worth: _Optional[float] = ..., reason: _Optional[_Union[RevisitReason, str]] = ..., last_fetch_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected_changes: _Optional[float] = ..., change_rate: _Optional[float] = ..., etag: _Optional[str] = ..., last_modified: _Optional[str] = ..., kind: _Optional[_Union[_common_pb2.PageKind, str]] = ...) -> None: ...
 
 class RankRevisitsResponse(_message.Message):
     __slots__ = ("pages", "next_page_token", "expected_freshness", "event_seq")

@@ -220,7 +220,8 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
 def sent_page(page: common_pb2.Page) -> SentPage:
     """Return a page for settings of the crawl to read their facts."""
     headers = [(header.name, header.value) for header in page.headers[:MAX_HEADERS]]
-    return SentPage(page.fetched_bytes or len(page.body), page.url, headers, page.body, page.content_encoding)
+    size = page.fetched_bytes or len(page.body)
+    return SentPage(size, page.url, headers, page.body, page.content_encoding, _kind_of(page))
 
 
 def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
