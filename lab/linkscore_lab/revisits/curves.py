@@ -86,7 +86,8 @@ def drawing(title: str, curves: Mapping[str, Sequence[float]], *, days: float, p
             curves.items(), _COLOURS * len(curves), spread(ends, LABEL_GAP), strict=False
         )
     ]
-    levels = [low + part * (high - low) / 4.0 for part in range(5)]
+    step = (0.1 if high - low < 0.65 else 0.2) if percent else high / 4.0
+    levels = np.arange(high, low - 1e-9, -step)
     words = [f"{level:.0%}" if percent else f"{level:,.0f}" for level in levels]
     return tag(
         "svg",

@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
+from linkscore_lab.revisits import picture
 from linkscore_lab.revisits.crawled import Crawled
 from linkscore_lab.revisits.curves import drawing, fresh_over_time
 from linkscore_lab.revisits.git_site import GitSite
@@ -186,3 +188,10 @@ def test_binary_and_huge_files_are_no_pages(blog: Repository, monkeypatch: pytes
     assert sorted(site.missed) == ["1/index.html", "2/index.html"]
     assert [page.name for page in site.history.pages] == ["index.html", "3/index.html", "4/index.html"]
     site.close()
+
+
+def test_the_picture_of_a_living_site_names_three_schedules(tmp_path: Path) -> None:
+    picture.main([str(tmp_path / "site.svg"), "--seed", "101", "--fetches", "0.5"])
+    drawn = etree.fromstring((tmp_path / "site.svg").read_bytes())
+    words = [text.text for text in drawn.iter("{*}text")]
+    assert {"greedy", "adaptive", "fixed"} <= set(words)
