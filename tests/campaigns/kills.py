@@ -1,12 +1,13 @@
 """``make kills N=1000``: kill -9 at random moments of everything that writes; nothing is lost or doubled.
 
 A run sends the same calls in the same order: pages, feedback on them, batches of a browse log, notices that
-pages changed if the crawl fetches again; sites are learned and snapshots made on the way. It is killed again and again: while a call is in work, while a site is
-learned, while a snapshot is written, while the server starts. After each start the crawl must have what was
-acknowledged, and of the call in work all or nothing; what was not answered is sent again. Each start draws
-other settings (`campaigns.options`): bounds of memory, of segments and of snapshots, and whether the log is
-cut. Half of the crawls fetch pages again. Every few kills what the folder holds is held against a replay of
-its log. At the end of a run all scores equal those of a run that nobody killed.
+pages changed if the crawl fetches again; sites are learned and snapshots made on the way. It is killed again
+and again: while a call is in work, while a site is learned, while a snapshot is written, while the server
+starts. After each start the crawl must have what was acknowledged, and of the call in work all or nothing;
+what was not answered is sent again. Each start draws other settings (`campaigns.options`): bounds of memory,
+of segments and of snapshots, and whether the log is cut. Half of the crawls fetch pages again. Every few
+kills what the folder holds is held against a replay of its log. At the end of a run all scores equal those of
+a run that nobody killed.
 """
 
 from __future__ import annotations

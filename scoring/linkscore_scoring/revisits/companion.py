@@ -42,7 +42,7 @@ class SiteRevisitor(Companion):
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
-        """Return the validators of an answer, if it has any, and what it is, if it is no page as any other."""
+        """Return the validators of an answer, if it has any, and its kind, if it is no page as any other."""
         said = read_validators(page.headers)
         kind = {_KIND: page.kind} if page.kind in KINDS else {}
         return kind | ({FACT: list(said)} if any(said) else {})
