@@ -17,7 +17,7 @@ from linkscore_server.storage.base import LogAway
 
 _POLL_S = 0.02  # between two looks whether somebody asks; what the group says is heard at once
 _CONFIRM_S = 10.0  # longest wait for a coordinator, which answers within milliseconds; a bound
-_HEARTBEAT_S = 0.3
+_HEARTBEAT_S = 0.1
 """Between two heartbeats, of a few bytes. They tell a member that slots are divided anew, for which the group
 waits for the last of them, twice where slots go from one to another. Chosen, not measured."""
 _HEARTBEATS = 5  # in a session, at least: some may be late

@@ -154,7 +154,9 @@ async def test_who_cannot_be_given_up_now_is_later(caplog: pytest.LogCaptureFixt
 
 
 async def test_where_nobody_can_be_given_up_a_silent_one_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     watch = Watch("ab", can_evict=False)
+    assert "brokers with SASL: a server that fails keeps its slots for 60 s" in caplog.text
     await watch.look(1)
     watch.peers["a"].state = "stopped"
     await watch.look(3)
