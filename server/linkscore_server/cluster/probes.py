@@ -16,8 +16,8 @@ from linkscore_server.storage.base import LogAway
 EVERY_S = 0.25
 """Between two probes of a process. Chosen: two of them find a killed one within half a second."""
 _ANSWER_S = 0.6
-"""Longest wait for an answer, which takes milliseconds. Chosen: a snapshot holds up a process for some 40, and
-who leaves out two serves nobody for a second and a half."""
+"""Longest wait for an answer, which takes milliseconds. Chosen: a snapshot holds up a process for some 40.
+Who leaves out two has served nobody for a second and a half."""
 _LATE_S = 0.5
 """Who needed so much longer than the answers may take was held up itself. Chosen."""
 _MISSED = 2  # answers in a row: one may be bad luck
