@@ -72,9 +72,7 @@ async def probed(address: str, credentials: grpc.ChannelCredentials | None) -> l
     return evicted
 
 
-@pytest.mark.parametrize(
-    ("trusts", "own"), [("", ""), ("ours", ""), ("ours", "theirs"), ("theirs", "ours")]
-)
+@pytest.mark.parametrize(("trusts", "own"), [("", ""), ("ours", ""), ("ours", "theirs"), ("theirs", "ours")])
 async def test_a_wrong_certificate_is_named_and_nobody_is_given_up(
     address: str, certificates: Path, caplog: pytest.LogCaptureFixture, trusts: str, own: str
 ) -> None:
