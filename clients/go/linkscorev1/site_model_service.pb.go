@@ -2062,7 +2062,7 @@ type SuggestSeedsRequest struct {
 	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	// The site: host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, its resource name
 	// `crawls/{crawl}/sites/{site}`, or any absolute http or https URL of it; at most 2,083 characters. Required,
-	// unless the crawl has one group and a browse log, and the policy looks for news in it: then empty means all sites.
+	// unless the crawl has a browse log and the policy looks for news in it: then empty means all sites.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
 	// Policy that is asked; absent means the crawl's.
 	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
@@ -2138,7 +2138,9 @@ type Seed struct {
 	// Why, one sentence for a person.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Worth in [0, 1], higher first.
-	Value         float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
+	Value float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
+	// News pages that it leads to, where all sites are meant; else 0.
+	PageCount     uint32 `protobuf:"varint,4,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2190,6 +2192,13 @@ func (x *Seed) GetReason() string {
 func (x *Seed) GetValue() float64 {
 	if x != nil {
 		return x.Value
+	}
+	return 0
+}
+
+func (x *Seed) GetPageCount() uint32 {
+	if x != nil {
+		return x.PageCount
 	}
 	return 0
 }
@@ -3019,11 +3028,13 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12\x1f\n" +
 	"\vmax_results\x18\x04 \x01(\rR\n" +
-	"maxResults\"F\n" +
+	"maxResults\"e\n" +
 	"\x04Seed\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x01R\x05value\"\xac\x01\n" +
+	"\x05value\x18\x03 \x01(\x01R\x05value\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x04 \x01(\rR\tpageCount\"\xac\x01\n" +
 	"\x14SuggestSeedsResponse\x12(\n" +
 	"\x05seeds\x18\x01 \x03(\v2\x12.linkscore.v1.SeedR\x05seeds\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\x16\n" +

@@ -105,7 +105,11 @@ def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
 
 
 def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[pb.Seed]:
-    """Return the best seeds, with what is worth saying of their sites; none is read back for it."""
+    """Return the best seeds, with what is worth saying of their sites; none is read back for it.
+
+    A group of several does not know whether another one crawls a site that its own log does not have.
+    """
+    is_whole = model.config.groups == 1
     news, best = max(1, found.news.model.news), found.news.seeds[:n]
     sites_of = [model.site_of(seed.url) for seed in best]
     met = {site for site in sites_of if site in model.sites}
@@ -113,10 +117,11 @@ def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[pb.Seed]:
     log = _log_of(found.spans.values())
     seeds = []
     for seed, site in zip(best, sites_of, strict=True):
-        about = [] if site in crawled else [f"{site} is not crawled yet"]
+        unknown = site not in crawled and (is_whole or site in found.spans)
+        about = [f"{site} is not crawled yet"] if unknown else []
         about += _when(found.spans[site], log) if site in found.spans else []
         reason = "; ".join([_why(seed), *about])
-        seeds.append(pb.Seed(url=seed.url, reason=reason, value=seed.news / news))
+        seeds.append(pb.Seed(url=seed.url, reason=reason, value=seed.news / news, page_count=seed.news))
     return seeds
 
 

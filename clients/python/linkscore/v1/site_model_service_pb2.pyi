@@ -388,14 +388,16 @@ class SuggestSeedsRequest(_message.Message):
     def __init__(self, crawl: _Optional[str] = ..., site: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., max_results: _Optional[int] = ...) -> None: ...
 
 class Seed(_message.Message):
-    __slots__ = ("url", "reason", "value")
+    __slots__ = ("url", "reason", "value", "page_count")
     URL_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     url: str
     reason: str
     value: float
-    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    page_count: int
+    def __init__(self, url: _Optional[str] = ..., reason: _Optional[str] = ..., value: _Optional[float] = ..., page_count: _Optional[int] = ...) -> None: ...
 
 class SuggestSeedsResponse(_message.Message):
     __slots__ = ("seeds", "site", "policy", "policy_state", "event_seq")
