@@ -21,6 +21,7 @@ from linkscore_research.papers.drawing import drawn
 from linkscore_research.papers.findings import PAPERS
 from linkscore_research.papers.focus import crawled, keyword_entry
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
+from linkscore_research.papers.news import seed_rows, shares
 from linkscore_research.papers.page import page_files, stale_files, write_page
 from linkscore_research.papers.results import (
     PaperChart,
@@ -167,6 +168,30 @@ def test_the_mirror_of_the_game_begins_with_the_article_of_most_links() -> None:
     mirror = wiki_mirror([("A", "B"), ("B", "A"), ("B", "C"), ("C", "C"), ("X", "A")])
     assert [key.removeprefix(WIKI) for key in mirror.keys] == ["B", "A", "C"]
     assert [links.tolist() for links in mirror.links] == [[1, 2], [0], []]
+
+
+def test_news_that_seeds_lead_to_is_counted_once_and_what_nobody_labelled_not() -> None:
+    clicks = [
+        Click(0, "a", "http://h.org/n1", "http://h.org/"),
+        Click(0, "a", "http://h.org/n1", "http://h.org/list"),
+        Click(1, "b", "http://h.org/n1", "http://h.org/list"),
+        Click(1, "b", "http://h.org/n2", "http://h.org/list"),
+        Click(1, "b", "http://h.org/other", "http://h.org/list"),
+        Click(1, "b", "http://h.org/n3", ""),
+    ]
+    labels = {f"http://h.org/n{n}": True for n in (1, 2, 3)} | {"http://h.org/other": False}
+    assert shares({"http://h.org/n1", "http://h.org/other"}, labels) == [0.5, pytest.approx(1 / 3)]
+    counts = counted(clicks, 0, 2, pairs=True)
+    rows = seed_rows([("h", counts, labels)], ["http://h.org/list", "http://h.org/nowhere"])
+    assert rows[1:] == [["3", 2, 1, 1], ["10", 2, 1, 1], ["30", 2, 1, 1]]
+
+
+def test_claims_about_hubs_are_those_of_the_result() -> None:
+    result = read_result("news-table-2")
+    assert result is not None
+    hubs = next(row for row in result.tables[1].rows if row[0] == "3")
+    text = page_files()[Path("docs/reference/reproduction.md")]
+    assert f"led visitors to {hubs[1]} pages, their front pages to {hubs[2]};" in text
 
 
 @pytest.mark.long

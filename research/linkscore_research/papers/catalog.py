@@ -47,31 +47,32 @@ CATALOG: dict[str, Entry] = {
     "source-table-3": Entry(
         SOURCE,
         "Table 3: crawling for user content",
-        f"{_FOUR_SITES}, 25 % of the reachable pages, one draw",
+        f"{_FOUR_SITES}, 25 % of the reachable pages, means of three draws",
         source.table_3,
     ),
     "source-table-4": Entry(
         SOURCE,
         "Table 4: crawling for a target",
-        f"{_FOUR_SITES}, six targets, one draw of the example",
+        f"{_FOUR_SITES}, six targets, means of three draws of the example",
         source.table_4,
     ),
     "source-table-5": Entry(
         SOURCE,
         "Table 5: what each factor is worth",
-        f"{_FOUR_SITES}, 25 % of the reachable pages, one draw",
+        f"{_FOUR_SITES}, 25 % of the reachable pages, means of three draws",
         source.table_5,
     ),
     "source-figures-6-7": Entry(
         SOURCE,
         "Figures 6 and 7: growing crawls",
-        "a stored blog crawled to its end, one draw",
+        "a stored blog crawled to its end, means of three draws",
         source.figures_6_7,
     ),
     "source-figure-8": Entry(
         SOURCE,
         "Figure 8: pages learned from, and how they are sampled",
-        "a stored blog, one target, one draw; the pages learned from are not counted, as in the paper",
+        "a stored blog and a forum, a target each, means of three draws; the pages learned from, at most a "
+        "quarter of the site, are not counted, as in the paper",
         source.figure_8,
     ),
     "focus-effectiveness": Entry(
@@ -132,7 +133,7 @@ CATALOG: dict[str, Entry] = {
     "anthelion-many-hosts": Entry(
         ANTHELION,
         "Relevant pages of many hosts",
-        "200 generated hosts in one crawl of 1,000 fetches, asked for the order every five; one draw each",
+        "200 generated hosts in one crawl of 1,000 fetches, asked for the order every five; five draws",
         anthelion.many_hosts,
     ),
     "anthelion-published-files": Entry(

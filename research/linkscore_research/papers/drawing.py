@@ -11,14 +11,16 @@ _LEFT, _TOP, _LINE = 110, 20, 44
 """Room for the figures of the y axis, above the drawing, and of a line of text; in units of the drawing."""
 _WIDE = 1.5
 """Width of the drawing over its height."""
+_TOPS = (0.25, 0.5, 1.0)
+"""Where the y axis of shares may end."""
 
 
 def drawn(chart: PaperChart) -> str:
-    """Return the file: axes from 0, shares as per cent, and a legend below."""
+    """Return the file: axes from 0 to a round figure, shares as per cent, and a legend below."""
     x_max = max((x for points in chart.lines.values() for x, _ in points), default=1.0)
     y_max = max((y for points in chart.lines.values() for _, y in points), default=1.0)
     shares = y_max <= 1.0
-    axes = Axes(max(1.0, x_max) / _WIDE, 1.0 if shares else y_max)
+    axes = Axes(max(1.0, x_max) / _WIDE, next(top for top in _TOPS if top >= y_max) if shares else y_max)
     curves = [
         tag(
             "path",
@@ -51,7 +53,7 @@ def drawn(chart: PaperChart) -> str:
 def _grid(axes: Axes, x_max: float, *, shares: bool) -> list[Html]:
     """Return lines across, and the figures of both axes."""
     parts = []
-    for y in ticks(100 if shares else axes.y_max, MAX_TICKS):
+    for y in ticks(round(100 * axes.y_max) if shares else axes.y_max, MAX_TICKS):
         _, at = axes.point(0, y / 100 if shares else y)
         parts.append(tag("path", d=f"M0 {at}H{_WIDE * SIZE:g}", stroke="#e2e8f0", stroke_width=2))
         parts.append(tag("text", f"{y} %" if shares else f"{y:,}", x=-12, y=at + 10, text_anchor="end"))

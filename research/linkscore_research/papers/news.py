@@ -14,7 +14,7 @@ from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.news.crawl import MAX_SEEDS, CrawlNews, mine_crawl
+from linkscore_scoring.browse_logs.news.crawl import MAX_SEEDS, mine_crawl
 from linkscore_scoring.browse_logs.news.mining import mine_news
 from linkscore_scoring.browse_logs.news.prefixes import PrefixTrie
 from linkscore_scoring.browse_logs.news.settings import NewsSettings
@@ -101,20 +101,22 @@ def table_2(options: PaperOptions) -> Tables:
     ]
     for lacking, _, own in found:
         rows.append(
-            [f"without {lacking}", "pages of the other sites", *_shares(set(labels) - set(own), labels)]
+            [f"without {lacking}", "pages of the other sites", *shares(set(labels) - set(own), labels)]
         )
-    rows.append(["all sites", "pages of the sites", *_shares(set(labels), labels)])
-    rows.append(["all sites", f"{len(mined.model.prefixes)} prefixes of the log", *_shares(inside, labels)])
+    rows.append(["all sites", "pages of the sites", *shares(set(labels), labels)])
+    rows.append(["all sites", f"{len(mined.model.prefixes)} prefixes of the log", *shares(inside, labels)])
     return [
         PaperTable(["list", "fetched", "precision", "recall"], rows),
         PaperTable(
-            ["seeds", "of the log", "front pages", "sites"], _seed_rows(found, mined), "News linked by"
+            ["seeds", "of the log", "front pages", "sites"],
+            seed_rows(found, [seed.url for seed in mined.seeds]),
+            "News linked by",
         ),
     ], []
 
 
-def _seed_rows(
-    logs_: Sequence[tuple[str, BrowseCounts, dict[str, bool]]], mined: CrawlNews
+def seed_rows(
+    logs_: Sequence[tuple[str, BrowseCounts, dict[str, bool]]], seeds: Sequence[str]
 ) -> list[list[Cell]]:
     """Return labelled news that visitors reached from so many seeds, and from the front pages."""
     reached: dict[str, set[str]] = {}
@@ -128,14 +130,14 @@ def _seed_rows(
     fronts = {url for url in reached if url.count("/") == FRONT_SLASHES and url.endswith("/")}
     rows: list[list[Cell]] = [["paper, 1,542", 79_292, 46_210, 1_542]]
     for n in SEEDS:
-        best = [reached.get(seed.url, set()) for seed in mined.seeds[:n]]
+        best = [reached.get(url, set()) for url in seeds[:n]]
         led = set[str]().union(*(reached[url] for url in fronts))
-        hosts = {seed.url.split("/")[2] for seed in mined.seeds[:n]}
+        hosts = {url.split("/")[2] for url in seeds[:n]}
         rows.append([str(n), len(set[str]().union(*best)), len(led), len(hosts)])
     return rows
 
 
-def _shares(fetched: set[str], labels: dict[str, bool]) -> list[float]:
+def shares(fetched: set[str], labels: dict[str, bool]) -> list[float]:
     """Return precision and recall of what is fetched, by labels."""
     news = {url for url, is_news in labels.items() if is_news}
     hits = len(news & fetched)

@@ -9,7 +9,7 @@ from pathlib import Path
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.drawing import drawn
 from linkscore_research.papers.findings import INTRODUCTION, PAPERS, Paper
-from linkscore_research.papers.results import RESULTS, ROOT, Cell, PaperResult, PaperTable, read_result
+from linkscore_research.papers.results import RESULTS, ROOT, PaperResult, PaperTable, read_result, shown
 
 PAGE = Path("docs/reference/reproduction.md")
 DRAWINGS = Path("docs/reference/reproduction")
@@ -101,21 +101,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     for row in rows:
         yield f"| {' | '.join(row)} |"
     yield ""
-
-
-def shown(cell: Cell) -> str:
-    """Return a cell as the page shows it: shares without their 0, a dash for nothing.
-
-    >>> [shown(cell) for cell in (0.5, 1.0, 12.34567, 1200, "BFS", None)]
-    ['.500', '1.000', '12.35', '1,200', 'BFS', '-']
-    """
-    if cell is None:
-        return "-"
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if isinstance(cell, float):
-        return f"{cell:.3f}".removeprefix("0") if abs(cell) < 2 else f"{cell:,.2f}"
-    return cell
 
 
 def _looked_up(results: dict[str, PaperResult], name: str, row: str, column: str) -> str:

@@ -90,6 +90,21 @@ def read_result(name: str, folder: Path = RESULTS) -> PaperResult | None:
     return PaperResult(**plain, tables=tables, charts=charts)
 
 
+def shown(cell: Cell) -> str:
+    """Return a cell as the page shows it: shares without their 0, a dash for nothing.
+
+    >>> [shown(cell) for cell in (0.5, 1.0, 12.34567, 1200, "BFS", None)]
+    ['.500', '1.000', '12.35', '1,200', 'BFS', '-']
+    """
+    if cell is None:
+        return "-"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if isinstance(cell, float):
+        return f"{cell:.3f}".removeprefix("0") if abs(cell) < 2 else f"{cell:,.2f}"
+    return cell
+
+
 def thinned(curve: Sequence[float], points: int = 60) -> list[Point]:
     """Return at most so many points of a curve, evenly spaced, the last one among them; x counts from 1."""
     step = max(1, -(-len(curve) // points))

@@ -16,16 +16,20 @@ from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
-from linkscore_research.papers.results import Cell, PaperChart, PaperTable, Point, thinned
+from linkscore_research.papers.results import Cell, PaperChart, PaperTable, Point, shown, thinned
 from linkscore_research.papers.sites import FOUR, PaperOptions, stored_sites, target, user_content
 
 Tables = tuple[list[PaperTable], list[PaperChart]]
 
-SEEDS = (1,)
-"""Draws of what is random: one, so that a table takes minutes; `linkscore suite` has three."""
+Draws = Sequence[Sequence[float]]
+"""Figures of each draw of one task under one policy."""
+
+SEEDS = (1, 2, 3)
+"""Draws of what is random: buckets to sample, an example page. As many as `linkscore suite` has."""
 PAPER: dict[str, Any] = {"clusterer": "dbscan", "paper": True}
 """How the paper learns a site: DBSCAN by the literal rule for eps, a table that is frozen afterwards."""
 _AS_PAPER = ", as the paper"
+_SPREAD = "draws"
 
 TABLE_3 = {
     "SOUrCe": (0.9989, 0.2767, 0.4327),
@@ -55,9 +59,12 @@ TARGETS = {
 """Detail pages and profiles, as in the paper."""
 GROWING = {"blog_wordpress": "post"}
 """One target, for the curves: they are whole crawls."""
-TRAINED = ("blog_wordpress",)
-TRAINING = (100, 200, 400)
-"""Pages learned from; the paper goes to 1,000, which is half of the smallest site here."""
+TRAINED = {"blog_wordpress": "post", "forum_phpbb": "thread"}
+"""Sites of figure 8, each with its target."""
+TRAINING = (100, 200, 400, 700, 1_000)
+"""Pages learned from, as in figure 8."""
+_MOST_TRAINED = 0.25
+"""Share of a site to learn from at most: of more, too little of what is wanted is left to be found."""
 
 
 def runs_of(
@@ -68,9 +75,24 @@ def runs_of(
     return [changed.run(Case(task, NONE, read_policy(policy), seed)) for seed in seeds]
 
 
-def mean_of(runs: Sequence[RunResult], metric: str) -> float:
-    """Return the mean of a metric over crawls; 0 where none has it."""
-    return fmean(float(run.metrics[metric] or 0.0) for run in runs)
+def draws_of(runs: Sequence[RunResult], metrics: Sequence[str]) -> Draws:
+    """Return the metrics of each crawl; 0 where it has none."""
+    return [[float(run.metrics[metric] or 0.0) for metric in metrics] for run in runs]
+
+
+def means(draws: Draws) -> list[float]:
+    """Return the mean of each figure."""
+    return [fmean(values) for values in zip(*draws, strict=True)]
+
+
+def spread(values: Sequence[float]) -> Cell:
+    """Return the least and the largest of several draws; None if there is no spread.
+
+    >>> spread([0.5, 0.25, 0.25])
+    '.250 to .500'
+    """
+    least, most = min(values), max(values)
+    return f"{shown(least)} to {shown(most)}" if most > least else None
 
 
 def table_3(options: PaperOptions) -> Tables:
@@ -84,19 +106,19 @@ def table_3(options: PaperOptions) -> Tables:
         "harvest": ("harvest", {}),
     }
     rows: list[list[Cell]] = []
-    found: dict[str, list[list[float]]] = {name: [] for name in policies}
+    found: dict[str, list[Draws]] = {name: [] for name in policies}
     for experiment, labels in stored_sites(options, FOUR, budget="25%"):
         task = user_content(experiment, labels)
         for name, (policy, protocol) in policies.items():
             seeds = SEEDS[:1] if policy == "breadth_first" else SEEDS
             runs = runs_of(experiment, task, policy, seeds, **protocol)
-            values = [mean_of(runs, metric) for metric in ours]
-            found[name].append(values)
-            rows.append([labels.name, name, *values])
+            draws = draws_of(runs, ours)
+            found[name].append(draws)
+            rows.append([labels.name, name, *means(draws), spread([draw[0] for draw in draws])])
     columns = ["valid ratio", "recall", "F", "entropy"]
     return [
         _beside_paper(found, TABLE_3, columns),
-        PaperTable(["site", "policy", *columns], rows, "Site by site"),
+        PaperTable(["site", "policy", *columns, _SPREAD], rows, "Site by site"),
     ], []
 
 
@@ -110,26 +132,27 @@ def table_4(options: PaperOptions) -> Tables:
         "BFS": ("breadth_first", {}),
     }
     rows: list[list[Cell]] = []
-    found: dict[str, list[list[float]]] = {name: [] for name in policies}
+    found: dict[str, list[Draws]] = {name: [] for name in policies}
     for experiment, labels in stored_sites(options, TARGETS, budget="25%"):
         for page_type in TARGETS[labels.name]:
             task = target(experiment, page_type)
             for name, (policy, protocol) in policies.items():
                 seeds = SEEDS[:1] if policy == "breadth_first" else SEEDS
                 runs = runs_of(experiment, task, policy, seeds, **protocol)
-                values = [mean_of(runs, metric) for metric in ours]
-                found[name].append(values)
-                rows.append([labels.name, page_type, len(task.wanted), name, *values])
+                draws = draws_of(runs, ours)
+                found[name].append(draws)
+                of_draws = spread([draw[0] for draw in draws])
+                rows.append([labels.name, page_type, len(task.wanted), name, *means(draws), of_draws])
     columns = ["harvest rate", "recall", "F"]
     return [
         _beside_paper(found, TABLE_4, columns),
-        PaperTable(["site", "target", "budget", "policy", *columns], rows, "Target by target"),
+        PaperTable(["site", "target", "budget", "policy", *columns, _SPREAD], rows, "Target by target"),
     ], []
 
 
 def table_5(options: PaperOptions) -> Tables:
     """What each factor of eq. 11 is worth: valid ratio, and entropy of the page types fetched."""
-    found: dict[str, list[list[float]]] = {name: [] for name in ABLATIONS}
+    found: dict[str, list[Draws]] = {name: [] for name in ABLATIONS}
     by_site: dict[str, list[Cell]] = {name: [name] for name in ABLATIONS}
     names = []
     for experiment, labels in stored_sites(options, FOUR, budget="25%"):
@@ -137,8 +160,9 @@ def table_5(options: PaperOptions) -> Tables:
         names.append(labels.name)
         for name, policy in ABLATIONS.items():
             runs = runs_of(experiment, task, policy)
-            values = [mean_of(runs, "valid_ratio"), mean_of(runs, "entropy")]
-            found[name].append(values)
+            draws = draws_of(runs, ("valid_ratio", "entropy"))
+            found[name].append(draws)
+            values = means(draws)
             by_site[name].append(f"{values[0]:.3f} / {values[1]:.2f}")
     return [
         _beside_paper(found, TABLE_5, ["valid ratio", "entropy"]),
@@ -147,7 +171,7 @@ def table_5(options: PaperOptions) -> Tables:
 
 
 def figures_6_7(options: PaperOptions) -> Tables:
-    """Harvest rate and recall as a crawl for a target grows, until the site is fetched."""
+    """Harvest rate and recall as a crawl for a target grows, to the end of the site; means of draws."""
     rows: list[list[Cell]] = []
     charts = []
     for experiment, labels in stored_sites(options, GROWING, budget="100%", n_examples=1):
@@ -155,16 +179,20 @@ def figures_6_7(options: PaperOptions) -> Tables:
         task = target(experiment, page_type, as_share=True)
         lines: dict[str, list[Point]] = {}
         for name, policy, mode in (("SOUrCe", "source_target", EXAMPLES), ("BFS", "breadth_first", NONE)):
-            run = experiment.run(Case(task, mode, read_policy(policy), SEEDS[0]))
-            rates = [good / (at + 1) for at, good in enumerate(run.curve)]
-            recalls = [good / run.n_wanted for good in run.curve]
-            lines |= {f"harvest rate, {name}": thinned(rates), f"recall, {name}": thinned(recalls)}
-            at = min(run.n_wanted, len(recalls)) - 1
-            to_95 = run.metrics["fetches_to_95pct"]
-            rows.append([labels.name, page_type, name, run.n_wanted, recalls[at], recalls[-1], to_95])
+            seeds = SEEDS[:1] if policy == "breadth_first" else SEEDS
+            runs = [experiment.run(Case(task, mode, read_policy(policy), seed)) for seed in seeds]
+            counts = [fmean(values) for values in zip(*(run.curve for run in runs), strict=False)]
+            wanted = runs[0].n_wanted
+            recalls = [good / wanted for good in counts]
+            lines[f"harvest rate, {name}"] = thinned([good / (n + 1) for n, good in enumerate(counts)])
+            lines[f"recall, {name}"] = thinned(recalls)
+            row: list[Cell] = [labels.name, page_type, name, wanted]
+            row += [recalls[min(wanted, len(recalls)) - 1], recalls[-1]]
+            to_95 = [float(run.metrics["fetches_to_95pct"] or run.fetched) for run in runs]
+            rows.append([*row, round(fmean(to_95)), spread(to_95)])
         charts.append(PaperChart(f"{labels.name}, {page_type}", "pages fetched", "share", lines))
     columns = ["site", "target", "policy", "targets", "recall at as many fetches", "recall at the end"]
-    return [PaperTable([*columns, "fetches to 95 %"], rows)], charts
+    return [PaperTable([*columns, "fetches to 95 %", _SPREAD], rows)], charts
 
 
 class BreadthFirstSample(InProcessScorer):
@@ -219,36 +247,45 @@ SAMPLINGS = {
 
 def figure_8(options: PaperOptions) -> Tables:
     """Valid ratio and harvest rate by pages learned from, sampled as the paper does and breadth-first."""
-    found: dict[tuple[str, str, int], list[float]] = {}
+    rows: list[list[Cell]] = []
+    charts = []
     for experiment, labels in stored_sites(options, TRAINED, budget="25%", free_sampling=True):
+        most = _MOST_TRAINED * len(experiment.pages)
+        sizes = [pages for pages in TRAINING if pages <= most]
         tasks = [("valid ratio", "source_ucc", user_content(experiment, labels))]
-        tasks.append(("harvest rate", "source_target", target(experiment, GROWING[labels.name])))
-        for (how, make), pages in product(SAMPLINGS.items(), TRAINING):
-            sampled = replace(experiment, make_scorer=make(pages))
-            for metric, policy, task in tasks:
-                runs = runs_of(sampled, task, policy, SEEDS[:1])
-                found.setdefault((metric, how, pages), []).append(mean_of(runs, "valid_ratio"))
-    names = list(dict.fromkeys((metric, how) for metric, how, _ in found))
-    means = {name: [fmean(found[*name, pages]) for pages in TRAINING] for name in names}
-    rows: list[list[Cell]] = [[*name, *means[name]] for name in names]
-    lines = {f"{m}, {how}": list(zip(TRAINING, means[m, how], strict=True)) for m, how in names}
-    columns = ["figure", "sampled", *(f"{pages} pages" for pages in TRAINING)]
-    chart = PaperChart("By pages learned from", "pages learned from", "share", lines)
-    return [PaperTable(columns, rows)], [chart]
+        tasks.append(("harvest rate", "source_target", target(experiment, TRAINED[labels.name])))
+        lines: dict[str, list[Point]] = {}
+        for (metric, policy, task), (how, make) in product(tasks, SAMPLINGS.items()):
+            sampled = [replace(experiment, make_scorer=make(pages)) for pages in sizes]
+            draws = [draws_of(runs_of(each, task, policy), ("valid_ratio",)) for each in sampled]
+            values = [means(each)[0] for each in draws]
+            lines[f"{metric}, {how}"] = list(zip(map(float, sizes), values, strict=True))
+            missing = [None] * (len(TRAINING) - len(sizes))
+            rows.append([labels.name, metric, how, *values, *missing])
+            of_draws = [spread([draw[0] for draw in each]) for each in draws]
+            rows.append([labels.name, metric, f"{how}, {_SPREAD}", *of_draws, *missing])
+        charts.append(PaperChart(labels.name, "pages learned from", "share", lines))
+    columns = ["site", "figure", "sampled", *(f"{pages:,} pages" for pages in TRAINING)]
+    return [PaperTable(columns, rows)], charts
 
 
 def _beside_paper(
-    found: Mapping[str, Sequence[Sequence[float]]],
+    found: Mapping[str, Sequence[Draws]],
     paper: Mapping[str, Sequence[float]],
     columns: Sequence[str],
 ) -> PaperTable:
-    """Return a row for each policy: the paper's figures, a dash where it has none, beside means of ours."""
+    """Return a row for each policy: the paper's figures, a dash where it has none, beside means of ours.
+
+    Last come the draws: the least and the largest mean of the first figure over all tasks.
+    """
     heads = [head for column in columns for head in (f"{column}, paper", f"{column}, ours")]
     rows = []
-    for name, each in found.items():
+    for name, tasks in found.items():
         theirs = paper.get(name.removesuffix(_AS_PAPER), ())
+        ours = means([means(draws) for draws in tasks])
         row: list[Cell] = [name]
-        for at in range(len(columns)):
-            row += [theirs[at] if at < len(theirs) else None, fmean(values[at] for values in each)]
-        rows.append(row)
-    return PaperTable(["", *heads], rows)
+        for at, mean in enumerate(ours):
+            row += [theirs[at] if at < len(theirs) else None, mean]
+        of_draws = [fmean(draw[0] for draw in draws) for draws in zip(*tasks, strict=True)]
+        rows.append([*row, spread(of_draws)])
+    return PaperTable(["", *heads, f"{columns[0]}, {_SPREAD}"], rows)
