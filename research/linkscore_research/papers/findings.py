@@ -19,8 +19,8 @@ Five papers are behind the policies. This page puts each table and figure of the
 `python -m linkscore_research.papers --list` names what can be measured again.
 
 Our sites are not theirs: a few thousand pages each, real engines or true captures, where they had mirrors of
-20,000 pages or live sites. The line *data* of a table says how many draws it has, a column *draws* their least
-and largest. Read differences of a few hundredths as none.
+20,000 pages or live sites. The line *data* of a table says how many draws it has, a column *draws* their
+least and largest. Read differences of a few hundredths as none.
 """
 
 
