@@ -267,13 +267,18 @@ ANNEXES = {
         packages=("confluent-kafka",),
     ),
     "cluster": Annex("one server on several machines", (f"{SERVER}/cluster",), CLUSTER_TESTS),
+    "regroup": Annex(
+        "crawls of one group divided into several: `linkscore data regroup`",
+        (f"{SERVER}/regroup",),
+        ("tests/unit/server/regroup", "tests/integration/test_regroup.py"),
+    ),
     "workers": Annex("one server of several processes on a machine", (f"{SERVER}/workers",), WORKER_TESTS),
     "routing": Annex(
         "crawls of several groups, and the workers and clusters that they are spread over",
-        (f"{SERVER}/routing", f"{SERVER}/workers", f"{SERVER}/cluster"),
+        (f"{SERVER}/routing", f"{SERVER}/workers", f"{SERVER}/cluster", f"{SERVER}/regroup"),
         (
-            "tests/unit/server/routing",
-            "tests/integration/test_groups.py",
+            *("tests/unit/server/routing", "tests/unit/server/regroup"),
+            *("tests/integration/test_groups.py", "tests/integration/test_regroup.py"),
             *CLUSTER_TESTS,
             *WORKER_TESTS,
         ),
@@ -338,6 +343,7 @@ STANDS_WITHOUT = (
     "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
+    "regroup",
     *("revisits", "limits", "respect", "copies"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -16,138 +14,23 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore.v1 import inspection_service_pb2 as inspection_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.storage.archive import export_crawl, import_crawl
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
+from support.grouped_crawls import SHARE_NOTHING, SITES, Crawler, comparable, create, page_on, spec
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
-from support.small_site import HOST, page
 
 pytestmark = pytest.mark.long
 
 GROUPS = 8
-SITES = [f"site{n}.test" for n in range(12)]
-SHARE_NOTHING = (
-    "harvest",
-    "depth_first",
-    "breadth_first",
-    "uniform_random",
-    "opic",
-    "pagerank",
-    "in_degree",
-    "rank_mass",
-    "fractional_pagerank",
-    "tag_path_bandit",
-    "focus",
-)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stubs]:
     with serving(tmp_path_factory.mktemp("groups")) as process, stubs(process.target) as connected:
         yield connected
-
-
-def page_on(site: str, n: int, **fields: Any) -> common.Page:
-    """Return page `n` of the small site as if it were of another host."""
-    made = page(n, event_id=f"{site} {n}", **fields)
-    made.url = made.url.replace(HOST, site)
-    made.body = made.body.replace(HOST.encode(), site.encode())
-    return made
-
-
-def create(server: Stubs, name: str, groups: int, **config: Any) -> str:
-    crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups, **config)
-    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
-
-
-def spec(policy: str) -> policy_pb2.PolicySpec:
-    made = policy_pb2.PolicySpec()
-    getattr(made, policy).SetInParent()
-    return made
-
-
-def comparable(message: Any) -> Any:
-    """Return an answer without counts of events, tickets, and suggestions, which are drawn by counts."""
-    for result in getattr(message, "results", ()):
-        for field in ("event_seq", "model_revision", "suggestions", "site"):
-            result.ClearField(field)
-        result.links.ClearField("ticket_values")
-    if "event_seq" in message.DESCRIPTOR.fields_by_name:
-        message.ClearField("event_seq")
-    return message
-
-
-class Crawler:
-    """Does the same to a crawl whatever its groups, and keeps the answers."""
-
-    def __init__(self, server: Stubs, crawl: str) -> None:
-        self.server, self.crawl = server, crawl
-        self.answers: list[Any] = []
-        self.links: list[pb.CandidateLink] = []
-        self.buckets: list[str] = []
-
-    def run(self) -> list[Any]:
-        for first in range(0, 9, 3):
-            pages = [page_on(site, n) for n in range(first, first + 3) for site in SITES]
-            self.ingest(pages)
-            self.report(pages[::5], first)
-        self.ask()
-        return self.answers
-
-    def ingest(self, pages: list[common.Page]) -> None:
-        got = self.server.links.IngestPages(
-            pb.IngestPagesRequest(crawl=self.crawl, pages=pages, encoding=common.PRIORITY_ENCODING_SCRAPY)
-        )
-        for result in got.results[::2]:
-            links = result.links
-            self.links += [
-                pb.CandidateLink(url=url, ticket=links.ticket_values[ticket])
-                for url, ticket in itertools.islice(zip(links.urls, links.tickets, strict=True), 3)
-            ]
-            self.buckets += [name for name in links.bucket_names if name not in self.buckets]
-        self.answers.append(comparable(got))
-
-    def report(self, pages: list[common.Page], n: int) -> None:
-        feedback = [
-            pb.Feedback(event_id=f"{n} {row}", url=page.url, reward=row % 2) for row, page in enumerate(pages)
-        ]
-        feedback += [pb.Feedback(event_id=f"{n} t", ticket=self.links[n].ticket, reward=1.0), pb.Feedback()]
-        request = pb.ReportFeedbackRequest(crawl=self.crawl, feedback=feedback)
-        self.answers.append(self.server.links.ReportFeedback(request))
-
-    def ask(self) -> None:
-        links, crawl = self.server.links, self.crawl
-        candidates = [*self.links, pb.CandidateLink(url="no url"), pb.CandidateLink(url="http://new.test/x")]
-        in_flight = [
-            pb.BucketInFlight(bucket=name, count=1 + n % 3) for n, name in enumerate(self.buckets[::4])
-        ]
-        sites = [pb.WaitingSite(site=site, waiting=n) for n, site in enumerate([*SITES, "new.test"])]
-        asked = [
-            links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=candidates)),
-            links.ExplainLinks(pb.ExplainLinksRequest(crawl=crawl, links=candidates[-80:])),
-            links.ClassifyPages(
-                pb.ClassifyPagesRequest(crawl=crawl, pages=[page_on(site, 30) for site in SITES])
-            ),
-            links.RankSites(pb.RankSitesRequest(crawl=crawl, sites=sites, n=20)),
-            links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, site=SITES[0])),
-            self.server.inspection.GetActivity(inspection_pb.GetActivityRequest(crawl=crawl)),
-        ]
-        asked += [
-            links.RankBuckets(
-                pb.RankBucketsRequest(crawl=crawl, buckets=[*self.buckets, "new.test/x"], **more)
-            )
-            for more in (
-                {},
-                {"n": 40, "in_flight": in_flight},
-                {"n": 500, "waiting": [n % 4 for n in range(len(self.buckets) + 1)]},
-                {"n": 16, "fill": True, "max_results": 5},
-            )
-        ]
-        self.answers += map(comparable, asked)
 
 
 @pytest.mark.parametrize("policy", SHARE_NOTHING)

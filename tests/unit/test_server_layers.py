@@ -67,6 +67,7 @@ MAY_READ |= {
     "rule_files": {"grpc", "services"},
     "revisits": {"crawls", "grpc", "services", "tasks"},
     "tables": {"crawls", "grpc", "storage"},
+    "regroup": {"commands", "storage"},
     "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},
     "cluster": {

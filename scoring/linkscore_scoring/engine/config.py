@@ -80,6 +80,7 @@ class CrawlConfig:
     """Configuration of a crawl; see `Crawl` in the wire contract for meaning and limits.
 
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
+    `was_one_group` says that it was divided into groups later, and goes on with the tickets that it gave out.
     `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
     `companions` are settings that annexes bring, by the name of their field, see `engine.companions`.
     """
@@ -97,6 +98,7 @@ class CrawlConfig:
     wanted: Wanted | None = None
     groups: int = 1
     revision: int = 0
+    was_one_group: bool = False
     keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -168,7 +170,7 @@ class CrawlConfig:
         A ticket says by its site which group to ask. One of a crawl that was deleted could name a site that
         the group does not know.
         """
-        return self.name if self.groups == 1 else f"{self.name}@{self.create_time_s!r}"
+        return self.name if self.groups == 1 or self.was_one_group else f"{self.name}@{self.create_time_s!r}"
 
     @cached_property
     def reads_layout(self) -> bool:
@@ -208,6 +210,8 @@ class CrawlConfig:
             del state["wanted"]
         if self.groups == 1:  # for the same reason
             del state["groups"], state["revision"]
+        if not self.was_one_group:
+            del state["was_one_group"]
         if not self.keep_titles:
             del state["keep_titles"]
         if not self.experience:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from linkscore_cli.plugins import CommandGroup
 from linkscore_server.settings import ENVIRONMENT_PREFIX, SETTINGS, STORES, Settings, all_settings
 
 if TYPE_CHECKING:
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from linkscore_server.storage.files import FileStore
     from linkscore_server.storage.remote import RemoteLogs
 
+COMMANDS = "linkscore.commands.data"
+"""Group of the entry points of commands below `linkscore data`."""
+
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_data_dir = click.option(
+data_dir_option = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default="./linkscore-data",
@@ -53,7 +57,7 @@ def _store_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
-@click.group()
+@click.group(cls=CommandGroup, entry_group=COMMANDS)
 def data() -> None:
     """Data folders of servers that are not running: check them, move crawls between them and other stores."""
 
@@ -70,7 +74,7 @@ def check(folder: Path, *, replay: bool) -> None:
 
     Nothing is changed. A torn end of a log is what a crash leaves and no damage.
     """
-    with _opened(folder) as store:
+    with opened(folder) as store:
         from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.storage.check import problems_of_store
         from linkscore_server.storage.replays import unlike_their_replay
@@ -93,7 +97,7 @@ def check(folder: Path, *, replay: bool) -> None:
 @data.command("export")
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
-@_data_dir
+@data_dir_option
 @_store_options
 def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
     """Write a crawl into a new file: log, snapshot and browse logs, with checksums.
@@ -102,7 +106,7 @@ def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
     wait that have tickets; without it they go by their URL. From another store (`--log SCHEME://...`) servers
     may be running, and browse logs stay behind: they are in no log.
     """
-    with _elsewhere(log) as other, _opened(data_dir, beside=file if other else None) as store:
+    with _elsewhere(log) as other, opened(data_dir, beside=file if other else None) as store:
         from linkscore_server.storage.archive import export_crawl
 
         if other is not None:
@@ -115,7 +119,7 @@ def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
 
 @data.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_data_dir
+@data_dir_option
 @_store_options
 def import_(file: Path, data_dir: Path, **log: Any) -> None:
     """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
@@ -126,7 +130,7 @@ def import_(file: Path, data_dir: Path, **log: Any) -> None:
     """
     with (
         _elsewhere(log) as other,
-        _opened(data_dir, beside=file if other else None, makes=True) as store,
+        opened(data_dir, beside=file if other else None, makes=True) as store,
     ):
         from linkscore_server.storage.archive import import_crawl
         from linkscore_server.storage.check import events_of_crawl
@@ -149,7 +153,7 @@ def _tell_cut(store: FileStore, crawl: str) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> Iterator[FileStore]:
+def opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> Iterator[FileStore]:
     """Open a data folder, which no server may have open; errors end the command with their message.
 
     Given a file, the folder is one of the moment beside it: of a crawl on its way from or to another store. A
@@ -161,7 +165,7 @@ def _opened(folder: Path, *, beside: Path | None = None, makes: bool = False) ->
     if beside is not None:
         with (
             TemporaryDirectory(prefix="linkscore-", dir=beside.parent) as between,
-            _opened(Path(between)) as store,
+            opened(Path(between)) as store,
         ):
             yield store
         return

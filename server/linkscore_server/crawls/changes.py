@@ -242,6 +242,7 @@ class CrawlChanges:
             create_time_s=config.create_time_s,
             bounds=config.bounds,
             revision=config.revision,
+            was_one_group=config.was_one_group,
         )
         if same != config:
             raise CrawlExists(

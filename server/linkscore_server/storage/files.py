@@ -12,6 +12,7 @@
     DATA_DIR/crawls/NAME/snapshot.previous            the one before, if the log may be cut
     DATA_DIR/crawls/NAME/cut                          what was cut, see `storage.cutting`
     DATA_DIR/crawls/NAME/3-of-8/                         of a crawl of several groups: that of each
+    DATA_DIR/instead-NAME/                            a crawl that takes the place of another, see `replace`
 
 `storage.formats` has the number of each format. The log is the only truth unless it was cut; a snapshot that
 is missing or damaged only makes the start slower then. A sound one that knows more events than the log says
@@ -70,6 +71,9 @@ TICKET_KEY_LOST = (
 
 SITES_FILE = Path(SITES.path).name
 """The states of sites in the folder of their crawl."""
+
+_INSTEAD = "instead-"
+"""Begins the name of a folder whose crawl takes the place of the one of that name."""
 
 _PIECE_BYTES = 1 << 20
 """Of a segment that is checked beside serving: some milliseconds at a time, of small events. Chosen."""
@@ -350,6 +354,8 @@ class FileStore(Store):
             raise LimitExceeded(
                 f"{folder}: in use by another linkscore server; stop it first, or name another folder"
             ) from exc
+        for whole in folder.glob(f"{_INSTEAD}*"):
+            self._put_in_place(whole)
 
     @property
     def lock(self) -> int:
@@ -387,6 +393,29 @@ class FileStore(Store):
         for leftover in self._folder.glob("deleted-*"):
             with suppress(FileNotFoundError):  # another process over this folder deletes it too
                 shutil.rmtree(leftover)
+
+    def replace(self, crawl: str, folder: Path) -> None:
+        """Let a folder with a whole crawl be this crawl from now on, in one step, and erase what it was.
+
+        The step is a name. Killed after it, the next to open the data folder does the rest.
+
+        Parameters
+        ----------
+        crawl
+            A crawl that is not open.
+        folder
+            In the data folder; everything in it is durable.
+        """
+        whole = self._folder / f"{_INSTEAD}{crawl}"
+        folder.rename(whole)
+        sync(self._folder)
+        self._put_in_place(whole)
+
+    def _put_in_place(self, whole: Path) -> None:
+        crawl = whole.name.removeprefix(_INSTEAD)
+        self.delete(crawl)
+        whole.rename(self.crawl_folder(crawl))
+        sync(self._crawls)
 
     def disk_bytes(self, shard: str) -> int:
         """See `Store.disk_bytes`."""

@@ -1,0 +1,304 @@
+"""A crawl is regrouped whole or not at all, wherever the process ends, and its events are all there."""
+
+from __future__ import annotations
+
+import tarfile
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
+from linkscore_scoring.engine.events import (
+    BrowseBatchImported,
+    CompanionTold,
+    ConfigChanged,
+    Event,
+    FeedbackGiven,
+    LearningFailed,
+    LearningRequested,
+    LogsMined,
+    ModelActivated,
+    PageFetched,
+    decode,
+    encode,
+)
+from linkscore_scoring.engine.groups import Shard, group_of, shards_of
+from linkscore_scoring.errors import CorruptState, InvalidInput, NotFound
+from linkscore_scoring.state import digest
+from linkscore_server.regroup.files import regroup
+from linkscore_server.storage import failpoints
+from linkscore_server.storage.check import problems_of_store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.replays import crawl_in
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+SITES = [f"{n}.test" for n in range(9)]
+CONFIG = CrawlConfig("crawl", seed=3, create_time_s=1.5)
+GROUPS = 4
+
+
+class Ended(BaseException):
+    """The process ends here."""
+
+
+def page_of(site: str, n: int, ticket: bytes = b"") -> PageFetched:
+    return PageFetched(
+        f"{site} {n}", site, f"http://{site}/{n}", f"http://{site}/{n}", 500, "", ticket, n, None
+    )
+
+
+def events_of(config: CrawlConfig = CONFIG) -> list[Event]:
+    """Return events of every kind that a site has, with two changes of the crawl between."""
+    made: list[Event] = [ConfigChanged(config.to_state())]
+    for n in range(30):
+        site = SITES[n * 7 % len(SITES)]
+        made.append(page_of(site, n))
+        if n % 10 == 4:
+            made += [
+                FeedbackGiven(f"f{n}", site, f"http://{site}/{n}", b"ticket", 0.5, n),
+                LearningRequested(site),
+                LearningFailed(site, len(made) + 2),
+                ModelActivated(site, len(made) + 2, "x", {"built_from_seq": len(made) + 2, "rest": [n]}),
+                LogsMined(site, "d", {"a": 1}),
+                CompanionTold(site, "revisit", {"b": 2}),
+                ConfigChanged(replace(config, keep_titles=True).to_state()),
+            ]
+    return made
+
+
+def write(store: FileStore, events: list[Event], crawl: str = "crawl") -> None:
+    with closing(store.open(crawl)) as log:
+        for event in events:
+            log.append([encode(event)])
+
+
+def logs_of(store: FileStore, groups: int = GROUPS) -> list[list[Event]]:
+    read = []
+    for shard in shards_of("crawl", groups):
+        with closing(store.open(shard.key)) as log:
+            read.append([decode(raw) for _, raw in log.read()])
+    return read
+
+
+def of_site(events: list[Event]) -> dict[str, list[Event]]:
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        found.setdefault(getattr(event, "site", ""), []).append(event)
+    return found
+
+
+def folder_as_it_is(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_each_site_keeps_its_events_in_order_in_the_log_of_its_group(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events := events_of())
+        ends = regroup(store, "crawl", GROUPS)
+        logs = logs_of(store)
+        assert store.shards() == [shard.key for shard in shards_of("crawl", GROUPS)]
+        assert list(problems_of_store(store)) == []
+    assert ends == [len(log) for log in logs]
+    before, numbered = of_site(events), (ModelActivated, LearningFailed, ConfigChanged)
+    for group, log in enumerate(logs):
+        for site, those in of_site(log).items():
+            assert not site or group_of(site, GROUPS) == group
+            kept, was = ([e for e in some if not isinstance(e, numbered)] for some in (those, before[site]))
+            assert kept == was
+
+
+def test_all_groups_are_told_of_each_change_under_its_number(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        regroup(store, "crawl", GROUPS)
+        logs = logs_of(store)
+    for log in logs:
+        said = [CrawlConfig.from_state(event.config) for event in log if isinstance(event, ConfigChanged)]
+        assert [config.revision for config in said] == [0, 1, 2, 3]
+        assert {(config.groups, config.ticket_scope) for config in said} == {(GROUPS, CONFIG.ticket_scope)}
+
+
+def test_what_was_learned_names_the_event_it_was_learned_from(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events := events_of())
+        regroup(store, "crawl", GROUPS)
+        logs = logs_of(store)
+    learned = [(log, event) for log in logs for event in log if isinstance(event, ModelActivated)]
+    assert len(learned) == 3
+    for log, event in learned:
+        [was] = [e for e in events if isinstance(e, ModelActivated) and e.site == event.site]
+        assert (
+            log[event.built_from_seq - 1] == events[was.built_from_seq - 1] == LearningRequested(event.site)
+        )
+        assert event.learned == {**was.learned, "built_from_seq": event.built_from_seq}
+        assert event.digest == digest(event.learned)
+        assert LearningFailed(event.site, event.built_from_seq) in log
+
+
+def ends(count: int) -> Any:
+    """Return what ends the process when it is called the `count`-th time."""
+    left = count
+
+    def reached(place: str) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise Ended
+
+    return reached
+
+
+@pytest.mark.long
+def test_wherever_it_ends_the_crawl_is_whole_and_the_next_call_ends_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkscore_server.regroup.files._EVENTS_AT_ONCE", 4)
+    with closing(FileStore(tmp_path / "right")) as store:
+        write(store, events_of())
+        was = folder_as_it_is(store.folder / "crawls")
+        regroup(store, "crawl", GROUPS)
+        right = logs_of(store)
+    for step in range(1, 1_000):
+        folder = tmp_path / str(step)
+        with closing(FileStore(folder)) as store:
+            write(store, events_of())
+            monkeypatch.setattr(failpoints, "reached", ends(step))
+            try:
+                regroup(store, "crawl", GROUPS)
+            except Ended:
+                pass
+            else:
+                break
+            finally:
+                monkeypatch.setattr(failpoints, "reached", lambda place: None)
+            with_marks = {folder / path.relative_to(tmp_path / "right"): raw for path, raw in was.items()}
+            if store.shards() == ["crawl"]:
+                assert folder_as_it_is(folder / "crawls") == with_marks
+        with closing(FileStore(folder)) as store:  # what the next process finds
+            if store.shards() == ["crawl"]:
+                regroup(store, "crawl", GROUPS)
+            assert logs_of(store) == right
+            assert list(folder.glob("instead-*")) == []
+    assert step > 20
+
+
+@pytest.mark.parametrize("made_before", [2, 4])
+def test_a_draft_of_other_groups_or_of_another_crawl_is_begun_anew(
+    made_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of(replace(CONFIG, create_time_s=float(made_before))))
+        monkeypatch.setattr(FileStore, "replace", lambda *_: None)
+        regroup(store, "crawl", made_before)
+        monkeypatch.undo()
+        (store.crawl_folder("crawl") / "00000000000000000001.log").unlink()
+        write(store, events_of())
+        regroup(store, "crawl", GROUPS)
+        logs = logs_of(store)
+    assert [CrawlConfig.from_state(log[0].config).create_time_s for log in logs] == [1.5] * GROUPS
+
+
+def test_events_that_came_after_a_draft_was_left_are_in_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        with monkeypatch.context() as patch:
+            patch.setattr(FileStore, "replace", lambda *_: None)
+            regroup(store, "crawl", GROUPS)
+        write(store, [page_of(site, 99) for site in SITES])
+        regroup(store, "crawl", GROUPS)
+        sent = Counter(
+            event.event_id for log in logs_of(store) for event in log if isinstance(event, PageFetched)
+        )
+    assert sent == Counter(f"{site} 99" for site in SITES) + Counter(
+        event.event_id for event in events_of() if isinstance(event, PageFetched)
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "rule"),
+    [
+        (
+            [ConfigChanged(replace(CONFIG, policy=PolicyChoice("anthelion")).to_state())],
+            "anthelion learns one",
+        ),
+        (
+            [*events_of(), ConfigChanged(replace(CONFIG, policy=PolicyChoice("topic")).to_state())],
+            "topic learns",
+        ),
+        ([*events_of(), BrowseBatchImported("b", "d", {}, {})], "has browse logs"),
+        ([ConfigChanged(replace(CONFIG, groups=2).to_state())], "is 2 already"),
+    ],
+)
+def test_what_cannot_have_groups_is_refused_and_stays(events: list[Event], rule: str, tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events)
+        was = folder_as_it_is(tmp_path)
+        with pytest.raises(InvalidInput, match=rule) as told:
+            regroup(store, "crawl", GROUPS)
+        assert [problem.field for problem in told.value.problems] == ["groups"]
+        assert folder_as_it_is(tmp_path) == was
+
+
+def test_a_crawl_that_is_not_there_has_groups_or_was_cut_is_refused(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        with pytest.raises(NotFound, match="'crawl': not among the 0 crawls"):
+            regroup(store, "crawl", GROUPS)
+        write(store, events_of())
+        regroup(store, "crawl", GROUPS)
+        with pytest.raises(InvalidInput, match="is 4 already"):
+            regroup(store, "crawl", GROUPS)
+
+
+def test_a_damaged_log_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        log = store.crawl_folder("crawl") / "00000000000000000001.log"
+        raw = bytearray(log.read_bytes())
+        raw[400] ^= 1
+        log.write_bytes(raw)
+        with pytest.raises(CorruptState, match=log.name):
+            regroup(store, "crawl", GROUPS)
+        assert log.read_bytes() == bytes(raw)
+        with closing(store.open("other")) as other:
+            other.append([b"no event"])
+        with pytest.raises(CorruptState):
+            regroup(store, "other", GROUPS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["folder_0_1", "folder_snapshot_5"])
+def test_crawls_of_older_versions_keep_what_they_hold(name: str, tmp_path: Path) -> None:
+    with tarfile.open(FIXTURES / name / "folder.tar.xz") as tar:
+        tar.extractall(tmp_path, filter="data")
+    done = []
+    with closing(FileStore(tmp_path / "data")) as store:
+        for crawl in store.crawls():
+            before = figures(store, [crawl])
+            try:
+                regroup(store, crawl, GROUPS)
+            except InvalidInput:
+                assert figures(store, [crawl]) == before
+                continue
+            keys = [key for key in store.shards() if Shard.of(key).crawl == crawl]
+            assert (len(keys), figures(store, keys)) == (GROUPS, before)
+            done.append(crawl)
+    assert done
+
+
+def figures(store: FileStore, keys: list[str]) -> dict[str, Any]:
+    """Return pages, feedback and sites of the shards of a crawl, and what is active of each site."""
+    found: Counter[str] = Counter()
+    sites = {}
+    for key in keys:
+        with crawl_in(store, key, domain_of=lambda host: host, from_log=True) as model:
+            found.update(pages=model.pages, feedbacks=model.feedbacks)
+            for site in list(model.sites):
+                own = model.sites[site].model
+                sites[site] = (own.revision, own.stage, own.learning_since > 0)
+    return {**found, "sites": sites}
