@@ -27,13 +27,12 @@ from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Opaque
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Revisit, Suggestion
 
-_SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES, _NODE_BYTES = 18_000, 270, 930, 4_000, 72
-"""Memory of a site, of each link it remembers and of each it may plan to fetch for learning (until it is
-learned, and with its URL), of each sampled page and of each tag path node of one. Fitted to resident memory
-under `harvest` with non-negative least squares of relative errors, by both readers: 10 sets of sites of 1 to
-220 pages, all within .83 and 1.24 of what is counted. Of 16 sets of other sites that are not learned, those
-of 1 to 100 pages, between .91 and 1.28. A learned site of large pages (440 nodes) takes up to twice as much.
-See ``research/notebook/memory-of-sites.md``."""
+_SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES = 18_000, 270, 930, 5_000
+"""Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is learned,
+and with its URL), and of each sampled page. Fitted to resident memory under `harvest`, drawn sites and real
+ones, see ``research/notebook/memory-of-sites.md``."""
+_NODE_BYTES, _LEARNED_NODE_BYTES = 29, 45
+"""Memory of each tag path node of a sampled page, and what learning the site adds to it; fitted with them."""
 
 _WHY_PLANNED = {
     "one_per_apath": "one link of each tag path of a page",
@@ -116,7 +115,7 @@ class SiteShard:
         self.limits: dict[str, SiteLimit] = {}
         self.validation = PolicyValidation()
         self.companions: dict[str, Companion] = {}
-        self._sampled = (0, 0)  # pages of the sample, and what they take
+        self._sampled = (0, 0)  # pages of the sample, and their nodes
         self.configure(config, examples)
 
     def configure(self, config: CrawlConfig, examples: Sequence[ExamplePage] = ()) -> None:
@@ -231,13 +230,20 @@ class SiteShard:
 
     def memory_bytes(self) -> int:
         """Estimate what the site takes in memory, from counts; O(pages sampled since the last time)."""
-        site, (count, sampled) = self.model, self._sampled
-        for page in islice(reversed(site.sample), max(0, len(site.sample) - count)):
-            sampled += _PAGE_BYTES + _NODE_BYTES * len(page.kept_paths)
-        self._sampled = (len(site.sample), sampled)
-        sampled += sum(companion.memory_bytes() for companion in self.companions.values())
-        sampled += sum(limit.memory_bytes() for limit in self.limits.values())
-        return _SITE_BYTES + _LINK_BYTES * len(site.memory) + _PLANNED_BYTES * len(site.plan_urls) + sampled
+        site, (count, nodes) = self.model, self._sampled
+        new = islice(reversed(site.sample), max(0, len(site.sample) - count))
+        nodes += sum(len(page.kept_paths) for page in new)
+        self._sampled = (len(site.sample), nodes)
+        a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
+        others = [*self.companions.values(), *self.limits.values()]
+        return (
+            _SITE_BYTES
+            + _LINK_BYTES * len(site.memory)
+            + _PLANNED_BYTES * len(site.plan_urls)
+            + _PAGE_BYTES * len(site.sample)
+            + a_node * nodes
+            + sum(other.memory_bytes() for other in others)
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
