@@ -235,14 +235,15 @@ class SiteShard:
         nodes += sum(len(page.kept_paths) for page in new)
         self._sampled = (len(site.sample), nodes)
         a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
-        others = [*self.companions.values(), *self.limits.values()]
+        others = sum(companion.memory_bytes() for companion in self.companions.values())
+        others += sum(limit.memory_bytes() for limit in self.limits.values())
         return (
             _SITE_BYTES
             + _LINK_BYTES * len(site.memory)
             + _PLANNED_BYTES * len(site.plan_urls)
             + _PAGE_BYTES * len(site.sample)
             + a_node * nodes
-            + sum(other.memory_bytes() for other in others)
+            + others
         )
 
     def to_state(self) -> dict[str, Any]:
