@@ -17,8 +17,8 @@ from linkscore_server.commands.data import data_dir_option, opened
 def regroup_command(crawl: str, groups: int, data_dir: Path) -> None:
     """Divide a crawl of one group into several, so that several processes can share it.
 
-    The crawl stays as it is until all is written, and then changes in one step. Killed before, run it again:
-    it goes on. Tickets that were given out stay good. There is no way back; export the crawl first if you may
+    The crawl stays as it is until all is written, and then changes in one step. Killed before, run it again.
+    Tickets that were given out stay good. There is no way back; export the crawl first if you may
     want it as it was.
     """
     with opened(data_dir) as store:

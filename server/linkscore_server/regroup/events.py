@@ -50,8 +50,8 @@ class Regrouping:
         self._ends = [0] * groups
         self._new_seqs = array("Q", [0])
 
-    def divide(self, events: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, int, bytes]]:
-        """Yield group, number in the log of the group, and bytes of each event there is to be.
+    def divide(self, events: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+        """Yield group and bytes of each event there is to be.
 
         Parameters
         ----------
@@ -63,14 +63,15 @@ class Regrouping:
         InvalidInput
             If the crawl cannot have so many groups: for its policy or another field, or for browse logs.
         CorruptState
-            If an event cannot be read.
+            If an event cannot be read, or is missing.
         """
         for seq, raw in events:
-            assert len(self._new_seqs) == seq, "events come from the first on, without gaps"
+            if len(self._new_seqs) != seq:
+                raise CorruptState(f"event {len(self._new_seqs)} is missing: {seq} follows")
             group, said = self._group_of(raw), self._said(raw)
             for of in range(self._groups) if group == _OF_ALL_GROUPS else (group,):
                 self._ends[of] += 1
-                yield of, self._ends[of], said
+                yield of, said
             self._new_seqs.append(0 if group == _OF_ALL_GROUPS else self._ends[group])
             self._changes += group == _OF_ALL_GROUPS
 
@@ -110,10 +111,11 @@ class Regrouping:
 def _kind_and_site(raw: bytes) -> tuple[int, str]:
     """Return the number of an event's kind and its site, empty if it has none, without reading the rest."""
     try:
-        reader = msgpack.Unpacker(strict_map_key=False)
+        reader = msgpack.Unpacker(strict_map_key=False, max_buffer_size=0)  # no bound: it is all here
         reader.feed(raw)
         reader.read_array_header()
-        number = reader.unpack()
+        if (number := reader.unpack()) not in KINDS:
+            raise CorruptState(f"event: is of kind {number}, which this version does not know")
         reader.read_array_header()
         for _ in range(_SITE_AT.get(number, 0)):
             reader.skip()

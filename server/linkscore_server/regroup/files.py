@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -11,85 +12,101 @@ from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState, InvalidInput, NotFound
 from linkscore_server.regroup.events import Regrouping
 from linkscore_server.storage.base import CrawlLog
+from linkscore_server.storage.check import problems_of_crawl
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.disk import ensure_folder, sync
-from linkscore_server.storage.files import FileLog, FileStore, read_segments
+from linkscore_server.storage.files import FileLog, FileStore
 
 _EVENTS_AT_ONCE = 256
 """A bound: events that share a sync, as the server bounds those it writes."""
+_WAITING_BYTES = 32 << 20
+"""A bound: bytes of the events that wait for that, of all groups. Chosen."""
+_KNOWN = ("*.log", "sites.db*", "snapshot*", "cut*")
+"""What the folder of a crawl holds that its log makes again."""
 
 
 def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
     """Divide a crawl of one group into several; returns how many events each group has.
 
-    Killed half-way, the crawl is as it was, and the next call goes on where this one ended. Costs the disk
-    the log once more while both are there. The snapshot goes: the next start replays the logs.
+    Killed half-way, the crawl is as it was, and the next call begins anew. Costs the disk the log once more
+    while both are there. The snapshot goes: the next start replays the logs.
 
     Raises
     ------
     NotFound
-        If the folder has no such crawl.
+        If the folder has no such crawl, or not one event of it.
     InvalidInput
-        If the crawl cannot have so many groups, see `Regrouping.divide`, or if its log was cut.
+        If the crawl cannot have so many groups, see `Regrouping.divide`, if its log was cut, or if its folder
+        holds what no log makes again.
     CorruptState
-        If an event is damaged, naming file and place.
+        If an event is damaged or missing, naming file and place.
     OSError
-        If the disk is full; the next call goes on.
+        If the disk is full, or has not room for the log once more.
     """
     shards = [key for key in store.shards() if Shard.of(key).crawl == crawl]
     if not shards:
         raise NotFound(f"crawl {crawl!r}: not among the {len(store.crawls())} crawls of {store.folder}")
     if shards != [crawl]:
         raise InvalidInput(f"is {len(shards)} already, which is fixed", field="groups")
-    if last := cut_seq(store.crawl_folder(crawl)):
-        raise InvalidInput(
-            f"must be 1: events 1 to {last} were cut from the log (keep_log = snapshots)", field="groups"
-        )
-    draft = store.folder / f"deleted-regroup-{crawl}"  # what is left goes with the next crawl that is deleted
+    _check_folder(store.crawl_folder(crawl), store.folder)
+    draft = store.folder / f"deleted-regroup-{crawl}"  # killed, it goes with the next crawl that is deleted
+    if draft.exists():
+        shutil.rmtree(draft)
     try:
-        ends = _written(store.crawl_folder(crawl), draft, shards_of(crawl, groups))
-    except (InvalidInput, CorruptState):
+        with closing(store.open(crawl)) as log:
+            if not log.last_seq:
+                raise NotFound(f"crawl {crawl!r}: its log holds no event")
+            ends = _written(log.read(), draft, shards_of(crawl, groups))
+        if problem := next(problems_of_crawl(draft, crawl), ""):
+            raise CorruptState(problem)
+        store.replace(crawl, draft)
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
-    store.replace(crawl, draft)
     return ends
 
 
-def _written(source: Path, draft: Path, shards: list[Shard]) -> list[int]:
-    """Write what a draft lacks of all groups; returns the number of the last event of each."""
-    if not _is_of(draft, source, len(shards)):
-        shutil.rmtree(draft, ignore_errors=True)
+def _check_folder(folder: Path, data: Path) -> None:
+    """Refuse a crawl that could not be made again from its log, or for which the disk has no room."""
+    if last := cut_seq(folder):
+        raise InvalidInput(
+            f"must be 1: events 1 to {last} were cut from the log (keep_log = snapshots)", field="groups"
+        )
+    for path in folder.iterdir():
+        if not any(map(path.match, _KNOWN)):
+            raise InvalidInput(f"must be 1: {path} would be lost", field="groups")
+    needed, free = sum(path.stat().st_size for path in folder.glob("*.log")), shutil.disk_usage(data).free
+    if needed > free:
+        raise OSError(errno.ENOSPC, f"the log takes {needed:,} bytes, {free:,} are free in {data}")
+
+
+def _written(events: Iterable[tuple[int, bytes]], draft: Path, shards: list[Shard]) -> list[int]:
+    """Write the logs of all groups, durable; returns the number of the last event of each."""
     with ExitStack() as opened:
         logs = []
         for shard in shards:
             ensure_folder(folder := draft / shard.part)
             logs.append(opened.enter_context(closing(FileLog(folder))))
-        _append(logs, Regrouping(len(shards)).divide((seq, raw) for _, _, seq, raw in read_segments(source)))
+        _append(logs, Regrouping(len(shards)).divide(events))
     for folder in (*(draft / shard.part for shard in shards), draft):
         sync(folder)
     return [log.last_seq for log in logs]
 
 
-def _is_of(draft: Path, source: Path, groups: int) -> bool:
-    """Say whether a draft that was left is of this crawl and of so many groups: by its first event."""
-    first = next(Regrouping(groups).divide((seq, raw) for _, _, seq, raw in read_segments(source)), None)
-    found = [next(read_segments(path), None) for path in draft.glob("*-of-*")]
-    return first is not None and all(event is None or event[3] == first[2] for event in found)
-
-
-def _append(logs: Sequence[CrawlLog], events: Iterator[tuple[int, int, bytes]]) -> None:
-    """Append to each log the events that it lacks."""
+def _append(logs: Sequence[CrawlLog], events: Iterable[tuple[int, bytes]]) -> None:
+    """Append events, each to the log of its group."""
     waiting: list[list[bytes]] = [[] for _ in logs]
-    for group, seq, raw in events:
-        if seq > logs[group].last_seq:
-            waiting[group].append(raw)
-            if len(waiting[group]) >= _EVENTS_AT_ONCE:
-                _flush(logs[group], waiting[group])
-    for log, left in zip(logs, waiting, strict=True):
-        _flush(log, left)
+    size = 0
+    for group, raw in events:
+        waiting[group].append(raw)
+        size += len(raw)
+        if size >= _WAITING_BYTES or len(waiting[group]) >= _EVENTS_AT_ONCE:
+            _flush(logs, waiting)
+            size = 0
+    _flush(logs, waiting)
 
 
-def _flush(log: CrawlLog, waiting: list[bytes]) -> None:
-    if waiting:
-        log.append(waiting)
-        waiting.clear()
+def _flush(logs: Sequence[CrawlLog], waiting: Sequence[list[bytes]]) -> None:
+    for log, events in zip(logs, waiting, strict=True):
+        if events:
+            log.append(events)
+            events.clear()

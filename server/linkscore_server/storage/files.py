@@ -38,7 +38,7 @@ from typing import IO, NamedTuple
 
 import zstandard
 
-from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.groups import Shard, is_crawl_name, shards_of
 from linkscore_scoring.errors import CorruptState, LimitExceeded
 from linkscore_server.storage import failpoints
 from linkscore_server.storage.base import CrawlLog, Snapshot, Store, T
@@ -384,15 +384,12 @@ class FileStore(Store):
 
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the folder is renamed first, so a crash leaves no half crawl."""
-        folder, doomed = self.crawl_folder(crawl), self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}"
+        folder = self.crawl_folder(crawl)
         if folder.exists():
-            folder.rename(doomed)
-            self._checked = {path for path in self._checked if folder not in path.parents}
+            self._doom(crawl)
             sync(folder.parent)
             failpoints.reached("crawl.doomed")
-        for leftover in self._folder.glob("deleted-*"):
-            with suppress(FileNotFoundError):  # another process over this folder deletes it too
-                shutil.rmtree(leftover)
+        self._erase_doomed()
 
     def replace(self, crawl: str, folder: Path) -> None:
         """Let a folder with a whole crawl be this crawl from now on, in one step, and erase what it was.
@@ -413,9 +410,29 @@ class FileStore(Store):
 
     def _put_in_place(self, whole: Path) -> None:
         crawl = whole.name.removeprefix(_INSTEAD)
-        self.delete(crawl)
-        whole.rename(self.crawl_folder(crawl))
+        if not _is_grouped(whole, crawl):
+            _log.warning("%s: holds no whole crawl of several groups, left alone", whole)
+            return
+        if (folder := self.crawl_folder(crawl)).exists():
+            self._doom(crawl)
+        whole.rename(folder)
         sync(self._crawls)
+        sync(self._folder)
+        try:
+            self._erase_doomed()
+        except OSError as exc:  # what opens the data folder must not fail for what is no crawl any more
+            _log.warning("%s: %s: erased with the next crawl that is deleted", self._folder, exc)
+
+    def _doom(self, crawl: str) -> None:
+        """Give the folder of a crawl a name under which it is none, and may be erased at any time."""
+        folder = self.crawl_folder(crawl)
+        folder.rename(self._folder / f"deleted-{crawl}-{secrets.token_hex(4)}")
+        self._checked = {path for path in self._checked if folder not in path.parents}
+
+    def _erase_doomed(self) -> None:
+        for leftover in self._folder.glob("deleted-*"):
+            with suppress(FileNotFoundError):  # another process over this folder deletes it too
+                shutil.rmtree(leftover)
 
     def disk_bytes(self, shard: str) -> int:
         """See `Store.disk_bytes`."""
@@ -443,6 +460,14 @@ class FileStore(Store):
     def close(self) -> None:
         """Let another process have the folder."""
         self._lock.close()
+
+
+def _is_grouped(folder: Path, crawl: str) -> bool:
+    """Say whether a folder holds a log of each group of a crawl of several."""
+    if not crawl.strip(".") or not is_crawl_name(crawl):  # a name of a folder that holds others
+        return False
+    found = [Shard.of(key) for key, _ in shards_in(folder, crawl)]
+    return bool(found) and found[0].groups > 1 and sorted(found) == sorted(shards_of(crawl, found[0].groups))
 
 
 def shards_in(folder: Path, crawl: str) -> Iterator[tuple[str, Path]]:

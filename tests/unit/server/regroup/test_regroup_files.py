@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -31,6 +34,7 @@ from linkscore_scoring.errors import CorruptState, InvalidInput, NotFound
 from linkscore_scoring.state import digest
 from linkscore_server.regroup.files import regroup
 from linkscore_server.storage import failpoints
+from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import crawl_in
@@ -186,38 +190,134 @@ def test_wherever_it_ends_the_crawl_is_whole_and_the_next_call_ends_right(
     assert step > 20
 
 
-@pytest.mark.parametrize("made_before", [2, 4])
-def test_a_draft_of_other_groups_or_of_another_crawl_is_begun_anew(
-    made_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("is_done", [False, True])
+def test_between_the_names_of_the_step_the_crawl_is_one_or_the_other(
+    step: int, is_done: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(FileStore(tmp_path)) as store:
-        write(store, events_of(replace(CONFIG, create_time_s=float(made_before))))
-        monkeypatch.setattr(FileStore, "replace", lambda *_: None)
-        regroup(store, "crawl", made_before)
-        monkeypatch.undo()
-        (store.crawl_folder("crawl") / "00000000000000000001.log").unlink()
-        write(store, events_of())
-        regroup(store, "crawl", GROUPS)
-        logs = logs_of(store)
-    assert [CrawlConfig.from_state(log[0].config).create_time_s for log in logs] == [1.5] * GROUPS
+    rename, count = Path.rename, 0
 
+    def renamed(path: Path, target: Path) -> None:
+        nonlocal count
+        count += 1
+        if count < step or is_done:
+            rename(path, target)
+        if count == step:
+            raise Ended
 
-def test_events_that_came_after_a_draft_was_left_are_in_it_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     with closing(FileStore(tmp_path)) as store:
         write(store, events_of())
         with monkeypatch.context() as patch:
-            patch.setattr(FileStore, "replace", lambda *_: None)
+            patch.setattr(Path, "rename", renamed)
+            with pytest.raises(Ended):
+                regroup(store, "crawl", GROUPS)
+    with closing(FileStore(tmp_path)) as store:
+        if store.shards() == ["crawl"]:
+            assert (step, is_done) == (1, False)
             regroup(store, "crawl", GROUPS)
-        write(store, [page_of(site, 99) for site in SITES])
+        assert sent_in(logs_of(store)) == sent_in([events_of()])
+        assert list(problems_of_store(store)) == []
+    assert list(tmp_path.glob("instead-*")) == []
+
+
+def sent_in(logs: list[list[Event]]) -> Counter[str]:
+    return Counter(event.event_id for log in logs for event in log if isinstance(event, PageFetched))
+
+
+@pytest.mark.parametrize("groups_before", [2, GROUPS])
+def test_what_was_left_of_another_state_of_the_crawl_is_not_in_it(
+    groups_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, [*events_of(), page_of(SITES[0], 99)])
+        with monkeypatch.context() as patch:
+            patch.setattr(FileStore, "replace", lambda self, _, folder: folder.rename(tmp_path / "left"))
+            regroup(store, "crawl", groups_before)
+        (tmp_path / "left").rename(tmp_path / "deleted-regroup-crawl")
+        (store.crawl_folder("crawl") / "00000000000000000001.log").unlink()
+        write(store, events_of())
         regroup(store, "crawl", GROUPS)
-        sent = Counter(
-            event.event_id for log in logs_of(store) for event in log if isinstance(event, PageFetched)
-        )
-    assert sent == Counter(f"{site} 99" for site in SITES) + Counter(
-        event.event_id for event in events_of() if isinstance(event, PageFetched)
-    )
+        assert sent_in(logs_of(store)) == sent_in([events_of()])
+
+
+@pytest.mark.parametrize(
+    "name", ["instead-crawl", "instead-", "instead-.", "instead-..", "instead-crawl@0-of-2"]
+)
+@pytest.mark.parametrize("holds", [[], ["1-of-4"], ["0-of-1"], ["0-of-2"]])
+def test_a_folder_that_is_no_whole_crawl_takes_no_place(name: str, holds: list[str], tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        was = folder_as_it_is(tmp_path / "crawls")
+    for part in ["", *holds]:
+        (tmp_path / name / part).mkdir(exist_ok=True)
+        (tmp_path / name / part / "00000000000000000001.log").touch() if part else None
+    with closing(FileStore(tmp_path)) as store:
+        assert store.shards() == ["crawl"]
+    assert folder_as_it_is(tmp_path / "crawls") == was
+    assert (tmp_path / name).exists()
+
+
+def test_what_cannot_be_erased_keeps_no_folder_from_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> None:
+        raise PermissionError(path)
+
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                FileStore, "replace", lambda self, _, folder: folder.rename(tmp_path / "instead-crawl")
+            )
+            regroup(store, "crawl", GROUPS)
+    monkeypatch.setattr("linkscore_server.storage.files.shutil.rmtree", refused)
+    with closing(FileStore(tmp_path)) as store:
+        assert sent_in(logs_of(store)) == sent_in([events_of()])
+
+
+@pytest.mark.parametrize("lost", [1, -1])
+def test_a_log_that_lost_a_part_is_refused_and_stays(lost: int, tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path, segment_bytes=500)) as store:
+        write(store, events_of())
+        with closing(store.open("crawl")) as log:
+            log.save(Snapshot(log.last_seq, b"state"))
+        segments = sorted(store.crawl_folder("crawl").glob("*.log"))
+        segments[lost].unlink()
+        was = folder_as_it_is(tmp_path / "crawls")
+        with pytest.raises(CorruptState):
+            regroup(store, "crawl", GROUPS)
+        assert store.shards() == ["crawl"]
+        assert {path: raw for path, raw in folder_as_it_is(tmp_path / "crawls").items() if path in was} == was
+    assert list(tmp_path.glob("deleted-*")) == []
+
+
+def test_what_no_log_makes_again_is_not_lost(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        (other := store.crawl_folder("crawl") / "browse").mkdir()
+        with pytest.raises(InvalidInput, match=f"{other} would be lost"):
+            regroup(store, "crawl", GROUPS)
+
+
+def test_without_room_for_the_log_once_more_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        with pytest.raises(OSError, match="10 are free"):
+            regroup(store, "crawl", GROUPS)
+        assert store.shards() == ["crawl"]
+
+
+def test_an_event_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        with closing(store.open("crawl")) as log:
+            log.append([msgpack.packb([99, ["site"]])])
+        with pytest.raises(CorruptState, match="kind 99"):
+            regroup(store, "crawl", GROUPS)
+        assert store.shards() == ["crawl"]
 
 
 @pytest.mark.parametrize(
