@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -32,9 +32,6 @@ RECORD_BYTES = 64 << 20
 _log = logging.getLogger(__name__)
 _POLL_S = 0.1  # between two looks whether to stop; what is delivered is told at once
 _BATCH = 500  # records taken from the client at a time
-_READERS = 6
-"""Consumers that are kept for the next reads: a new one connects anew, and opening a shard reads some six
-times. As many as there are shards opened at a time, see `KafkaStore.opens_at_once`."""
 
 _SLACK = 1 << 20  # bytes around a record in a request
 _COMMON: dict[str, Any] = {
@@ -57,7 +54,7 @@ _CONSUMER: dict[str, Any] = {
     "group.id": "linkscore-reads",  # is asked for, and not used: partitions are assigned by hand
     "enable.auto.commit": False,
     "auto.offset.reset": "error",
-    "fetch.wait.max.ms": 10,  # the next read of a consumer waits for the last fetch of this one
+    "fetch.wait.max.ms": 100,
 }
 
 
@@ -101,7 +98,6 @@ class Brokers:
         self._fetch_bytes = record_bytes + _SLACK
         self._producer = self._new_producer()
         self._lock = threading.Lock()
-        self._readers: list[Consumer] = []
         self._closing = threading.Event()
         self._thread = tasks.thread(self._poll, "linkscore-kafka")
         self._thread.start()
@@ -172,7 +168,8 @@ class Brokers:
         """
         if start >= end:
             return
-        with self._reader(f"{topic} [{partition}]") as consumer:
+        consumer = self._consumer()
+        try:
             consumer.assign([TopicPartition(topic, partition, start)])
             deadline = time.monotonic() + DELIVERY_S
             while start < end:
@@ -192,6 +189,10 @@ class Brokers:
                     if (at := message.offset()) is not None and start <= at < end:
                         yield Record(at, _bytes(message.key()), _bytes(message.value()) or b"")
                         start = at + 1
+        except KafkaException as exc:
+            raise LogAway(f"{topic} [{partition}]: {exc}") from exc
+        finally:
+            consumer.close()
 
     def begin(self, topic: str, partition: int) -> int:
         """Return the offset of the first record that was not deleted; errors as of `end`."""
@@ -208,8 +209,13 @@ class Brokers:
         return self._span(topic, partition)[1]
 
     def _span(self, topic: str, partition: int) -> tuple[int, int]:
-        with self._reader(f"{topic} [{partition}]") as consumer:
+        consumer = self._consumer()
+        try:
             found = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=DELIVERY_S)
+        except KafkaException as exc:
+            raise LogAway(f"{topic} [{partition}]: {exc}") from exc
+        finally:
+            consumer.close()
         if found is None:
             raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
         return int(found[0]), int(found[1])
@@ -218,38 +224,9 @@ class Brokers:
         """Let go of the connections; what was appended is there."""
         self._closing.set()
         self._thread.join()
-        while self._readers:
-            self._readers.pop().close()
 
     def _new_producer(self) -> Producer:
         return Producer({**self._properties, **_PRODUCER}, logger=_log)
-
-    @contextmanager
-    def _reader(self, where: str) -> Iterator[Consumer]:
-        """Lend a consumer; one that met an error is not lent again."""
-        consumer = self._kept_reader() or self._consumer()
-        try:
-            yield consumer
-            consumer.unassign()
-        except KafkaException as exc:
-            consumer.close()
-            raise LogAway(f"{where}: {exc}") from exc
-        except BaseException:
-            consumer.close()
-            raise
-        with self._lock:
-            if len(self._readers) < _READERS and not self._closing.is_set():
-                self._readers.append(consumer)
-                return
-        consumer.close()
-
-    def _kept_reader(self) -> Consumer | None:
-        """Return a consumer of a read before, without what it was told since."""
-        with self._lock:
-            consumer = self._readers.pop() if self._readers else None
-        if consumer is not None:
-            consumer.consume(_BATCH, 0)
-        return consumer
 
     def _consumer(self) -> Consumer:
         own = {**_CONSUMER, "fetch.message.max.bytes": self._fetch_bytes}
