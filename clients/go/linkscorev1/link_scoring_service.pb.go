@@ -2719,7 +2719,8 @@ type DuePage struct {
 	Etag string `protobuf:"bytes,8,opt,name=etag,proto3" json:"etag,omitempty"`
 	// `Last-Modified` of the copy, likewise, for `If-Modified-Since`.
 	LastModified string `protobuf:"bytes,9,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
-	// What it was sent as, and is to be sent as again.
+	// What it was sent as, and is to be sent as again. A sitemap or feed that came before the server knew kinds is a page
+	// until it is sent again.
 	Kind          PageKind `protobuf:"varint,10,opt,name=kind,proto3,enum=linkscore.v1.PageKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

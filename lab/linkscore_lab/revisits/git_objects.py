@@ -139,4 +139,6 @@ class Contents:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    """Return the environment without what a hook of another repository is told by it."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return own | {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

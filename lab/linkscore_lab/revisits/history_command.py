@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,10 +48,10 @@ def replay_history(
     site = GitSite(
         repository, root=root, base_url=base_url, start=_seconds(start), end=_seconds(end), branch=branch
     )
-    said = _in_words(site)
-    console.print(said, soft_wrap=True)
-    results = [result for each in per_year for result in _results(site, rules, each, objective)]
-    site.close()
+    with closing(site):
+        said = _in_words(site)
+        console.print(said, soft_wrap=True)
+        results = [result for each in per_year for result in _results(site, rules, each, objective)]
     print_results(results, console)
     if report is not None:
         write_page(report, results, said)

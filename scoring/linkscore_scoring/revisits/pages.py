@@ -27,7 +27,7 @@ ROW = np.dtype(
 GONE, HUB, FAILED, LISTED, MOVED, NOTICED, SITEMAP, FEED = 1, 2, 4, 8, 16, 32, 64, 128
 """Flags: its last fetch found it gone; a fetch again showed links to new pages; its last fetch failed; a
 listing gave it a date since its last fetch; that date is later than the fetch; somebody said that it
-changed since; it was sent as a sitemap, or as a feed."""
+changed since; it was sent as a sitemap, or as a feed. All eight bits are taken."""
 KINDS = {"page": 0, "sitemap": SITEMAP, "feed": FEED}
 """Flag of each kind of page, by its name in the wire contract."""
 _FEW = 1_024

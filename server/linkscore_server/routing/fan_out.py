@@ -95,16 +95,17 @@ async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) ->
     """Ask the group of the site, which is a name, a resource name or a URL; without one, all groups."""
     if not request.site:
         n = sites.seeds_wanted(request)
+        request.max_results = sites.MAX_SEEDS  # what is second in each group may be first of all
         return merged_seeds(await groups.send_all(request), n)
     site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
     return await ask_group(groups.crawl, groups.crawl.group_of_site(site), request, groups.send)
 
 
 def merged_seeds(answers: Sequence[site_pb.SuggestSeedsResponse], n: int) -> site_pb.SuggestSeedsResponse:
-    """Return the `n` best seeds of all groups, each of which named at most as many.
+    """Return the `n` best seeds of all groups, each of which named as many as it may.
 
-    A page that leads to news of several groups counts for all of it. News of a group that names no seed is
-    not known and not counted.
+    A page that leads to news of several groups counts for what those name it for. News of a group that names
+    no seed is not known and not counted.
     """
     news = [max((round(s.page_count / s.value) for s in got.seeds if s.value), default=0) for got in answers]
     best: dict[str, site_pb.Seed] = {}
@@ -114,7 +115,11 @@ def merged_seeds(answers: Sequence[site_pb.SuggestSeedsResponse], n: int) -> sit
     for seed in best.values():
         seed.value = seed.page_count / max(1, sum(news))
     most = max(range(len(answers)), key=news.__getitem__)
-    where = f"{sum(map(bool, news))} of {len(answers)} groups name seeds; that with most news: "
+    where = (
+        f"{sum(map(bool, news))} of {len(answers)} groups name seeds; that with most news: "
+        if any(news)
+        else ""
+    )
     return site_pb.SuggestSeedsResponse(
         seeds=sorted(best.values(), key=lambda seed: (-seed.page_count, seed.url))[:n],
         policy=answers[most].policy,

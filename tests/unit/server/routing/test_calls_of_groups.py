@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_server.grpc.access import RPCS
-from linkscore_server.routing.fan_out import FAN_OUT, merged_seeds
+from linkscore_server.routing.fan_out import FAN_OUT, Groups, merged_seeds, suggest_seeds
 from linkscore_server.routing.router import CHANGES
 from linkscore_server.routing.scatter_gather import SCATTER_GATHER
 
@@ -39,3 +42,19 @@ def test_seeds_of_groups_do_not_depend_on_their_order_and_none_is_an_answer() ->
     answers = [seeds(5, "x", a=3, b=2), seeds(5, "x", c=3), seeds(1, "x")]
     assert merged_seeds(answers, 9).seeds == merged_seeds(answers[::-1], 9).seeds
     assert list(merged_seeds([seeds(1, "x"), seeds(1, "x")], 9).seeds) == []
+
+
+async def test_a_page_that_is_second_in_every_group_can_be_first_of_all() -> None:
+    asked: list[int] = []
+
+    async def send_all(request: pb.SuggestSeedsRequest) -> list[pb.SuggestSeedsResponse]:
+        asked.append(request.max_results)
+        return [seeds(20, "x", a=6, portal=5), seeds(20, "x", b=9, portal=8)]
+
+    request = pb.SuggestSeedsRequest(crawl="crawls/c", max_results=1)
+    found = await suggest_seeds(cast("Groups", SimpleNamespace(send_all=send_all)), request)
+    assert ([seed.url for seed in found.seeds], asked) == (["portal"], [1_000])
+
+
+def test_without_seeds_the_state_is_that_of_a_group() -> None:
+    assert merged_seeds([seeds(1, "abstains: few records"), seeds(1, "x")], 9).policy_state[:8] == "abstains"

@@ -1605,7 +1605,8 @@ export type DuePage = Message<"linkscore.v1.DuePage"> & {
   lastModified: string;
 
   /**
-   * What it was sent as, and is to be sent as again.
+   * What it was sent as, and is to be sent as again. A sitemap or feed that came before the server knew kinds is a page
+   * until it is sent again.
    *
    * @generated from field: linkscore.v1.PageKind kind = 10;
    */
