@@ -33,6 +33,7 @@ NO_TABLES = {
     ("export-experience",),
     ("data", "check"),
     ("data", "export"),
+    ("data", "regroup"),
     ("data", "import"),
     ("token", "new"),
     ("crawls", "delete"),
