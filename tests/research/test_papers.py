@@ -12,19 +12,19 @@ from click.testing import CliRunner
 from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
+from linkscore_lab.report.drawing import drawn
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.anthelion import ManyHosts
 from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.crawlers import obeys_hints, only_kinds
-from linkscore_research.papers.drawing import drawn
 from linkscore_research.papers.findings import PAPERS
 from linkscore_research.papers.focus import crawled, keyword_entry
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.news import seed_rows, shares
 from linkscore_research.papers.page import page_files, stale_files, write_page
 from linkscore_research.papers.results import (
-    PaperChart,
+    CurveChart,
     PaperResult,
     PaperTable,
     read_result,
@@ -66,7 +66,7 @@ def test_a_finding_without_its_figure_is_an_error(tmp_path: Path) -> None:
 
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
     table = PaperTable(["a", "b"], [["x", 0.123456], ["y", None]])
-    chart = PaperChart("t", "x", "y", {"one": [(1, 0.5), (2, 0.75)]})
+    chart = CurveChart("t", "x", "y", {"one": [(1, 0.5), (2, 0.75)]})
     result = PaperResult(
         name="some-table", command="c", date="2026-11-26", data="d", tables=[table], charts=[chart]
     )
@@ -96,7 +96,7 @@ def test_a_thinned_curve_keeps_its_end() -> None:
 
 
 def test_a_drawing_names_every_curve() -> None:
-    text = drawn(PaperChart("how it grows", "pages", "share", {"a<b": [(1, 0.0), (10, 1.0)]}))
+    text = drawn(CurveChart("how it grows", "pages", "share", {"a<b": [(1, 0.0), (10, 1.0)]}))
     assert "a&lt;b" in text
     assert "100 %" in text
 

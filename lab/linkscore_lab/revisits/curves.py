@@ -1,23 +1,17 @@
-"""How fresh copies were as time went on, and a drawing of such curves that needs nothing around it."""
+"""How fresh copies were as time went on, and how many pages were found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_lab.report.charts import LABEL_GAP, spread
-from linkscore_lab.report.html import Html, tag
+from linkscore_lab.report.drawing import CurveChart
 from linkscore_lab.revisits.replay import Run
 
 POINTS = 60
-"""Points of a curve: one for each tenth of an inch of a drawing, chosen."""
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 760, 340, 52, 150, 34, 40
-_COLOURS = ("#1864d6", "#cf4508", "#237a34", "#9030ab", "#c2255c", "#0b7285", "#856404", "#5f3dc4")
-"""As `report.css` has them: readable on light paper and on dark."""
-_STYLE = "font-family:system-ui,sans-serif;font-size:13px"
-_GRID = "#8888"
+"""Points of a curve. Chosen, not measured."""
 
 Curve = NDArray[np.float64]
 
@@ -57,70 +51,8 @@ def _days(run: Run) -> Curve:
     return days
 
 
-def drawing(title: str, curves: Mapping[str, Sequence[float]], *, days: float, percent: bool) -> Html:
-    """Return curves over a time as SVG, each named where it ends.
-
-    Parameters
-    ----------
-    title
-        Stands above it.
-    curves
-        Values at even times, by name.
-    days
-        What the time is in all.
-    percent
-        Whether values are shares; else they are numbers, from 0 on.
-    """
-    values = np.concatenate([np.asarray(curve, np.float64) for curve in curves.values()])
-    low = np.floor(values.min() * 10.0) / 10.0 if percent else 0.0
-    high = 1.0 if percent else max(1.0, float(values.max()))
-    low = min(low, high - 0.1)
-
-    def y(value: float) -> float:
-        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
-
-    ends = [100.0 * y(float(curve[-1])) / _HEIGHT for curve in curves.values()]
-    lines = [
-        _series(name, curve, colour, [y(float(value)) for value in curve], end * _HEIGHT / 100.0)
-        for (name, curve), colour, end in zip(
-            curves.items(), _COLOURS * len(curves), spread(ends, LABEL_GAP), strict=False
-        )
-    ]
-    step = (0.1 if high - low < 0.65 else 0.2) if percent else high / 4.0
-    levels = np.arange(high, low - 1e-9, -step)
-    words = [f"{level:.0%}" if percent else f"{level:,.0f}" for level in levels]
-    return tag(
-        "svg",
-        tag("title", title),
-        _text(_LEFT, 18, title, font_weight="bold"),
-        *(_level(y(level), word) for level, word in zip(levels, words, strict=True)),
-        *(_time(part, days) for part in range(5)),
-        *lines,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        style=_STYLE,
-    )
-
-
-def _series(name: str, curve: Sequence[float], colour: str, ys: Sequence[float], end: float) -> Html:
-    step = (_WIDTH - _LEFT - _RIGHT) / len(curve)
-    places = " ".join(f"{_LEFT + (at + 0.5) * step:.0f},{y:.1f}" for at, y in enumerate(ys))
-    path = tag("polyline", points=places, fill="none", stroke=colour, stroke_width="2")
-    return Html(path + _text(_WIDTH - _RIGHT + 6, end + 4.0, name, fill=colour))
-
-
-def _level(y: float, word: str) -> Html:
-    rule = tag("path", d=f"M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}", stroke=_GRID)
-    return Html(rule + _text(_LEFT - 6, y + 4.0, word, text_anchor="end"))
-
-
-def _time(part: int, days: float) -> Html:
-    x = _LEFT + part * (_WIDTH - _LEFT - _RIGHT) / 4.0
-    unit = "day" if days < 800.0 else "year"
-    value = part * days / 4.0 / (1.0 if unit == "day" else 365.25)
-    return _text(x, _HEIGHT - 14, f"{unit} {value:.3g}", text_anchor="middle")
-
-
-def _text(x: float, y: float, words: str, **style: str) -> Html:
-    return tag("text", words, x=f"{x:.0f}", y=f"{y:.1f}", **{"fill": "#777", **style})
+def chart(title: str, y: str, curves: Mapping[str, Curve], days: float) -> CurveChart:
+    """Return curves over the days of a history; values stand in the middle of each part."""
+    at = ((np.arange(POINTS) + 0.5) * days / POINTS).tolist()
+    lines = {name: list(zip(at, curve.tolist(), strict=True)) for name, curve in curves.items()}
+    return CurveChart(title, "days", y, lines)

@@ -10,9 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from linkscore_lab.report.drawing import CurveChart, drawn
 from linkscore_lab.report.html import Html, tag
 from linkscore_lab.report.page import head
-from linkscore_lab.revisits.curves import born_over_time, drawing, found_over_time, fresh_over_time
+from linkscore_lab.revisits.curves import Curve, born_over_time, chart, found_over_time, fresh_over_time
 from linkscore_lab.revisits.replay import Measured, Run
 
 ORACLE = "rates known"
@@ -96,11 +97,15 @@ def _charts(results: Sequence[Result]) -> Iterator[Html]:
     for per_year, runs in by_budget.items():
         at = f"{per_year:g} fetches a page and year"
         days = next(iter(runs.values())).history.days
-        fresh = {name: fresh_over_time(run).tolist() for name, run in runs.items()}
-        yield tag("section", drawing(f"Fresh copies, {at}", fresh, days=days, percent=True))
-        yield tag("section", drawing(f"New pages found, {at}", _found(runs), days=days, percent=False))
+        fresh = {name: fresh_over_time(run) for name, run in runs.items()}
+        yield _figure(chart(f"Fresh copies, {at}", "share of copies that are fresh", fresh, days))
+        yield _figure(chart(f"New pages found, {at}", "pages", _found(runs), days))
 
 
-def _found(runs: Mapping[str, Run]) -> dict[str, list[float]]:
-    found = {name: found_over_time(run).tolist() for name, run in runs.items()}
-    return {"appeared": born_over_time(next(iter(runs.values()))).tolist(), **found}
+def _figure(curves: CurveChart) -> Html:
+    return tag("section", tag("h2", curves.title), drawn(curves))
+
+
+def _found(runs: Mapping[str, Run]) -> dict[str, Curve]:
+    found = {name: found_over_time(run) for name, run in runs.items()}
+    return {"appeared": born_over_time(next(iter(runs.values()))), **found}

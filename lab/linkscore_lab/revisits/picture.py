@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkscore_lab.revisits.curves import drawing, fresh_over_time
+from linkscore_lab.report.drawing import drawn
+from linkscore_lab.revisits.curves import chart, fresh_over_time
 from linkscore_lab.revisits.histories import living
 from linkscore_lab.revisits.replay import Learned, follow
 
@@ -25,5 +26,6 @@ def main(argv: Sequence[str]) -> None:
     for rule, run in runs.items():
         print(f"{rule:10} {run.measured().freshness:.3f} fresh, {run.total:,} fetches")
     title = f"Fresh copies of {len(site.pages)} pages, {given.fetches:g} fetches a page and year"
-    curves = {rule: fresh_over_time(run).tolist() for rule, run in runs.items()}
-    given.file.write_text(drawing(title, curves, days=site.days, percent=True) + "\n", encoding="utf-8")
+    curves = {rule: fresh_over_time(run) for rule, run in runs.items()}
+    picture = drawn(chart(title, "share of copies that are fresh", curves, site.days))
+    given.file.write_text(f"{picture}\n", encoding="utf-8")

@@ -10,7 +10,8 @@ from linkscore_lab.datasets.site import Reply, identity
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import GeneratedSite, prepare_generated
 from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
-from linkscore_research.papers.results import Cell, PaperChart, PaperTable, thinned
+from linkscore_lab.report.drawing import CurveChart
+from linkscore_research.papers.results import Cell, PaperTable, thinned
 from linkscore_research.papers.simulator_files import OTHER, WANTED, SimulatorSite
 from linkscore_research.papers.sites import PaperOptions, target
 from linkscore_research.papers.source import Tables
@@ -149,7 +150,7 @@ def _curves(generated: GeneratedSite) -> dict[str, list[int]]:
 
 def _reported(
     draws: Sequence[Mapping[str, Sequence[int]]], title: str
-) -> tuple[list[list[Cell]], PaperChart]:
+) -> tuple[list[list[Cell]], CurveChart]:
     """Return a row for each crawler, and their curves: means of the draws."""
     means = {name: _mean_curve([draw[name] for draw in draws]) for name in CRAWLERS}
     base, alone = means["breadth-first"][-1], means["classifier alone"][-1]
@@ -160,7 +161,7 @@ def _reported(
         times = [curve[-1] / least if least else None for least in (base, alone)]
         rows.append([name, *parts, f"{min(ends)} to {max(ends)}", *times])
     lines = {name: thinned([good / (n + 1) for n, good in enumerate(curve)]) for name, curve in means.items()}
-    return rows, PaperChart(title, "pages fetched", "share with markup", lines)
+    return rows, CurveChart(title, "pages fetched", "share with markup", lines)
 
 
 def _mean_curve(curves: Sequence[Sequence[int]]) -> list[float]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from linkscore_lab.report.drawing import CurveChart
 from linkscore_research.papers import anthelion, behavior, focus, news, source
-from linkscore_research.papers.results import PaperChart, PaperTable
+from linkscore_research.papers.results import PaperTable
 from linkscore_research.papers.sites import PaperOptions
 
-Measure = Callable[[PaperOptions], tuple[list[PaperTable], list[PaperChart]]]
+Measure = Callable[[PaperOptions], tuple[list[PaperTable], list[CurveChart]]]
 
 SOURCE = "SOUrCe (Xu, Gao and Callan 2018)"
 FOCUS = "FoCUS (Jiang, Song, Yu and Lin 2013)"

@@ -19,13 +19,14 @@ from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import USER_CONTENT, Task
+from linkscore_lab.report.drawing import CurveChart
 from linkscore_research.page_types.command import classified
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
 from linkscore_research.papers.crawlers import FirstInFirstOut, InOrderFound, obeys_hints, only_kinds
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
-from linkscore_research.papers.results import Cell, PaperChart, PaperTable
+from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions, stored_sites
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.policies import capabilities
@@ -241,7 +242,7 @@ def table_2(options: PaperOptions) -> Tables:
         for name in ("other made-up engines", "stored sites")
         for kind, at in (("index recall", 3), ("thread recall", 5))
     }
-    chart = PaperChart("Recall by forums trained on", "forums trained on", "recall", lines)
+    chart = CurveChart("Recall by forums trained on", "forums trained on", "recall", lines)
     return [PaperTable([*columns, "thread recall"], rows)], [chart]
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from linkscore_lab.report.drawing import drawn
 from linkscore_research.papers.catalog import CATALOG
-from linkscore_research.papers.drawing import drawn
 from linkscore_research.papers.findings import INTRODUCTION, PAPERS, Paper
 from linkscore_research.papers.results import RESULTS, ROOT, PaperResult, PaperTable, read_result, shown
 

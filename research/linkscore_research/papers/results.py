@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from linkscore_lab.report.drawing import CurveChart
+
 Cell = str | float | int | None
 Point = tuple[float, float]
 
@@ -24,24 +26,6 @@ class PaperTable:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PaperChart:
-    """Curves in one drawing.
-
-    Attributes
-    ----------
-    title, x, y
-        What it shows, and what its axes are.
-    lines
-        Points of each curve by its name.
-    """
-
-    title: str
-    x: str
-    y: str
-    lines: Mapping[str, Sequence[Point]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +51,7 @@ class PaperResult:
     date: str
     data: str
     tables: Sequence[PaperTable]
-    charts: Sequence[PaperChart] = field(default_factory=tuple)
+    charts: Sequence[CurveChart] = field(default_factory=tuple)
 
 
 def write_result(result: PaperResult, folder: Path = RESULTS) -> Path:
@@ -86,7 +70,7 @@ def read_result(name: str, folder: Path = RESULTS) -> PaperResult | None:
         return None
     plain = json.loads(path.read_text(encoding="utf-8"))
     tables = tuple(PaperTable(**table) for table in plain.pop("tables"))
-    charts = tuple(PaperChart(**chart) for chart in plain.pop("charts"))
+    charts = tuple(CurveChart(**chart) for chart in plain.pop("charts"))
     return PaperResult(**plain, tables=tables, charts=charts)
 
 

@@ -16,10 +16,11 @@ from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
-from linkscore_research.papers.results import Cell, PaperChart, PaperTable, Point, shown, thinned
+from linkscore_lab.report.drawing import CurveChart
+from linkscore_research.papers.results import Cell, PaperTable, Point, shown, thinned
 from linkscore_research.papers.sites import FOUR, PaperOptions, stored_sites, target, user_content
 
-Tables = tuple[list[PaperTable], list[PaperChart]]
+Tables = tuple[list[PaperTable], list[CurveChart]]
 
 Draws = Sequence[Sequence[float]]
 """Figures of each draw of one task under one policy."""
@@ -190,7 +191,7 @@ def figures_6_7(options: PaperOptions) -> Tables:
             row += [recalls[min(wanted, len(recalls)) - 1], recalls[-1]]
             to_95 = [float(run.metrics["fetches_to_95pct"] or run.fetched) for run in runs]
             rows.append([*row, round(fmean(to_95)), spread(to_95)])
-        charts.append(PaperChart(f"{labels.name}, {page_type}", "pages fetched", "share", lines))
+        charts.append(CurveChart(f"{labels.name}, {page_type}", "pages fetched", "share", lines))
     columns = ["site", "target", "policy", "targets", "recall at as many fetches", "recall at the end"]
     return [PaperTable([*columns, "fetches to 95 %", _SPREAD], rows)], charts
 
@@ -264,7 +265,7 @@ def figure_8(options: PaperOptions) -> Tables:
             rows.append([labels.name, metric, how, *values, *missing])
             of_draws = [spread([draw[0] for draw in each]) for each in draws]
             rows.append([labels.name, metric, f"{how}, {_SPREAD}", *of_draws, *missing])
-        charts.append(PaperChart(labels.name, "pages learned from", "share", lines))
+        charts.append(CurveChart(labels.name, "pages learned from", "share", lines))
     columns = ["site", "figure", "sampled", *(f"{pages:,} pages" for pages in TRAINING)]
     return [PaperTable(columns, rows)], charts
 

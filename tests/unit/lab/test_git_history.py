@@ -11,7 +11,8 @@ from lxml import etree
 
 from linkscore_lab.revisits import picture
 from linkscore_lab.revisits.crawled import Crawled
-from linkscore_lab.revisits.curves import drawing, fresh_over_time
+from linkscore_lab.report.drawing import drawn
+from linkscore_lab.revisits.curves import chart, fresh_over_time
 from linkscore_lab.revisits.git_site import GitSite
 from linkscore_lab.revisits.history_command import replay_history
 from linkscore_lab.revisits.replay import Oracle, follow
@@ -123,9 +124,9 @@ def test_a_crawl_learns_from_files_and_finds_pages_by_their_links(blog: Reposito
     assert learned.total == known.total > 50
     assert not any(found != found for found in learned.found)
     assert learned.measured().freshness > 0.9
-    curve = fresh_over_time(learned).tolist()
-    assert 0.0 < min(curve) < max(curve) == 1.0
-    assert "greedy &lt;1&gt;" in drawing("x", {"greedy <1>": curve}, days=8.0, percent=True)
+    curve = fresh_over_time(learned)
+    assert 0.0 < curve.min() < curve.max() == 1.0
+    assert "greedy &lt;1&gt;" in drawn(chart("x", "y", {"greedy <1>": curve}, days=8.0))
 
 
 def test_the_command_compares_schedules_and_writes_a_page_with_curves(blog: Repository) -> None:

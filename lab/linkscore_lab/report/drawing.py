@@ -1,10 +1,12 @@
-"""Curves of a result as one small SVG, drawn with the parts of the lab's report."""
+"""Curves as one small SVG that needs nothing around it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from linkscore_lab.report.charts import MAX_TICKS, SIZE, Axes, line, ticks
 from linkscore_lab.report.html import Html, joined, tag
-from linkscore_research.papers.results import PaperChart
 
 _COLOURS = ("#0b6e99", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be123c", "#334155", "#0891b2")
 _LEFT, _TOP, _LINE = 110, 20, 44
@@ -15,7 +17,25 @@ _TOPS = (0.25, 0.5, 1.0)
 """Where the y axis of shares may end."""
 
 
-def drawn(chart: PaperChart) -> str:
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """Curves in one drawing.
+
+    Attributes
+    ----------
+    title, x, y
+        What it shows, and what its axes are.
+    lines
+        Points of each curve by its name. Where no value is above 1, all are shares.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: Mapping[str, Sequence[tuple[float, float]]]
+
+
+def drawn(chart: CurveChart) -> Html:
     """Return the file: axes from 0 to a round figure, shares as per cent, and a legend below."""
     x_max = max((x for points in chart.lines.values() for x, _ in points), default=1.0)
     y_max = max((y for points in chart.lines.values() for _, y in points), default=1.0)
@@ -63,7 +83,7 @@ def _grid(axes: Axes, x_max: float, *, shares: bool) -> list[Html]:
     return parts
 
 
-def _legend(chart: PaperChart) -> Html:
+def _legend(chart: CurveChart) -> Html:
     top = _TOP + SIZE + 2 * _LINE
     texts = [tag("text", f"{chart.x} (across), {chart.y} (up)", x=_LEFT, y=top)]
     for n, name in enumerate(chart.lines):
