@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -123,13 +124,17 @@ class ClusterDirectory(GroupDirectory):
 
     def _watch_others(self, metrics: ClusterMetrics) -> None:
         """Begin to probe the other processes; brokers with SASL give them up only when the session ends."""
-        from linkscore_server.cluster.eviction import can_evict, evict
         from linkscore_server.cluster.probes import EVERY_S, PeerProbes
 
-        group, properties = self._store.topics.owners, self._store.brokers.properties
-        may_evict = partial(evict, properties, group) if can_evict(properties) else None
-        probes = PeerProbes(self.owners, self._settings.session_s, may_evict, metrics)
+        probes = PeerProbes(self.owners, self._settings.session_s, self._evict(), metrics)
         tasks.for_ever(probes.look, "probes of other servers", self._tasks, again_s=EVERY_S)
+
+    def _evict(self) -> Callable[[str], None] | None:
+        """Return what has the group of slots give up a member, None if the brokers let nobody do so."""
+        from linkscore_server.cluster.eviction import can_evict, evict
+
+        properties = self._store.brokers.properties
+        return partial(evict, properties, self._store.topics.owners) if can_evict(properties) else None
 
     def _group(self, cluster: Cluster) -> Group:
         """Return what gives this process its slots; a front has none."""
@@ -145,6 +150,7 @@ class ClusterDirectory(GroupDirectory):
             self._settings.session_s,
             taken=cluster.taken,
             given_up=cluster.given_up,
+            evict=self._evict(),
         )
 
     def _slots(self) -> int:

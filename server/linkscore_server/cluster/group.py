@@ -50,6 +50,8 @@ class SlotGroup:
     given_up
         Called with slots that another process gets; the others wait until it returns. It must not wait for
         `confirm`, which has no answer meanwhile.
+    evict
+        Has the group give up a member; blocks. None: nobody can.
 
     Attributes
     ----------
@@ -68,10 +70,12 @@ class SlotGroup:
         *,
         taken: Callable[[Slots], None],
         given_up: Callable[[Slots], None],
+        evict: Callable[[str], None] | None = None,
     ) -> None:
         self._topic = topic
         self._taken = taken
         self._given_up = given_up
+        self._evict = evict
         self.mine: Slots = frozenset()
         self.member = ""
         self._asked: SimpleQueue[tuple[int, Future[bool]]] = SimpleQueue()
@@ -134,8 +138,23 @@ class SlotGroup:
         except Exception:
             _log.exception("the group of slots is left")
         finally:
+            member = self._consumer.memberid() or ""
             self._consumer.close()
             self._refuse()
+            self._leave_for_sure(member)
+
+    def _leave_for_sure(self, member: str) -> None:
+        """Leave the group once more, over another connection.
+
+        While slots are divided the coordinator reads nothing more on that of a member that waits for its
+        share. What `close` sends is lost with it, and the others wait for the end of the session.
+        """
+        if not member or self._evict is None:
+            return
+        try:
+            self._evict(member)
+        except LogAway as exc:
+            _log.warning("the group may wait for this process until its session ends: %s", exc)
 
     def _answer(self) -> None:
         """Answer what `confirm` was asked; from another thread the client would wait for this one."""

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from linkscore_lab.report.drawing import drawn
 from linkscore_lab.revisits import picture
 from linkscore_lab.revisits.crawled import Crawled
-from linkscore_lab.report.drawing import drawn
 from linkscore_lab.revisits.curves import chart, fresh_over_time
 from linkscore_lab.revisits.git_site import GitSite
 from linkscore_lab.revisits.history_command import replay_history

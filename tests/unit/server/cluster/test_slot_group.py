@@ -14,6 +14,7 @@ from confluent_kafka import TopicPartition
 
 from linkscore_server.cluster import group as room
 from linkscore_server.cluster.group import SlotGroup, Slots
+from linkscore_server.storage.base import LogAway
 
 
 class FakeConsumer:
@@ -58,3 +59,23 @@ def test_slots_are_let_go_of_while_the_process_is_a_member(monkeypatch: pytest.M
     group.leave()
     assert let_go[0] == (frozenset({0, 1}), False)
     assert (group.mine, consumer.is_closing) == (frozenset(), True)
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_who_leaves_has_the_group_give_it_up_once_its_consumer_is_closed(
+    is_away: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    consumer, given_up, is_in = FakeConsumer(), [], threading.Event()
+    monkeypatch.setattr(room, "Consumer", lambda properties, logger: consumer)
+
+    def evict(member: str) -> None:
+        given_up.append((member, consumer.is_closing))
+        if is_away:
+            raise LogAway("no coordinator")
+
+    group = SlotGroup({}, "o", "o", 8.0, taken=lambda _: is_in.set(), given_up=lambda _: None, evict=evict)
+    group.join()
+    assert is_in.wait(10)
+    group.leave()
+    assert given_up == [("linkscore-1", True)]
+    assert ("no coordinator" in caplog.text) is is_away

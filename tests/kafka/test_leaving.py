@@ -1,0 +1,66 @@
+"""Who leaves while slots are divided is out of the group at once, on real brokers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from linkscore_server.cluster.eviction import evict
+from linkscore_server.cluster.group import SlotGroup, Slots
+from linkscore_server.storage.kafka.store import KafkaStore
+from support.cluster.brokers import Brokers
+
+pytestmark = pytest.mark.slow
+
+SLOTS = 16
+SESSION_S, WAIT_S = 45.0, 20.0
+"""Who waits for less than a session waits for nobody's end."""
+TIMES = 6
+"""How often one joins: the group is met in different steps."""
+
+
+def joined(hosts: str, heard: threading.Event) -> SlotGroup:
+    properties = {"bootstrap.servers": hosts}
+
+    def taken(_: Slots) -> None:
+        heard.set()
+
+    group = SlotGroup(
+        properties,
+        "leaving",
+        "leaving",
+        SESSION_S,
+        taken=taken,
+        given_up=lambda _: None,
+        evict=partial(evict, properties, "leaving"),
+    )
+    group.join()
+    return group
+
+
+def has_all(group: SlotGroup) -> bool:
+    end_s = time.monotonic() + WAIT_S
+    while len(group.mine) < SLOTS and time.monotonic() < end_s:
+        time.sleep(0.05)
+    return len(group.mine) == SLOTS
+
+
+def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(brokers: Brokers, tmp_path: Path) -> None:
+    store = KafkaStore.at(brokers.hosts, tmp_path, properties={}, prefix="leaving", replicas=3, owner="a")
+    store.topics.make("leaving", SLOTS, **{"cleanup.policy": "compact"})
+    store.close()
+    stays = joined(brokers.hosts, threading.Event())
+    try:
+        assert has_all(stays)
+        for _ in range(TIMES):
+            heard = threading.Event()
+            other = joined(brokers.hosts, heard)
+            assert heard.wait(WAIT_S)
+            other.leave()
+            assert has_all(stays)
+    finally:
+        stays.leave()
