@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 _DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 _OPTIONS = (
@@ -51,15 +52,25 @@ def run_history(options: dict[str, Any], report: Path | None) -> dict[str, Any] 
     Raises
     ------
     click.UsageError
-        An archive is named too, or no URL.
+        No URL is named, or an option that says nothing in this command: one of a history without one, or one
+        of an archive with a history.
     """
     history, given = options.pop("history"), {name: options.pop(name) for name in _NAMES}
     if history is None:
+        _refuse(_NAMES, "says nothing without --history.")
         return None
-    if options["archives"] or options["suite"]:
-        raise click.UsageError("Name archives, --suite, or --history.")
+    _refuse(options.keys() - {"report"}, "says nothing with --history.")
     if not given["base_url"]:
         raise click.UsageError("--history needs --base-url: links are followed by URL.")
     from linkscore_lab.revisits.history_command import replay_history
 
     return replay_history(history, per_year=given.pop("fetches"), report=report, **given)
+
+
+def _refuse(names: Collection[str], rule: str) -> None:
+    """Refuse what was given of some parameters of the running command."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        is_given = context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+        if is_given and param.name in names:
+            raise click.UsageError(f"{param.opts[-1]} {rule}")

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
@@ -100,7 +100,7 @@ class GitSite:
         self._base = _folder_url(base_url)
         self._git = GitRepository(repository)
         self.missed: set[str] = set()
-        self._files, days = self._read_versions(root.strip("/."), branch, start, end)
+        self._files, days = self._read_versions(_path(root), branch, start, end)
         self._texts, self._now = SiteTexts(), dict[str, PageTexts]()
         self._links: dict[tuple[str, str], frozenset[str]] = {}
         self._shown: dict[str, _Shown] = {}
@@ -257,6 +257,12 @@ def _joined(base: str, href: str) -> str:
         return urljoin(base, href.strip())
     except ValueError:
         return ""
+
+
+def _path(folder: str) -> str:
+    """Return a folder as git names it, empty for the root."""
+    named = PurePosixPath("/", folder).relative_to("/").as_posix()
+    return "" if named == "." else named
 
 
 def _folder_url(url: str) -> str:

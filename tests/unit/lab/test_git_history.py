@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from lxml import etree
 
+from linkscore_lab.commands.replay import replay as replay_command
 from linkscore_lab.report.drawing import drawn
 from linkscore_lab.revisits import picture
 from linkscore_lab.revisits.crawled import Crawled
@@ -25,6 +27,7 @@ URL = "https://kept.example/blog/"
 class Repository:
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.mkdir(exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str, day: float = 0.0) -> None:
@@ -53,14 +56,7 @@ def page(text: str, *links: str, build: int = 0) -> bytes:
 @pytest.fixture
 def blog(tmp_path: Path) -> Repository:
     """An empty repository of a blog."""
-    made = Repository(tmp_path / "blog")
-    made.path.mkdir(exist_ok=True)
-    return made
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path) -> None:
-    (tmp_path / "blog").mkdir()
+    return Repository(tmp_path / "blog")
 
 
 def build(blog: Repository, day: float, posts: dict[int, str]) -> None:
@@ -178,6 +174,44 @@ def test_what_cannot_be_replayed_is_refused_by_name(
 def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="git rev-parse says"):
         GitSite(tmp_path, base_url=URL)
+
+
+@pytest.mark.parametrize("folder", [".site", "./.site/", "/.site"])
+def test_the_folder_of_a_site_is_named_as_people_name_folders(folder: str, blog: Repository) -> None:
+    for day in (0.0, 1.0):
+        blog.commit(day, {".site/index.html": page(f"day {day}: {'news' * int(day + 1)}")})
+    site = GitSite(blog.path, root=folder, base_url=URL)
+    assert [page.name for page in site.history.pages] == ["index.html"]
+    site.close()
+
+
+def test_the_repository_of_a_hook_is_not_read_in_place_of_another(
+    blog: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lived(blog)
+    Repository(tmp_path).commit(0.0, {"site/index.html": page("of the hook")})
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    site = GitSite(blog.path, root="site", base_url=URL)
+    assert len(site.history.pages) > 1
+    site.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["a.warc.gz", "--root", "site"], "--root says nothing without --history"),
+        (["--history", ".", "--base-url", URL, "--examples", "3"], "--examples says nothing with --history"),
+        (["--history", ".", "--base-url", URL, "a.warc.gz"], "archives says nothing with --history"),
+        (["--history", "."], "--history needs --base-url"),
+    ],
+)
+def test_options_that_would_say_nothing_are_refused(
+    given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.warc.gz").touch()
+    result = CliRunner().invoke(replay_command, given)
+    assert (result.exit_code, said in result.output) == (2, True)
 
 
 def test_binary_and_huge_files_are_no_pages(blog: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
