@@ -504,14 +504,15 @@ def read_segments(folder: Path) -> Iterator[tuple[Path, int, int, bytes]]:
     Raises
     ------
     CorruptState
-        If a frame is damaged, naming file and offset; a torn end is none.
+        If a frame is damaged or events are missing before it, naming file and offset; a torn end is none.
     """
-    segments = kept_segments(folder)
+    segments, expected = kept_segments(folder), cut_seq(folder) + 1
     for path in segments:
         data = memoryview(path.read_bytes())
         if path is segments[-1] and len(data) < len(SEGMENT_HEADER):
             return  # the crash came between making the file and its header
         for frame in frames(data, str(path), is_last=path is segments[-1]):
+            expected = _next_seq(path, frame, expected)
             for seq, event in enumerate(unpack(data, frame), start=frame.first_seq):
                 yield path, frame.start, seq, event
 

@@ -15,7 +15,7 @@ from linkscore_server.browse_logs.visits.files import FileVisits
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.check import problems_of_store
-from linkscore_server.storage.files import FileLog, FileStore
+from linkscore_server.storage.files import FileLog, FileStore, read_segments
 
 EVENTS = [b"first event", b"second event", b"third event"]
 
@@ -160,6 +160,15 @@ def test_a_known_segment_that_is_missing_is_named(known: list[Path], tmp_path: P
     known[0].unlink()
     with pytest.raises(CorruptState, match=f"{known[2].name} at offset 8: event 3 where 1 should be"):
         FileLog(tmp_path)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_who_reads_a_folder_is_told_of_a_missing_segment(
+    known: list[Path], tmp_path: Path, lost: int
+) -> None:
+    known[lost].unlink()
+    with pytest.raises(CorruptState, match=f"{known[lost + 1].name} at offset 8: event {lost + 2} where"):
+        list(read_segments(tmp_path))
 
 
 def test_closed_segments_are_read_once_in_a_process(known: list[Path], tmp_path: Path) -> None:
