@@ -16,11 +16,13 @@ import msgpack
 import pytest
 from google.protobuf import json_format, symbol_database
 
+from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.events import LogsMined, decode
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPaths
 from linkscore_scoring.state import digest, to_state
 from linkscore_server.residency import ResidentCrawl
-from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.files import FileStore, read_segments
 from support.server_process import Stubs, serving, stubs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -178,3 +180,28 @@ def test_an_old_folder_answers_and_learns_as_it_did(tmp_path: Path, folder: Path
         assert process.terminate() == 0
     with serving(tmp_path) as process, stubs(process.target) as server:
         assert assert_same(server, calls[-first:], harvest=harvest) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("folder", [OLDEST, TODAYS])
+def test_the_browse_logs_of_an_old_folder_are_mined_as_they_were(tmp_path: Path, folder: Path) -> None:
+    """What was mined stands in the log of the crawl, as it was found then; today's comes behind it."""
+    data = unpack(folder, tmp_path)
+    [before] = mined(data)
+    with serving(tmp_path) as process, stubs(process.target) as server:
+        server.browse.MineSite(browse_pb.MineSiteRequest(name=f"crawls/logs/sites/{before.site}"), timeout=60)
+        assert process.terminate() == 0
+    _, again = mined(data)
+    assert differing(without(again.mined, before.mined), before.mined) == []
+
+
+def mined(data: Path) -> list[LogsMined]:
+    events = (decode(raw) for _, _, _, raw in read_segments(data / "crawls" / "logs"))
+    return [event for event in events if isinstance(event, LogsMined)]
+
+
+def without(now: Any, before: Any) -> Any:
+    """Return a value without the fields that its like has got since."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {name: without(part, before[name]) for name, part in now.items() if name in before}
+    return now
