@@ -119,8 +119,8 @@ PAPERS = (
             "literal rule for eps and a table that is frozen once learned. *harvest* is for comparison.",
             "source-table-4": "Where its patterns run out the paper's TPM stops, ours goes on with other "
             "links: so "
-            "its recall here is as high as its harvest rate. On the wiki ours depends on which example page is "
-            "drawn, the paper's way to learn a site hardly.",
+            "its recall here is as high as its harvest rate. On the wiki ours depends on which example page "
+            "is drawn, the paper's way to learn a site hardly.",
             "source-figure-8": "On the blog some pages more give another result; why was not looked into. "
             "No spread is shown where all draws are equal.",
             "source-table-5": "The paper varies by .006, our sites by .4: theirs hold little but user "
