@@ -180,10 +180,15 @@ def hang_up(port: int) -> None:
 
     Descriptors stay gRPC's. Nothing happens where they cannot be found.
     """
-    for peeked in _sockets():
-        with suppress(OSError):  # it is closed already
-            if peeked.family != socket.AF_UNIX and peeked.getsockname()[1] == port:
-                peeked.shutdown(socket.SHUT_RDWR)
+    # Whoever is cut off connects again within microseconds: nobody listens any more by then, and what was
+    # accepted while the listeners were sought is seen by the second look.
+    for is_listener in (True, False):
+        for peeked in _sockets():
+            with suppress(OSError):  # it is closed already
+                if peeked.family == socket.AF_UNIX or peeked.getsockname()[1] != port:
+                    continue
+                if peeked.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == is_listener:
+                    peeked.shutdown(socket.SHUT_RDWR)
 
 
 def _by_other_end() -> dict[tuple[str, int], int]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -298,6 +301,35 @@ def test_a_port_that_is_hung_up_has_no_connections_and_takes_no_more() -> None:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(here)
         socket.create_connection(there).close()
+
+
+def test_who_connects_again_while_a_port_is_hung_up_is_cut_off_too() -> None:
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(40)]
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening, ThreadPoolExecutor(9) as threads:
+        for fd in held:  # connections are found before the listener
+            os.close(fd)
+        here, accepted = listening.getsockname(), []
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    accepted.append(listening.accept()[0])
+
+        def connect_again() -> None:
+            with suppress(ConnectionError):
+                while True:
+                    with socket.create_connection(here, timeout=60) as client:
+                        assert client.recv(1) == b""
+
+        accepting = threads.submit(accept)
+        clients = [threads.submit(connect_again) for _ in range(8)]
+        while len(accepted) < len(clients):
+            time.sleep(0.001)
+        hang_up(here[1])
+        for ended in (accepting, *clients):
+            ended.result()
+        for one in accepted:
+            one.close()
 
 
 def test_closed_connections_are_forgotten() -> None:
