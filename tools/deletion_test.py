@@ -62,7 +62,8 @@ for root in sys.argv[1:]:
 CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka", "tests/support/cluster")
 LEARNERS = f"{SCORING}/learners/classifiers"
 PYTHON = "clients/python/linkscore"
-WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py")
+REVISITS_OF_GROUPS = "tests/integration/test_revisits_of_groups.py"
+WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py", REVISITS_OF_GROUPS)
 
 Definition = tuple[str, set[str]]
 """Source of a definition, and the names that it uses."""
@@ -270,7 +271,7 @@ ANNEXES = {
     "regroup": Annex(
         "crawls of one group divided into several: `linkscore data regroup`",
         (f"{SERVER}/regroup",),
-        ("tests/unit/server/regroup", "tests/integration/test_regroup.py"),
+        ("tests/unit/server/regroup", "tests/integration/test_regroup.py", REVISITS_OF_GROUPS),
     ),
     "workers": Annex("one server of several processes on a machine", (f"{SERVER}/workers",), WORKER_TESTS),
     "routing": Annex(
@@ -309,7 +310,7 @@ ANNEXES = {
             *(f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
             *("server/linkscore_server/revisits", "cli/linkscore_cli/revisits.py"),
         ),
-        ("tests/unit/revisits", "tests/contract/test_contract_revisits.py"),
+        ("tests/unit/revisits", "tests/contract/test_contract_revisits.py", REVISITS_OF_GROUPS),
     ),
     **{
         name: Annex(

@@ -13,6 +13,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from support.server_process import Stubs, refusal
 
+IN_GROUPS_TOO = True
 HOST = "http://living.example"
 DAY_S = 86_400
 START_S = 1_700_000_000
@@ -58,7 +59,7 @@ def lived(server: Stubs, crawl: str) -> None:
 
 @pytest.fixture
 def crawl(new_crawl: Callable[..., str]) -> str:
-    return new_crawl(groups=1, revisit=crawl_pb.Revisit(fetches_per_day=2.0))
+    return new_crawl(revisit=crawl_pb.Revisit(fetches_per_day=2.0))
 
 
 def test_the_page_that_changes_and_the_list_come_before_the_one_that_does_not(
@@ -142,7 +143,7 @@ def test_a_crawl_without_revisit_says_nothing_of_changes(
 
 
 def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    crawl = new_crawl(groups=1)
+    crawl = new_crawl()
     revisit = crawl_pb.Revisit(rule="adaptive", objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
     revisit.longest_interval.FromSeconds(30 * DAY_S)
 
@@ -170,9 +171,6 @@ def test_what_cannot_be_is_refused(
     server: Stubs, new_crawl: Callable[..., str], revisit: crawl_pb.Revisit
 ) -> None:
     assert refusal(lambda: new_crawl(revisit=revisit)).code == grpc.StatusCode.INVALID_ARGUMENT
-    assert refusal(lambda: new_crawl(revisit=crawl_pb.Revisit(), groups=2)).code == (
-        grpc.StatusCode.INVALID_ARGUMENT
-    )
 
 
 @pytest.mark.parametrize("more", [{"page_size": 10_001}, {"page_token": "x"}])

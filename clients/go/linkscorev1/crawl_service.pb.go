@@ -1049,7 +1049,7 @@ type Crawl struct {
 	Decision Decision `protobuf:"varint,24,opt,name=decision,proto3,enum=linkscore.v1.Decision" json:"decision,omitempty"`
 	// Why, with figures, one sentence; empty if it goes on. Output only.
 	DecisionReason string `protobuf:"bytes,25,opt,name=decision_reason,json=decisionReason,proto3" json:"decision_reason,omitempty"`
-	// Fetch pages again, and learn how often they change; absent: no. Needs `groups` 1.
+	// Fetch pages again, and learn how often they change; absent: no.
 	Revisit *Revisit `protobuf:"bytes,20,opt,name=revisit,proto3" json:"revisit,omitempty"`
 	// Uses that the crawl is for and that sites may reserve: `ai-train`, `ai-input`, `search`, `tdm`. Links of a site that
 	// reserves one are to SKIP, and a page that does says so. Send `/robots.txt` and `/.well-known/tdmrep.json` of a site

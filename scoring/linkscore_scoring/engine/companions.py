@@ -90,15 +90,13 @@ def companion_named(name: str) -> type[Companion]:
     return _kinds()[name]
 
 
-def problems_of(config: Mapping[str, Any], groups: int) -> Iterator[FieldProblem]:
-    """Yield what is wrong with the settings of a crawl of so many groups."""
+def problems_of(config: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the settings of a crawl."""
     for name, value in config.items():
         if name not in _kinds():
             yield FieldProblem(name, "is not known to this server")
             continue
         yield from _kinds()[name].problems(name, value)
-        if groups > 1:
-            yield FieldProblem("groups", f"must be 1 with {name}, got {groups}")
 
 
 def configured(

@@ -132,7 +132,7 @@ class CrawlConfig:
         problems += self._experience_problems()
         for name, value in self.limits.items():
             problems += limit_of(name, value).problems(groups=self.groups)
-        problems += problems_of(self.companions, self.groups)
+        problems += problems_of(self.companions)
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)

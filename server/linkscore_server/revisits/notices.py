@@ -19,10 +19,9 @@ from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert.pages import seconds_of
+from linkscore_server.grpc.convert.revisits import MAX_NOTICES
 from linkscore_server.revisits.ranking import SETTING, check_set
 
-_MOST_URLS = 10_000
-"""URLs of one call, as the contract says."""
 _TOGETHER = 256
 """URLs that are checked, asked about or applied before other calls are served; chosen, not measured."""
 
@@ -44,8 +43,8 @@ async def take_notices(
     """
     check_set(actor.model)
     change_s = _time_of(request, clock)
-    if not 0 < len(request.urls) <= _MOST_URLS:
-        rule = f"must have 1 to {_MOST_URLS} entries, got {len(request.urls)}"
+    if not 0 < len(request.urls) <= MAX_NOTICES:
+        rule = f"must have 1 to {MAX_NOTICES} entries, got {len(request.urls)}"
         raise InvalidInput(rule, field="urls", reason="TOO_MANY_ITEMS" if request.urls else "REQUIRED")
     answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
     known = await _read(actor.model, request.urls, answer.statuses)

@@ -13,13 +13,10 @@ from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import Due
 from linkscore_server.grpc.convert.names import site_name
+from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
 
 SETTING = "revisit"
 """Field of `Crawl` that the annex brings, and name of its companion."""
-_DEFAULT_PAGES, _MOST_PAGES = 100, 10_000
-"""Pages of one answer, as the contract says."""
-_MOST_RANKED = 1_000_000
-"""A bound: pages that several answers may go through."""
 _REASONS = {
     "stale": pb.REVISIT_REASON_STALE,
     "hub": pb.REVISIT_REASON_HUB,
@@ -41,12 +38,12 @@ def page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
     InvalidInput
         If they are too many, or the token is none.
     """
-    if request.page_size > _MOST_PAGES:
-        raise InvalidInput(f"must be at most {_MOST_PAGES}, got {request.page_size}", field="page_size")
+    if request.page_size > MAX_DUE_PAGES:
+        raise InvalidInput(f"must be at most {MAX_DUE_PAGES}, got {request.page_size}", field="page_size")
     token = request.page_token or "0"
-    if not (token.isascii() and token.isdigit() and len(token) < 8 and int(token) <= _MOST_RANKED):
+    if not (token.isascii() and token.isdigit() and len(token) < 8 and int(token) <= MAX_RANKED):
         raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return request.page_size or _DEFAULT_PAGES, int(token)
+    return request.page_size or DUE_PAGES, int(token)
 
 
 def ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:
@@ -72,9 +69,10 @@ def ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) ->
     crawl = model.config.name
     return pb.RankRevisitsResponse(
         pages=[_message(crawl, name, page) for name, page in due[start:most]],
-        next_page_token=str(most) if len(due) > most and most <= _MOST_RANKED else "",
+        next_page_token=str(most) if len(due) > most and most <= MAX_RANKED else "",
         expected_freshness=fresh / known if known else 1.0,
         event_seq=model.seq,
+        known_page_count=known,
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from itertools import chain
+from heapq import merge
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,8 +19,10 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
+from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.convert import results, sites
-from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES
+from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
+from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
 from linkscore_server.routing.crawls import RoutedCrawl
 from linkscore_server.routing.owners import Owner, Owners
 from linkscore_server.routing.scatter_gather import ask_group, events_in, gathered, without
@@ -84,11 +88,6 @@ async def of_site(groups: Groups, request: Any) -> Any:
     _, _, site = request.name.partition("/sites/")
     request.name = f"{groups.crawl.resource(group)}/sites/{site}"
     return await groups.send(group, request)
-
-
-async def of_first(groups: Groups, request: Any) -> Any:
-    """Ask the first group, which refuses what needs a crawl of one group."""
-    return await ask_group(groups.crawl, 0, request, groups.send)
 
 
 async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) -> Any:
@@ -267,6 +266,64 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     )
 
 
+async def rank_revisits(groups: Groups, request: pb.RankRevisitsRequest) -> Any:
+    """Ask the group of the site, or merge the best of all: what a page is worth needs no other page."""
+    crawl = groups.crawl
+    if request.site:
+        site = site_of(request.site, crawl.name, "site")
+        return await ask_group(crawl, crawl.group_of_site(site), request, groups.send)
+    if request.page_size > MAX_DUE_PAGES:
+        return await ask_group(crawl, 0, request, groups.send)  # which says what is wrong
+    starts = _starts(request.page_token, crawl.groups)
+
+    async def due_from(group: int, start: int) -> pb.RankRevisitsResponse:
+        part = without(request)
+        part.page_token = str(start)
+        got: pb.RankRevisitsResponse = await ask_group(crawl, group, part, groups.send)
+        return got
+
+    found = await gathered([due_from(group, start) for group, start in enumerate(starts)])
+    return merged_revisits(found, starts, request.page_size or DUE_PAGES)
+
+
+def merged_revisits(
+    answers: Sequence[pb.RankRevisitsResponse], starts: Sequence[int], n: int
+) -> pb.RankRevisitsResponse:
+    """Return the `n` best pages of all groups, each of which named as many from where it begins.
+
+    The token of the next page says where each group goes on, so that none ranks the pages of the others.
+    """
+    ranked = [[(group, page) for page in got.pages] for group, got in enumerate(answers)]
+    best = list(islice(merge(*ranked, key=lambda entry: (-entry[1].worth, _site_of(entry[1].site))), n))
+    taken = Counter(group for group, _ in best)
+    ends = [start + taken[group] for group, start in enumerate(starts)]
+    is_more = any(len(got.pages) > taken[group] or got.next_page_token for group, got in enumerate(answers))
+    known = sum(got.known_page_count for got in answers)
+    fresh = _mean((got.expected_freshness, got.known_page_count) for got in answers)
+    return pb.RankRevisitsResponse(
+        pages=[page for _, page in best],
+        next_page_token=".".join(map(str, ends)) if is_more and sum(ends) <= MAX_RANKED else "",
+        expected_freshness=fresh if known else 1.0,
+        event_seq=events_in(got.event_seq for got in answers),
+        known_page_count=known,
+    )
+
+
+def _starts(token: str, groups: int) -> list[int]:
+    """Return behind how many of its pages each group begins.
+
+    Raises
+    ------
+    InvalidInput
+        If the token is none of a crawl with so many groups.
+    """
+    if not token:
+        return [0] * groups
+    if not re.fullmatch(rf"\d{{1,7}}(\.\d{{1,7}}){{{groups - 1}}}", token, re.ASCII):
+        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
+    return [int(start) for start in token.split(".")]
+
+
 def _bucket_part(
     crawl: RoutedCrawl, request: pb.RankBucketsRequest, group: int, rows: Sequence[int]
 ) -> pb.RankBucketsRequest:
@@ -302,8 +359,7 @@ FAN_OUT: dict[str, Answer] = {
     "LinkScoringService/RankBuckets": rank_buckets,
     "LinkScoringService/RankSites": rank_sites,
     "LinkScoringService/SuggestExamples": suggest_examples,
-    "LinkScoringService/RankRevisits": of_first,
-    "LinkScoringService/NotifyChanged": of_first,
+    "LinkScoringService/RankRevisits": rank_revisits,
     "CrawlService/GetCrawl": get_crawl,
     "SiteModelService/ListSites": list_sites,
     "SiteModelService/SuggestSeeds": suggest_seeds,

@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_server.grpc.convert.revisits import MAX_NOTICES
 from linkscore_server.grpc.scoring import MAX_EXPLAINED
 from linkscore_server.routing.crawls import RoutedCrawl, name_event
 from linkscore_server.settings import Settings
@@ -22,7 +23,7 @@ Ask = Callable[[int, Any], Awaitable[Any]]
 Part = tuple[list[int], Any]
 """Rows of the whole question, and what their group answered."""
 
-_LINK_ROW = re.compile(r"^links\[(\d+)\]")
+_ROW = re.compile(r"^(links|urls)\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,17 @@ def _explained(n: int, parts: Sequence[Part]) -> pb.ExplainLinksResponse:
     return pb.ExplainLinksResponse(explanations=found, policy=parts[0][1].policy)
 
 
-def _name_rows(status: common_pb2.ItemStatus, rows: Sequence[int]) -> None:
+def _noticed(n: int, parts: Sequence[Part]) -> pb.NotifyChangedResponse:
+    for at, got in parts:
+        for status in got.statuses:
+            _name_rows(status, at)
+    return pb.NotifyChangedResponse(statuses=placed(n, parts, lambda got: got.statuses))
+
+
+def _name_rows(status: common_pb2.ItemStatus | pb.NoticeStatus, rows: Sequence[int]) -> None:
     """Let a status name rows of the whole question."""
     for problem in status.problems:
-        problem.field = _LINK_ROW.sub(lambda found: f"links[{rows[int(found[1])]}]", problem.field)
+        problem.field = _ROW.sub(lambda found: f"{found[1]}[{rows[int(found[2])]}]", problem.field)
 
 
 def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
@@ -204,6 +212,9 @@ SCATTER_GATHER: dict[str, ScatterGather] = {
     ),
     "LinkScoringService/ReportFeedback": ScatterGather(
         "feedback", RoutedCrawl.group_of_link, _reported, "max_feedback_per_call"
+    ),
+    "LinkScoringService/NotifyChanged": ScatterGather(
+        "urls", RoutedCrawl.group_of_url, _noticed, MAX_NOTICES
     ),
 }
 """Calls about rows, by service and method."""

@@ -10,6 +10,12 @@ from google.protobuf.duration_pb2 import Duration
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
 
+DUE_PAGES, MAX_DUE_PAGES = 100, 10_000
+"""Pages of one answer of RankRevisits if nothing is said, and at most, as the contract says."""
+MAX_RANKED = 1_000_000
+"""A bound: pages that several answers of RankRevisits may go through."""
+MAX_NOTICES = 10_000
+"""URLs of one call of NotifyChanged, as the contract says."""
 _OBJECTIVES = {
     number: name.removeprefix("REVISIT_OBJECTIVE_").lower()
     for name, number in pb.RevisitObjective.items()

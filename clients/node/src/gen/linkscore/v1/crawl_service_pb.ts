@@ -602,7 +602,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
   decisionReason: string;
 
   /**
-   * Fetch pages again, and learn how often they change; absent: no. Needs `groups` 1.
+   * Fetch pages again, and learn how often they change; absent: no.
    *
    * @generated from field: linkscore.v1.Revisit revisit = 20;
    */

@@ -1,0 +1,147 @@
+"""Revisits of a crawl of several groups are those of one group: what a page is worth needs no other page."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore import Client, page
+from linkscore.sitemaps import ingest_sitemaps
+from linkscore.v1 import common_pb2 as common
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from support.server_process import ServerProcess, serving
+
+pytestmark = pytest.mark.long
+
+GROUPS = 5
+SITES = [f"living{n}.test" for n in range(9)]
+PAGES = 6
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def day(number: float) -> datetime:
+    return START + timedelta(days=number)
+
+
+def url(site: str, n: int) -> str:
+    return f"http://{site}/page/{n}"
+
+
+def page_at(site: str, n: int, number: int) -> common.Page:
+    """Return a page as it is on a day: each has an interval of its own, one in three has none."""
+    version = number // (2 + n) if n % 3 else 0
+    text = f"Page {n} of {site}, version {version}, says this. " + f"word{version * 7} " * (9 + version)
+    made = page(url=url(site, n), body=f"<p>{text}</p>".encode(), content_type="text/html")
+    made.fetch_time.FromDatetime(day(number))
+    made.event_id = f"{site} {n} {number}"
+    return made
+
+
+class Living:
+    """Fetches, hears and asks the same of a crawl whatever its groups."""
+
+    def __init__(self, client: Client, crawl: str, groups: int, rule: str) -> None:
+        self.client, self.crawl = client, crawl
+        revisit = {"fetches_per_day": 3.0, "rule": rule}
+        client.create_crawl(crawl=crawl, groups=groups, revisit=revisit)
+
+    def live(self, days: range) -> list[Any]:
+        """Fetch for some days; returns what was said of each page, and of each notice."""
+        said: list[Any] = []
+        for number in days:
+            pages = [page_at(site, n, number) for n in range(PAGES) for site in SITES]
+            said += [
+                (result.changed_share, result.change_rate, result.next_fetch_time.seconds)
+                for result in self.client.ingest_pages(crawl=self.crawl, pages=pages).results
+            ]
+        return said
+
+    def hear(self, number: float) -> list[Any]:
+        """Pass on notices, some about nothing, and sitemaps with dates; returns what was said of each."""
+        urls = [url(site, n) for n in (1, PAGES) for site in SITES]
+        urls[3:3] = ["ftp://x.test/", url(SITES[0], 1), "no url"]
+        statuses = self.client.notify_changed(crawl=self.crawl, urls=urls, change_time=day(number)).statuses
+        sent = ingest_sitemaps(
+            self.client,
+            crawl=self.crawl,
+            urls=[f"http://{site}/index.xml" for site in SITES],
+            fetch=lambda asked: sitemap(asked, number),
+        )
+        return [
+            *((each.outcome, [problem.field for problem in each.problems]) for each in statuses),
+            *((each.url, each.depth, list(each.result.links.urls)) for each in sent),
+        ]
+
+    def due(self, number: float, size: int, site: str = "") -> list[pb.RankRevisitsResponse]:
+        """Return all pages of the answer."""
+        found, token = [], ""
+        while True:
+            more = {"site": site, "page_size": size, "page_token": token, "now": day(number)}
+            found.append(self.client.rank_revisits(crawl=self.crawl, **more))
+            if not (token := found[-1].next_page_token):
+                return found
+
+
+def sitemap(asked: str, number: float) -> bytes:
+    site = asked.split("/")[2]
+    if asked.endswith("index.xml"):
+        return f"<sitemapindex><sitemap><loc>http://{site}/map.xml</loc></sitemap></sitemapindex>".encode()
+    date = day(number).strftime("%Y-%m-%d")
+    entries = (f"<url><loc>{url(site, n)}</loc><lastmod>{date}</lastmod></url>" for n in range(3))
+    return f"<urlset>{''.join(entries)}</urlset>".encode()
+
+
+def told(answers: list[pb.RankRevisitsResponse], crawl: str) -> list[str]:
+    return [str(due).replace(f"crawls/{crawl}/", "") for answer in answers for due in answer.pages]
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one_process", "two_processes"])
+def process(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    workers = ("--workers", str(request.param)) if request.param > 1 else ()
+    with serving(tmp_path_factory.mktemp("living"), *workers) as running:
+        yield running
+
+
+@pytest.mark.parametrize("rule", ["greedy", "adaptive"])
+def test_several_groups_answer_as_one(process: ServerProcess, rule: str) -> None:
+    with Client(process.target) as client:
+        one, many = (Living(client, f"{rule}-{groups}", groups, rule) for groups in (1, GROUPS))
+        assert one.live(range(0, 12, 2)) == many.live(range(0, 12, 2))
+        assert one.hear(11.5) == many.hear(11.5)
+        assert one.live(range(12, 16, 2)) == many.live(range(12, 16, 2))
+        assert one.hear(16.0) == many.hear(16.0)
+        for size in (7, 10_000):
+            whole, merged = one.due(20.0, size), many.due(20.0, size)
+            assert told(merged, many.crawl) == told(whole, one.crawl)
+            assert [len(answer.pages) for answer in merged] == [len(answer.pages) for answer in whole]
+            for answer in (*whole, *merged):
+                assert answer.known_page_count == len(SITES) * (PAGES + 2)
+                assert answer.expected_freshness == pytest.approx(whole[0].expected_freshness)
+        alone = [living.due(20.0, 4, site=SITES[4]) for living in (one, many)]
+        assert told(alone[1], many.crawl) == told(alone[0], one.crawl)
+        assert alone[0][0].known_page_count == alone[1][0].known_page_count == PAGES + 2
+
+
+def regroup(data: Path, crawl: str) -> None:
+    command = ["data", "regroup", crawl, "--groups", str(GROUPS), "--data-dir", str(data)]
+    subprocess.run([sys.executable, "-m", "linkscore_cli", *command], check=True, capture_output=True)
+
+
+def test_a_crawl_that_is_regrouped_goes_on_as_it_was(tmp_path: Path) -> None:
+    with serving(tmp_path) as process, Client(process.target) as client:
+        one, kept = (Living(client, name, 1, "greedy") for name in ("divided", "kept"))
+        for living in (one, kept):
+            living.live(range(0, 12, 2))
+            living.hear(11.5)
+    regroup(tmp_path / "data", "divided")
+    with serving(tmp_path) as process, Client(process.target) as client:
+        one.client = kept.client = client
+        assert told(one.due(20.0, 10), "divided") == told(kept.due(20.0, 10), "kept")
+        assert one.live(range(12, 16, 2)) == kept.live(range(12, 16, 2))
+        assert told(one.due(20.0, 10), "divided") == told(kept.due(20.0, 10), "kept")
