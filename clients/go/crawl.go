@@ -326,6 +326,17 @@ func (c *Crawl) report(ctx context.Context, rewards ...reward) error {
 	return nil
 }
 
+// NotifyChanged says that known pages have changed, at most 10,000, at a time or, if it is zero, now. It returns what
+// became of each URL, in their order. Repeats are fine.
+func (c *Crawl) NotifyChanged(ctx context.Context, urls []string, changed time.Time) ([]*pb.NoticeStatus, error) {
+	request := &pb.NotifyChangedRequest{Crawl: c.Name, Urls: urls}
+	if !changed.IsZero() {
+		request.ChangeTime = timestamppb.New(changed)
+	}
+	answer, err := c.client.Links.NotifyChanged(ctx, request)
+	return answer.GetStatuses(), err
+}
+
 // Explain says in one sentence why a link has its score.
 func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.LinkExplanation, error) {
 	answer, err := c.client.Links.ExplainLinks(ctx, &pb.ExplainLinksRequest{

@@ -42,9 +42,12 @@ type command struct {
 	Pages   []page   `json:"pages"`
 	Links   []page   `json:"links"`
 	Buckets []string `json:"buckets"`
+	URLs    []string `json:"urls"`
 	Worth   float64  `json:"worth"`
 	Error   string   `json:"error"`
 	page
+
+	ChangedMs int64 `json:"changed_ms"`
 }
 
 type page struct {
@@ -137,6 +140,17 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 		return map[string]any{"links": rows(links)}, err
 	case "reward":
 		return none, crawl.Reward(ctx, c.URL, ticket, c.Worth)
+	case "notify":
+		var changed time.Time
+		if c.ChangedMs > 0 {
+			changed = time.UnixMilli(c.ChangedMs)
+		}
+		statuses, err := crawl.NotifyChanged(ctx, c.URLs, changed)
+		outcomes := make([]int32, len(statuses))
+		for i, status := range statuses {
+			outcomes[i] = int32(status.GetOutcome())
+		}
+		return map[string]any{"outcomes": outcomes}, err
 	case "explain":
 		told, err := crawl.Explain(ctx, c.URL, ticket)
 		return map[string]any{"score": told.GetScore()}, err

@@ -35,6 +35,8 @@ interface Command extends SaidPage {
   pages: SaidPage[];
   links: SaidPage[];
   buckets: string[];
+  urls: string[];
+  changed_ms?: number;
   worth: number;
 }
 
@@ -77,6 +79,10 @@ async function carryOut(command: Command): Promise<object> {
     case "reward":
       await crawl.reward(link, command.worth, options);
       return {};
+    case "notify": {
+      const changed = command.changed_ms === undefined ? undefined : new Date(command.changed_ms);
+      return { outcomes: (await crawl.notifyChanged(command.urls, changed, options)).map(({ outcome }) => outcome) };
+    }
     case "explain":
       return { score: (await crawl.explain(link, options)).score };
     default:

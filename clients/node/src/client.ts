@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
 import { create, equals } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
 import { type Budget, budgetMessage } from "./allowance.js";
@@ -15,6 +16,7 @@ import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
   LinkScoringService,
+  type NoticeStatus,
   type PageResult,
   type StreamPagesRequest,
   StreamPagesRequestSchema,
@@ -257,6 +259,12 @@ export class Crawl {
     const feedback = said.map(({ worth, ...page }) => ({ ...page, outcome: { case: "reward" as const, value: worth } }));
     const { statuses } = await this.client.stubs.links.reportFeedback({ crawl: this.name, feedback }, options);
     for (const status of statuses) checked(status);
+  }
+
+  /** Says that known pages have changed, at most 10,000, at a time or now; what became of each. Repeats are fine. */
+  async notifyChanged(urls: readonly string[], changed?: Date, options?: CallOptions): Promise<NoticeStatus[]> {
+    const request = { crawl: this.name, urls: [...urls], ...(changed ? { changeTime: timestampFromDate(changed) } : {}) };
+    return (await this.client.stubs.links.notifyChanged(request, options)).statuses;
   }
 
   /** Says why a link has its score, in words and numbers. */

@@ -252,6 +252,31 @@ def feedback(trial: Trial) -> None:
 
 
 @scenario
+def notices(trial: Trial) -> None:
+    """Pages said to have changed go out in order, with a time if one is said; each answer is of its URL."""
+    server = trial.connected()
+    urls = ["http://a.test/2", "no url", "http://a.test/1", "http://a.test/2"]
+    outcomes = [
+        scoring_pb2.NOTICE_OUTCOME_NOTED,
+        scoring_pb2.NOTICE_OUTCOME_INVALID,
+        scoring_pb2.NOTICE_OUTCOME_UNKNOWN,
+        scoring_pb2.NOTICE_OUTCOME_REPEATED,
+    ]
+    told = [scoring_pb2.NoticeStatus(outcome=outcome) for outcome in outcomes]
+    server.script("NotifyChanged", scoring_pb2.NotifyChangedResponse(statuses=told))
+    same("outcomes", trial.call("notify", urls=urls)["outcomes"], outcomes)
+    same("outcome of one", trial.call("notify", urls=[PAGE], changed_ms=1_700_000_000_250)["outcomes"], [1])
+    now, then = (call.request for call in server.seen("NotifyChanged"))
+    same("crawl and URLs", (now.crawl, list(now.urls)), ("crawls/x", urls))
+    holds(not now.HasField("change_time"), "a time nobody said")
+    same("time in ms", then.change_time.ToMilliseconds(), 1_700_000_000_250)
+    server.script("NotifyChanged", Fail(Code.UNAVAILABLE))
+    same("outcome of a second attempt", trial.call("notify", urls=[PAGE])["outcomes"], [1])
+    server.script("NotifyChanged", Fail(Code.INVALID_ARGUMENT))
+    trial.fails("notify", Code.INVALID_ARGUMENT, urls=[PAGE])
+
+
+@scenario
 def explanation(trial: Trial) -> None:
     """An explanation is of the link asked about; a link that is refused is an error naming the field."""
     server = trial.connected()

@@ -281,6 +281,11 @@ def _noted(request: scoring_pb2.ReportFeedbackRequest) -> scoring_pb2.ReportFeed
     return scoring_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
 
 
+def _heard(request: scoring_pb2.NotifyChangedRequest) -> scoring_pb2.NotifyChangedResponse:
+    noted = scoring_pb2.NoticeStatus(outcome=scoring_pb2.NOTICE_OUTCOME_NOTED)
+    return scoring_pb2.NotifyChangedResponse(statuses=[noted] * len(request.urls))
+
+
 def _explained(request: scoring_pb2.ExplainLinksRequest) -> scoring_pb2.ExplainLinksResponse:
     ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
     told = [scoring_pb2.LinkExplanation(status=ok, url=link.url, score=0.5) for link in request.links]
@@ -296,6 +301,7 @@ _ANSWERS: dict[str, Callable[[Any], Message]] = {
     "RankBuckets": _ranked,
     "ScoreLinks": _scored,
     "ReportFeedback": _noted,
+    "NotifyChanged": _heard,
     "ExplainLinks": _explained,
 }
 

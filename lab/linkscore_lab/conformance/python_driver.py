@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,13 @@ def _reward(said: Command) -> Call:
     return "reward", arguments | {"reward": said["worth"]}, lambda _: {}
 
 
+def _notify(said: Command) -> Call:
+    arguments: Command = {"crawl": said["crawl"], "urls": said["urls"]}
+    if "changed_ms" in said:
+        arguments["change_time"] = datetime.fromtimestamp(said["changed_ms"] / 1000, UTC)
+    return "notify_changed", arguments, lambda got: {"outcomes": [each.outcome for each in got.statuses]}
+
+
 def _explain(said: Command) -> Call:
     def read(got: scoring_pb2.ExplainLinksResponse) -> Command:
         errors.raise_if_invalid(got.explanations[0].status)
@@ -228,6 +236,7 @@ _CALLS: dict[str, Callable[[Command], Call]] = {
     "rank": _rank,
     "score": _score,
     "reward": _reward,
+    "notify": _notify,
     "explain": _explain,
 }
 

@@ -1,8 +1,10 @@
 package linkscore;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Timestamp;
 import io.grpc.Channel;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -22,6 +24,8 @@ import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkExplanation;
 import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
+import linkscore.v1.NoticeStatus;
+import linkscore.v1.NotifyChangedRequest;
 import linkscore.v1.Page;
 import linkscore.v1.RankBucketsRequest;
 import linkscore.v1.ReportFeedbackRequest;
@@ -148,6 +152,22 @@ public final class Crawl {
 
   static Feedback worth(String url, ByteString ticket, double worth) {
     return Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth).build();
+  }
+
+  /** Says that known pages have changed now, at most 10,000; what became of each, in their order. */
+  public List<NoticeStatus> notifyChanged(Collection<String> urls) {
+    return notified(NotifyChangedRequest.newBuilder().addAllUrls(urls));
+  }
+
+  /** Says when known pages have changed, at most 10,000; what became of each, in their order. Repeats are fine. */
+  public List<NoticeStatus> notifyChanged(Collection<String> urls, Instant changed) {
+    var time = Timestamp.newBuilder().setSeconds(changed.getEpochSecond()).setNanos(changed.getNano());
+    return notified(NotifyChangedRequest.newBuilder().addAllUrls(urls).setChangeTime(time));
+  }
+
+  private List<NoticeStatus> notified(NotifyChangedRequest.Builder said) {
+    var request = said.setCrawl(name).build();
+    return LinkscoreException.typed(() -> stub().notifyChanged(request)).getStatusesList();
   }
 
   /** Says why a link has its score, in words and numbers. */

@@ -11,6 +11,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -26,6 +27,7 @@ import linkscore.Policies;
 import linkscore.Result;
 import linkscore.Tickets;
 import linkscore.v1.CandidateLink;
+import linkscore.v1.NoticeStatus;
 import linkscore.v1.Page;
 
 /**
@@ -114,6 +116,12 @@ public final class Driver {
       case "reward":
         crawl.reward(c.url, ticket, c.worth);
         return Map.of();
+      case "notify":
+        var said =
+            c.changed_ms == 0
+                ? crawl.notifyChanged(c.urls)
+                : crawl.notifyChanged(c.urls, Instant.ofEpochMilli(c.changed_ms));
+        return Map.of("outcomes", said.stream().map(NoticeStatus::getOutcomeValue).collect(Collectors.toList()));
       case "explain":
         return Map.of("score", crawl.explain(c.url, ticket).getScore());
       default:
@@ -217,6 +225,8 @@ public final class Driver {
     List<SaidPage> pages;
     List<SaidPage> links;
     List<String> buckets;
+    List<String> urls;
+    long changed_ms;
     double worth;
   }
 }
