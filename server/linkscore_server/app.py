@@ -69,7 +69,7 @@ _SWITCH_S = 0.001
 long each time it wants it back, several times a call, while a thread reads or writes the state of a site."""
 
 _CANCEL_S = 0.2
-"""Seconds for calls that are left when all of linkscore's own are answered: watchers of health never end."""
+"""Seconds for calls that are left where connections cannot be closed: watchers of health never end."""
 
 _STREAMS = 100
 """Calls over one connection at a time; gRPC clients let more wait, or open another one. The default of others
@@ -81,9 +81,8 @@ _CONNECTIONS = 10_000
 _HANDSHAKE_MS = 20_000
 """Time for a connection to say that it speaks HTTP/2, and for TLS. A bound."""
 
-_IDLE_S, _FLUSH_S = 5.0, 0.05
-"""Longest wait for calls in flight before connections are closed, and time for their answers to go out.
-Chosen, not measured."""
+_FLUSH_S = 0.05
+"""Time for answers to go out before connections are closed. Chosen, not measured."""
 
 _START_S = 600.0
 """Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
@@ -203,36 +202,25 @@ class Application:
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self.directory.leave()
-        if not self.directory.is_alone:
-            await self.gate.turn_away()
-            await self._hang_up()
-        draining = tasks.awaited(self._end_calls(self.settings.drain_s))
+        await self.gate.turn_away()
         self.scoring.drain()
         self.directory.drain()
-        quiet = tasks.awaited(self.calls.quiet())
-        await asyncio.wait([draining, quiet], return_when=asyncio.FIRST_COMPLETED)
-        quiet.cancel()
+        drain_s = self.settings.drain_s
+        await asyncio.gather(self._hang_up(drain_s), *(one.leave(drain_s) for one in self.annexes))
         await self._server.stop(_CANCEL_S)
-        await draining
         self._ready = False
 
-    async def _end_calls(self, within_s: float) -> None:
-        """Let no call in any more, and those in flight finish, at every port."""
-        await asyncio.gather(self._server.stop(within_s), *(one.leave(within_s) for one in self.annexes))
-
-    async def _hang_up(self) -> None:
-        """Close the port and its connections while no call is in flight.
+    async def _hang_up(self, within_s: float) -> None:
+        """Close the port and its connections once no call is in flight, or after so long.
 
         gRPC ends calls as CANCELLED that come when it closes a server, which nobody repeats. Those whose
         connection is closed are UNAVAILABLE.
         """
-        self.scoring.drain()
-        self.directory.drain()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.calls.idle(), _IDLE_S)
-            await asyncio.sleep(_FLUSH_S)
-            if self._port:
-                hang_up(self._port)
+            await asyncio.wait_for(self.calls.idle(), within_s)
+        await asyncio.sleep(_FLUSH_S)
+        unix = self.settings.listen.removeprefix("unix:")
+        hang_up(self._port if unix == self.settings.listen else unix)
 
     async def stop(self) -> None:
         """Drain, write snapshots, release the store."""

@@ -175,8 +175,8 @@ class Connections:
         self._all.clear()
 
 
-def hang_up(port: int) -> None:
-    """Listen at a port no more and close all connections to it; the other ends see that at once.
+def hang_up(at: int | str) -> None:
+    """Listen at a port or path no more and close all connections to it; the other ends see that at once.
 
     Descriptors stay gRPC's. Nothing happens where they cannot be found.
     """
@@ -185,7 +185,8 @@ def hang_up(port: int) -> None:
     for is_listener in (True, False):
         for peeked in _sockets():
             with suppress(OSError):  # it is closed already
-                if peeked.family == socket.AF_UNIX or peeked.getsockname()[1] != port:
+                name = peeked.getsockname()
+                if at != (name if peeked.family == socket.AF_UNIX else name[1]):
                     continue
                 if peeked.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == is_listener:
                     peeked.shutdown(socket.SHUT_RDWR)

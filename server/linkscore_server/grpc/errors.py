@@ -44,7 +44,7 @@ class NotServing(LinkscoreError):
 
 
 class Leaving(NotServing):
-    """The process that has the connection makes room for another one: try again over a new connection."""
+    """The process that has the connection ends: try again over a new connection."""
 
 
 class BadToken(LinkscoreError):

@@ -152,7 +152,7 @@ class Gate:
         if call.who is None:
             raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
         if self._is_leaving:
-            raise Leaving("this process of the server makes room for another one, try again")
+            raise Leaving("this process of the server ends, try again over a new connection")
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
         check_role(call.who, call.method)

@@ -28,9 +28,6 @@ from linkscore_server.tokens import ANYBODY
 
 _OURS = "/linkscore.v1."
 
-_QUIET_S = 0.5
-"""Seconds without a new call after which all clients know that the server closes. Chosen, not measured."""
-
 _SLOW_S = 2.5
 """Seconds from which a call leaves a line in the log: the bound of `LinkscoreSlow`, which sends you there."""
 
@@ -59,24 +56,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._metrics = metrics
         self._gate = gate
         self._trace_id = trace_id
-        self._started = self._in_flight = 0
+        self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def idle(self) -> None:
         """Wait until no call of linkscore's own services that was let in is in flight."""
         await self._idle.wait()
-
-    async def quiet(self) -> None:
-        """Wait until no call of linkscore's own services is in flight, and none has started for a while.
-
-        Clients send calls until they hear that the server closes.
-        """
-        seen = -1
-        while seen != self._started:
-            await self._idle.wait()
-            seen = self._started
-            await asyncio.sleep(_QUIET_S)
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[_Handler]], details: Any
@@ -183,7 +169,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             await call.context.abort(status.code, status.details, tuple(trailers))
 
     def _begin(self, method: str, authorization: str, context: Any, given_id: str) -> Call:
-        self._started += 1
         name = begin_request(given_id)
         set_wait(context.time_remaining())
         context.set_trailing_metadata(((KEY, name),))

@@ -129,7 +129,7 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
     handler = await intercepted(guard, unary(call))
     running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
     await begun.wait()
-    idle = asyncio.create_task(guard.quiet())
+    idle = asyncio.create_task(guard.idle())
     await asyncio.sleep(0)
     assert not idle.done()
     running.cancel()
