@@ -15,13 +15,13 @@ _HEALING_S = 600.0
 _QUIET_S = 3 * SESSION_S + 20.0  # after which nothing is on its way any more
 
 
-def run(seed: int) -> Fleet:
+def run(seed: int, *, are_read: bool = False) -> Fleet:
     """Let a fleet live through the faults of a seed; raises AssertionError if something does not hold."""
-    fleet = Fleet(seed)
+    fleet = Fleet(seed, are_read=are_read)
     with fleet.played():
         for name in NAMES:
             fleet.start(name)
-        _wait(fleet, lambda: all(server.is_serving for server in fleet.servers.values()), "start")
+        wait(fleet, lambda: all(server.is_serving for server in fleet.servers.values()), "start")
         fleet.network.is_bad = fleet.world.rng.random() < 0.8
         fleet.create()
         at = 0.0
@@ -30,14 +30,15 @@ def run(seed: int) -> Fleet:
             fleet.world.at(at, partial(_strike, fleet))
         fleet.world.run(lambda: fleet.world.now > at + 40, float("inf"))
         _heal(fleet)
-        _wait(fleet, lambda: fleet.is_done, "pages")
+        wait(fleet, lambda: fleet.is_done, "pages")
         fleet.world.run(lambda: False, _QUIET_S)
-        _wait(fleet, lambda: all(server.is_serving for server in fleet.servers.values()), "servers")
+        wait(fleet, lambda: all(server.is_serving for server in fleet.servers.values()), "servers")
         fleet.judge()
     return fleet
 
 
-def _wait(fleet: Fleet, is_so: Callable[[], bool], what: str) -> None:
+def wait(fleet: Fleet, is_so: Callable[[], bool], what: str) -> None:
+    """Let a fleet live until something is so, or something went wrong."""
     assert fleet.world.run(lambda: is_so() or bool(fleet.trouble), _HEALING_S), f"{what}: not in time"
     assert fleet.trouble == []
 

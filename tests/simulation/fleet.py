@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from linkscore_server.cluster.routes import RouteTable
 from linkscore_server.crawls import turns as turns_room
 from linkscore_server.crawls.changes import CrawlExists
 from linkscore_server.crawls.open_crawls import CrawlNotFound
+from linkscore_server.crawls.reads import CURRENT, set_reads
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
@@ -211,6 +213,12 @@ class Server:
         owner: Any = self.owners.of(shard)
         await owner.page_here(shard.key, event)
 
+    async def knows(self, event: PageFetched, *, current: bool) -> bool:
+        """Say whether a page is known, or have the server say so that has its group."""
+        shard = Shard(CRAWL, group_of(event.site, GROUPS), GROUPS)
+        owner: Any = self.owners.of(shard)
+        return bool(await owner.knows_here(shard.key, event, current=current))
+
     async def create_here(self) -> None:
         """Create the crawl, whose home this is."""
         request = pb.CreateCrawlRequest(crawl=pb.Crawl(name=f"crawls/{CRAWL}", groups=GROUPS))
@@ -220,6 +228,12 @@ class Server:
         """Take in a page of a group that is here."""
         actor = await self.registry.open(key)
         await actor.submit(event)
+
+    async def knows_here(self, key: str, event: PageFetched, *, current: bool) -> bool:
+        """Say whether a page of a group that is here is known."""
+        set_reads(CURRENT if current else "")
+        actor = await self.registry.open(key)
+        return actor.model.is_repeat(event)
 
     async def ask(self, question: str, **values: Any) -> Any:
         """See `routing.owners.Owner`."""
@@ -241,6 +255,9 @@ class _Peer:
 
     async def page_here(self, key: str, event: PageFetched) -> None:
         await self._over(lambda server: server.page_here(key, event))
+
+    async def knows_here(self, key: str, event: PageFetched, *, current: bool) -> bool:
+        return bool(await self._over(lambda server: server.knows_here(key, event, current=current)))
 
     async def ask(self, question: str, **values: Any) -> Any:
         return await self._over(lambda server: server.ask(question, **values))
@@ -310,11 +327,20 @@ class Caller:
         if self._n == n:
             self._fleet.acknowledged.append((self._fleet.world.now, f"{self._site} {n}"))
             self._n += 1
+            if self._fleet.are_read:
+                self._fleet.look(_page(self._site, n))
             self._fleet.world.at(self._fleet.world.rng.uniform(0, 6), self.send)
 
 
 class Fleet:
     """Everything: servers by name, callers, what was acknowledged.
+
+    Parameters
+    ----------
+    seed
+        Of every draw.
+    are_read
+        Whether all servers are asked for each page that is acknowledged.
 
     Attributes
     ----------
@@ -322,11 +348,14 @@ class Fleet:
         When and which page.
     trouble
         What may not happen and did.
+    stale
+        How many answers had not what was acknowledged before they were asked for.
     shares_snapshots
         Whether snapshots are on the brokers, and nowhere else; else each server has those that it made.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, are_read: bool = False) -> None:
+        self.are_read = are_read
         self.world = World(seed)
         self.network = Network(self.world)
         self.coordinator = Coordinator(self.network, SLOTS, SESSION_S)
@@ -338,6 +367,7 @@ class Fleet:
         self._starts = Counter[str]()
         self._appended: list[tuple[str, int, list[bytes]]] = []
         self._is_created = False
+        self.stale = 0
         self.shares_snapshots = self.world.rng.random() < 0.5
         self.network.topics["owners"] = SLOTS
 
@@ -370,8 +400,15 @@ class Fleet:
         serving = [server for _, server in sorted(self.servers.items()) if server.is_serving]
         if not serving:
             return
-        server = self.world.rng.choice(serving)
+        self._have(self.world.rng.choice(serving), do, done, expected)
 
+    def _have(
+        self,
+        server: Server,
+        do: Callable[[Server], Awaitable[Any]],
+        done: Callable[[], None] = lambda: None,
+        expected: tuple[type[Exception], ...] = _COME_AGAIN,
+    ) -> None:
         async def run() -> None:
             try:
                 await do(server)
@@ -383,6 +420,25 @@ class Fleet:
             self.world.at(self.network.delay(), done)
 
         server.process.loop.call_soon(lambda: server.process.start(run()))
+
+    def look(self, event: PageFetched) -> None:
+        """Ask each server for a page that is acknowledged, and for the current state of it."""
+        serving = [server for _, server in sorted(self.servers.items()) if server.is_serving]
+        for server, current in itertools.product(serving, (False, True)):
+            self._have(server, partial(self._look, event, current))
+
+    def look_again(self) -> None:
+        """Ask for the last page of every site that is acknowledged."""
+        for site in SITES:
+            self.look(_page(site, PAGES - 1))
+
+    async def _look(self, event: PageFetched, current: bool, server: Server) -> None:
+        if await server.knows(event, current=current):
+            return
+        self.note(f"stale {event.event_id} at {server.address}")
+        if current:
+            self.trouble.append(f"{self.world.now:.1f} {server.address} does not know {event.event_id}")
+        self.stale += 1
 
     def appended(self, shard: str, last_seq: int, events: Sequence[bytes]) -> None:
         """Note what a log acknowledged; before its creation is, a crawl may be begun anew."""

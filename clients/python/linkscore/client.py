@@ -53,6 +53,9 @@ class Client:
         File that holds the token instead; read at every call, so that it may be rotated.
     timeout_s
         Deadline of a call in seconds, > 0; every method takes its own. Streams have none unless given.
+    current_reads
+        Have every answer hold all that the server acknowledged before, whichever of its machines is asked.
+        Matters on several machines alone, where each call then asks the brokers first.
     channel_options
         gRPC channel options that win over ours.
 
@@ -100,6 +103,7 @@ class Client:
         token: str | None = None,
         token_file: str | os.PathLike[str] | None = None,
         timeout_s: float = _channel.DEFAULT_TIMEOUT_S,
+        current_reads: bool = False,
         channel_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
         credentials = _channel.credentials(tls)
@@ -110,7 +114,7 @@ class Client:
             else grpc.insecure_channel(target, options)
         )
         self._stubs = _channel.Stubs(self._channel)
-        self._metadata = _channel.metadata(token, token_file)
+        self._metadata = _channel.metadata(token, token_file, current_reads=current_reads)
         self._timeout_s = timeout_s
 
     def __enter__(self) -> Self:

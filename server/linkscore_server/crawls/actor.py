@@ -208,6 +208,16 @@ class CrawlActor:
         """Whether the state is that of a crawl after some event, whatever became of its log."""
         return not (self.writer.has_failed or self._log.states.is_lost)
 
+    async def confirm(self) -> None:
+        """Return if the state has every event acknowledged so far, by whichever process; see `CrawlLog`.
+
+        Raises
+        ------
+        LogAway
+            If another process has the crawl, or nobody knows.
+        """
+        await asyncio.get_running_loop().run_in_executor(self._reader, self._log.confirm)
+
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""
         self.last_used_s = time.monotonic()

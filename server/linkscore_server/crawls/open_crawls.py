@@ -17,6 +17,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.lease import ShardLease, StaticLease
 from linkscore_server.crawls.opening import CrawlOpener, Threads
+from linkscore_server.crawls.reads import must_be_current
 from linkscore_server.crawls.turns import CrawlOpening, Locks, wait_s
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -106,6 +107,8 @@ class OpenCrawls:
 
         Raises
         ------
+        InvalidInput, LogAway
+            If the call must be answered by the current state, and that is not known to be here: `reads`.
         CrawlNotFound
             If there is none of this name.
         CorruptState
@@ -116,9 +119,14 @@ class OpenCrawls:
             If that takes longer than the caller waits; it goes on.
         """
         actor = self.actors.get(name)
-        if actor is not None and not actor.is_lost:
-            actor.use()
-            return actor
+        if actor is None or actor.is_lost:
+            actor = await self._opened(name)
+        actor.use()
+        if must_be_current():
+            await actor.confirm()
+        return actor
+
+    async def _opened(self, name: str) -> CrawlActor:
         self._asked[name] += 1
         try:
             while (actor := self.actors.get(name)) is None or actor.is_lost:
@@ -128,7 +136,6 @@ class OpenCrawls:
                 if not done:
                     raise self._threads.order.progress(name)
                 opening.result()
-            actor.use()
             return actor
         finally:
             self._asked -= Counter([name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ import grpc
 from grpc_status import rpc_status
 
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.crawls import reads
 from linkscore_server.crawls.turns import set_wait
 from linkscore_server.grpc.access import write_audit_line
 from linkscore_server.grpc.errors import Leaving, MalformedMessage, status_of
@@ -25,6 +26,9 @@ from linkscore_server.grpc.overload import Overloaded
 from linkscore_server.grpc.request_ids import KEY, begin_request
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY
+
+METADATA = ("authorization", KEY, reads.KEY)
+"""What a call says beside its request."""
 
 _OURS = "/linkscore.v1."
 
@@ -37,6 +41,7 @@ _UNTIMED = frozenset({"StreamPages", "LearnSite", "ImportBrowseRecords", "MineSi
 _log = logging.getLogger(__name__)
 _Handler = Any
 _Requests = AsyncIterator[bytes]
+_Metadata = Mapping[str, str | bytes]
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -75,18 +80,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             return _open(handler, self._gate, details.method)
         method = details.method.removeprefix(_OURS)
         metadata = dict(details.invocation_metadata)
-        authorization, given_id = str(metadata.get("authorization", "")), str(metadata.get(KEY, ""))
         if handler.response_streaming:
-            streamed = self._stream(handler, method, authorization, given_id)
-            return grpc.stream_stream_rpc_method_handler(streamed)
-        unary = self._unary(handler, method, authorization, given_id)
-        return grpc.stream_unary_rpc_method_handler(unary)
+            return grpc.stream_stream_rpc_method_handler(self._stream(handler, method, metadata))
+        return grpc.stream_unary_rpc_method_handler(self._unary(handler, method, metadata))
 
     def _unary(
-        self, handler: _Handler, method: str, authorization: str, given_id: str
+        self, handler: _Handler, method: str, metadata: _Metadata
     ) -> Callable[[_Requests, Any], Awaitable[Any]]:
         async def answer(_: _Requests, context: Any) -> Any:
-            call = self._begin(method, authorization, context, given_id)
+            call = self._begin(method, metadata, context)
             try:
                 self._gate.check(call)
                 with self._in_work():
@@ -101,10 +103,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return answer
 
     def _stream(
-        self, handler: _Handler, method: str, authorization: str, given_id: str
+        self, handler: _Handler, method: str, metadata: _Metadata
     ) -> Callable[[_Requests, Any], AsyncIterator[Any]]:
         async def answer(_: _Requests, context: Any) -> AsyncIterator[Any]:
-            call = self._begin(method, authorization, context, given_id)
+            call = self._begin(method, metadata, context)
             try:
                 self._gate.check(call)
                 with self._in_work(), self._gate.stream() as in_work:
@@ -168,9 +170,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             # Only a call that is aborted is answered by trailers alone, which is what gRPC's retries ask for.
             await call.context.abort(status.code, status.details, tuple(trailers))
 
-    def _begin(self, method: str, authorization: str, context: Any, given_id: str) -> Call:
-        name = begin_request(given_id)
+    def _begin(self, method: str, metadata: _Metadata, context: Any) -> Call:
+        name = begin_request(str(metadata.get(KEY, "")))
         set_wait(context.time_remaining())
+        reads.set_reads(str(metadata.get(reads.KEY, "")))
+        authorization = str(metadata.get("authorization", ""))
         context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
         peer, who = context.peer(), self._gate.caller_of(authorization)

@@ -24,6 +24,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.contract import SERVICES, add_services
 from linkscore_server.grpc.errors import MalformedMessage, status_of
+from linkscore_server.grpc.interceptors import METADATA
 from linkscore_server.grpc.request_ids import KEY
 from linkscore_server.json_port.http import Answer, Request
 
@@ -256,7 +257,7 @@ def _error(status: status_pb2.Status) -> bytes:
 
 
 def _metadata(request: Request) -> tuple[tuple[str, str], ...]:
-    return tuple((name, request.headers[name]) for name in ("authorization", KEY) if name in request.headers)
+    return tuple((name, request.headers[name]) for name in METADATA if name in request.headers)
 
 
 class _Details(grpc.HandlerCallDetails):

@@ -12,6 +12,7 @@ import msgpack
 from grpc_status import rpc_status
 
 from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_server.crawls import reads
 from linkscore_server.crawls.turns import set_wait
 from linkscore_server.grpc.access import crawl_in
 from linkscore_server.grpc.contract import add_services
@@ -145,5 +146,7 @@ async def _end(context: Any, error: Exception) -> Any:
 
 
 def _begin(context: Any) -> None:
+    metadata = dict(context.invocation_metadata() or ())
     set_wait(context.time_remaining())
-    begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))
+    begin_request(str(metadata.get(KEY, "")))
+    reads.set_reads(str(metadata.get(reads.KEY, "")))

@@ -15,6 +15,7 @@ from google.rpc import status_pb2
 from grpc_status import rpc_status
 
 from linkscore_server import tasks
+from linkscore_server.crawls import reads
 from linkscore_server.grpc.contract import SERVICES
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
 from linkscore_server.grpc.request_ids import KEY, request_id
@@ -131,7 +132,7 @@ class Peer:
         """See `Owner.ask`."""
         await self.its_turn()
         packed = msgpack.packb([question, values])
-        raw = await answer_of(lambda: self._ask(packed, timeout=_ASK_S))
+        raw = await answer_of(lambda: self._ask(packed, timeout=_ASK_S, metadata=_metadata()))
         answer: Values = msgpack.unpackb(raw)
         return answer
 
@@ -236,9 +237,15 @@ async def _send(call: Any, requests: AsyncIterator[Any]) -> None:
 
 
 def meant_for(context: Any) -> dict[str, Any]:
-    """Return deadline and request id of the call that is passed on."""
+    """Return deadline and metadata of the call that is passed on."""
     remaining_s = context.time_remaining() if context is not None else None
-    return {"timeout": remaining_s, "metadata": ((KEY, request_id()),)}
+    return {"timeout": remaining_s, "metadata": _metadata()}
+
+
+def _metadata() -> tuple[tuple[str, str], ...]:
+    """Return the request id of the call that is being answered, and what it asks of reads."""
+    asked = reads.reads()
+    return ((KEY, request_id()), (reads.KEY, asked)) if asked else ((KEY, request_id()),)
 
 
 def _stub(channel: grpc.aio.Channel, name: str) -> Any:

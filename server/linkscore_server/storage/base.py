@@ -71,6 +71,15 @@ class CrawlLog(ABC):
             If it is not known whether they are in the log, or another process writes to it: see `is_away`.
         """
 
+    def confirm(self) -> None:  # noqa: B027 - most have one owner for good
+        """Return if no other process has appended by now.
+
+        Raises
+        ------
+        LogAway
+            If another one may have.
+        """
+
     @abstractmethod
     def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (sequence number, event) of every event after number `after`.

@@ -22,6 +22,7 @@ _LOOKS_BACK = 6
 """Most looks for a place, each at twice the records of the one before, 16 times `EVENTS_A_PLACE` in all. Each
 record has an event or more, so where none is found another version wrote the log. A bound."""
 
+_TAKEN = "another process has taken these sites over, try again"
 _log = logging.getLogger(__name__)
 
 
@@ -124,6 +125,12 @@ class KafkaLog(CrawlLog):
         self.last_seq += len(events)
         self._state.seq = self.last_seq
         self._places.see(self._state)
+
+    def confirm(self) -> None:
+        """See `CrawlLog.confirm`: asks the brokers."""
+        if not self._is_still_mine():
+            self.is_away = True
+            raise LogAway(f"{self._state.name}: {_TAKEN}")
 
     def read(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """See `CrawlLog.read`."""
@@ -231,7 +238,7 @@ class KafkaLog(CrawlLog):
         start = self._state.offset
         end = self._partitions.end(self._topic, self._partition)
         gap = self._partitions.read(self._topic, self._partition, start, end)
-        return all(record.key is not None for record in gap)
+        return start <= end and all(record.key is not None for record in gap)
 
     def _write(self, key: bytes, value: bytes) -> None:
         """Append a record that counts only while no other process has the log.
@@ -250,7 +257,7 @@ class KafkaLog(CrawlLog):
         if not self._is_mine(at):
             self.is_away = True
             self._counts.fenced += 1
-            raise LogAway(f"{self._state.name}: another process has taken these sites over, try again")
+            raise LogAway(f"{self._state.name}: {_TAKEN}")
         self._state.offset = at + 1
 
     def _send(self, key: bytes | None, value: bytes) -> int:

@@ -186,3 +186,11 @@ def test_no_text_is_looked_at_more_than_twice() -> None:
     text = b'"' + b'\\"' * 500_000
     (found,) = _TEXT.findall(text)
     assert found == text
+
+
+async def test_a_call_may_ask_for_the_current_state_and_for_nothing_else(server: JsonCalls) -> None:
+    await post(server, "/linkscore.v1.CrawlService/CreateCrawl", b'{"crawl": {"name": "crawls/a"}}')
+    asked = await post(server, body=b'{"name": "crawls/a"}', x_linkscore_read="current")
+    assert asked.status == 200
+    wrong = await post(server, body=b'{"name": "crawls/a"}', x_linkscore_read="newest")
+    assert (wrong.status, "x-linkscore-read: must be 'current'" in said(wrong)["message"]) == (400, True)

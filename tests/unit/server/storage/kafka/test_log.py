@@ -111,6 +111,38 @@ def test_what_was_appended_is_read_again_by_the_next_owner(brokers: Brokers, top
     assert list(again.read(2)) == [(3, b"z")]
 
 
+def test_who_has_lost_a_log_hears_it_when_it_asks(brokers: Brokers, topic: str) -> None:
+    first = KafkaLog(brokers, topic, 0, owner="a")
+    first.append([b"x"])
+    first.confirm()
+    second = KafkaLog(brokers, topic, 0, owner="b")
+    for _ in range(2):
+        with pytest.raises(LogAway, match="another process"):
+            first.confirm()
+    assert first.is_away
+    second.append([b"y"])
+    second.confirm()
+    assert not second.is_away
+
+
+def test_what_came_late_of_an_earlier_owner_takes_no_log_away(brokers: Brokers, topic: str) -> None:
+    first = KafkaLog(brokers, topic, 0, owner="a")
+    second = KafkaLog(brokers, topic, 0, owner="b")
+    first._send(key_of(first._state.epoch), pack(1, [b"late"]))
+    second.confirm()
+    assert not second.is_away
+
+
+def test_a_log_that_was_made_anew_is_another_one(brokers: Brokers, topic: str) -> None:
+    class Emptied(Answerless):
+        def end(self, *where: Any) -> int:
+            return 0
+
+    log = KafkaLog(Emptied(brokers), topic, 0, owner="a")
+    with pytest.raises(LogAway):
+        log.confirm()
+
+
 def test_reading_may_start_anywhere(brokers: Brokers, topic: str) -> None:
     log = KafkaLog(brokers, topic, 0, owner="a")
     for n in range(25):
