@@ -28,6 +28,8 @@ from linkscore_server.routing.owners import Owner, Owners
 from linkscore_server.routing.scatter_gather import ask_group, events_in, gathered, without
 from linkscore_server.settings import Settings
 
+_START = re.compile(r"[0-9]{1,7}")
+
 
 class Groups:
     """The groups of one crawl for one call.
@@ -319,9 +321,10 @@ def _starts(token: str, groups: int) -> list[int]:
     """
     if not token:
         return [0] * groups
-    if not re.fullmatch(rf"\d{{1,7}}(\.\d{{1,7}}){{{groups - 1}}}", token, re.ASCII):
+    starts = token.split(".")
+    if len(starts) != groups or not all(map(_START.fullmatch, starts)):
         raise InvalidInput("must be the next_page_token of a call before", field="page_token")
-    return [int(start) for start in token.split(".")]
+    return list(map(int, starts))
 
 
 def _bucket_part(
