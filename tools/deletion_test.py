@@ -241,7 +241,7 @@ ANNEXES = {
             *(f"tests/support/{name}" for name in ("crawlers", "crawlee", "frontier")),
             "tests/integration/test_jvm_crawls.py",
             *(f"tests/integration/test_scrapy_{name}.py" for name in ("budget", "respect", "crawl", "notes")),
-            *(f"tests/integration/test_scrapy_{name}.py" for name in ("rules", "starts")),
+            *(f"tests/integration/test_scrapy_{name}.py" for name in ("rules", "starts", "listings")),
         ),
         extras=("scrapy", "crawlee", "crawl4ai", "frontier"),
         packages=("scrapy",),
@@ -310,7 +310,10 @@ ANNEXES = {
             *(f"{SCORING}/revisits", "lab/linkscore_lab/revisits"),
             *("server/linkscore_server/revisits", "cli/linkscore_cli/revisits.py"),
         ),
-        ("tests/unit/revisits", "tests/contract/test_contract_revisits.py", REVISITS_OF_GROUPS),
+        (
+            *("tests/unit/revisits", "tests/contract/test_contract_revisits.py", REVISITS_OF_GROUPS),
+            "tests/integration/test_scrapy_listings.py",
+        ),
     ),
     **{
         name: Annex(

@@ -65,6 +65,22 @@ def kind_of(body: bytes) -> common_pb2.PageKind:
     return _KINDS.get(_root(body), common_pb2.PAGE_KIND_UNSPECIFIED)
 
 
+def named_sitemaps(url: str, body: bytes, links: Iterable[str]) -> list[str] | None:
+    """Return which links of a sitemap are sitemaps of its own host and scheme; None if it is no index.
+
+    Examples
+    --------
+    >>> links = ["http://a.test/1.xml", "http://b.test/2.xml"]
+    >>> named_sitemaps("http://a.test/", b"<sitemapindex>", links)
+    ['http://a.test/1.xml']
+    >>> named_sitemaps("http://a.test/", b"<urlset>", links) is None
+    True
+    """
+    if _root(body) != b"sitemapindex":
+        return None
+    return [link for link in links if _origin(link) == _origin(url)]
+
+
 def ingest_sitemaps(
     client: Client,
     *,
@@ -147,10 +163,9 @@ class _Walk:
 
     def follow(self, url: str, depth: int, body: bytes, result: scoring_pb2.PageResult) -> None:
         """Queue what an index names."""
-        if depth < self._max_depth and _root(body) == b"sitemapindex":
-            for named in result.links.urls:
-                is_room = len(self._met) < self._max_sitemaps
-                if is_room and named not in self._met and _origin(named) == _origin(url):
+        if depth < self._max_depth:
+            for named in named_sitemaps(url, body, result.links.urls) or ():
+                if len(self._met) < self._max_sitemaps and named not in self._met:
                     self._met.add(named)
                     self._waiting.append((named, depth + 1))
 

@@ -13,6 +13,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
+from linkscore.scrapy.listings import LISTING
 from linkscore.scrapy.pages import fetched_page, headers_of, page_message
 from linkscore.scrapy.revisits import VALIDATORS, DueRequests
 from linkscore.v1 import common_pb2
@@ -77,6 +78,16 @@ async def test_a_spider_can_make_the_requests_itself() -> None:
     spider = SimpleNamespace(revisit_request=lambda url: Request(url, meta={"kind": "item"}))
     [found] = await requests(Asked(due("a")), spider=spider)
     assert (found.meta["kind"], found.dont_filter) == ("item", True)
+
+
+@pytest.mark.parametrize("kind", [common_pb2.PAGE_KIND_SITEMAP, common_pb2.PAGE_KIND_FEED])
+async def test_a_listing_that_is_due_is_not_made_by_the_spider(kind: common_pb2.PageKind) -> None:
+    spider = SimpleNamespace(revisit_request=lambda url: Request(url, meta={"kind": "item"}))
+    pages = [pb.DuePage(url="http://h/s.xml", kind=kind, etag='"1"'), *due("a")]
+    listing, page = await requests(Asked(pages), spider=spider)
+    assert (listing.meta, listing.callback, listing.dont_filter) == ({LISTING: 0}, None, True)
+    assert listing.headers["If-None-Match"] == b'"1"'
+    assert page.meta == {"kind": "item"}
 
 
 async def test_no_more_are_asked_for_than_a_run_may_get() -> None:

@@ -20,6 +20,7 @@ from linkscore.messages import Row, is_dropped, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
+from linkscore.scrapy.listings import Listings, is_listing
 from linkscore.scrapy.pages import RESERVING, FetchedPage, failed_page, fetched_page, headers_of, page_message
 from linkscore.scrapy.queue import BucketQueue
 from linkscore.scrapy.revisits import VALIDATORS, DueRequests
@@ -71,6 +72,7 @@ class LinkscoreMiddleware:
         )
         self._site_files = SiteFiles(crawler, self._session) if self._session.config.respect else None
         self._fetched: WeakKeyDictionary[Any, FetchedPage] = WeakKeyDictionary()
+        self._listings = Listings(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> Self:
@@ -92,12 +94,26 @@ class LinkscoreMiddleware:
             yield thing
 
     def process_spider_input(self, response: Any, spider: Any = None) -> None:
-        """Send the response; its scores are on their way while the spider reads it."""
+        """Send the response; its scores are on their way while the spider reads it.
+
+        A listing that is due is not for the spider. Only now its request gets a callback that says so: one
+        that waits in a job directory can have no callback but those of the spider.
+        """
         self._fetched_page(response)
+        if is_listing(response):
+            response.request.callback = self._read_listing
 
     def process_spider_exception(self, response: Any, exception: Exception, spider: Any = None) -> None:
         """Send a response the spider never got or failed on: it was fetched all the same."""
         self._fetched_page(response)
+
+    async def _read_listing(self, response: Any) -> AsyncIterator[Any]:
+        """Read a listing in place of the spider."""
+        fetched = self._fetched_page(response)
+        answer = await asyncio.shield(fetched.answer)
+        if answer is not None:
+            for request in self._listings.follow(response, answer):
+                yield request
 
     async def process_spider_output(
         self, response: Any, result: AsyncIterator[Any], spider: Any = None
@@ -136,7 +152,7 @@ class LinkscoreMiddleware:
             self._session.releasing -= 1
 
     def _finished(self, response: Any, fetched: FetchedPage) -> None:
-        if not fetched.handed_on and 200 <= response.status < 300:
+        if not fetched.handed_on and 200 <= response.status < 300 and not is_listing(response):
             self._reporter.empty(fetched)
         self._session.released.add(response.request)
         nudge(self._crawler)

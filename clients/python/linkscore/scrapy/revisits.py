@@ -8,11 +8,14 @@ from typing import Any
 from scrapy import Request
 from w3lib.url import canonicalize_url
 
+from linkscore.scrapy.listings import listing_request
 from linkscore.scrapy.session import Session
+from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 VALIDATORS = ("ETag", "Last-Modified")
 """Headers of a response that are sent with its page: by them the next request is conditional."""
+LISTING_KINDS = (common_pb2.PAGE_KIND_SITEMAP, common_pb2.PAGE_KIND_FEED)
 NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 _AT_ONCE = 1_000  # pages of one answer; the server gives 10,000 at most
 
@@ -22,7 +25,7 @@ class DueRequests:
 
     A start request for a page that is due becomes conditional. The others come after the start requests, best
     first. A spider whose pages have callbacks of their own has a method `revisit_request(url)` that returns
-    the Request; without it, they go to `parse`.
+    the Request; without it, they go to `parse`. Sitemaps and feeds go to neither, see `listings`.
     """
 
     def __init__(self, crawler: Any, session: Session) -> None:
@@ -37,7 +40,8 @@ class DueRequests:
         make = getattr(self._crawler.spider, "revisit_request", Request)
         for page in due.values():
             self._session.count("revisits")
-            yield _conditional(make(page.url).replace(dont_filter=True), page)
+            request = listing_request(page.url) if page.kind in LISTING_KINDS else make(page.url)
+            yield _conditional(request.replace(dont_filter=True), page)
 
     async def _due(self) -> list[scoring_pb2.DuePage]:
         pages: list[scoring_pb2.DuePage] = []

@@ -1,0 +1,192 @@
+"""A sitemap that is due goes to the server and not to the spider, also after a kill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linkscore import Client, page
+from linkscore.v1.common_pb2 import PAGE_KIND_SITEMAP
+from support.server_process import ServerProcess, serving
+
+pytestmark = pytest.mark.long
+
+SPIDER = """
+import json, sys
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerProcess
+
+settings = json.loads(sys.argv[2])
+
+class Site(Spider):
+    name = "site"
+    start_urls = [sys.argv[1] + "/"]
+
+    def parse(self, response):
+        print("parsed", response.url.replace(sys.argv[1], ""), flush=True)
+
+if settings.pop("wants_listed"):
+    Site.listed_request = lambda self, url: None if url.endswith("/3") else Request(url, cb_kwargs={})
+
+process = CrawlerProcess(settings)
+process.crawl(Site)
+process.start()
+"""
+MONTH_AGO = datetime.now(UTC) - timedelta(days=30)
+FILES = {
+    "/": "<p>front page</p>",
+    "/index.xml": "<sitemapindex><sitemap><loc>{0}/map.xml</loc></sitemap></sitemapindex>",
+    "/map.xml": "<urlset>" + "".join(f"<url><loc>{{0}}/page/{n}</loc></url>" for n in range(5)) + "</urlset>",
+    **{f"/page/{n}": f"<p>page {n}</p>" for n in range(5)},
+}
+
+
+class Site:
+    """Serves `FILES`; the front page is held back while `may_answer` is not set."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+
+@pytest.fixture
+def site() -> Iterator[tuple[str, Site]]:
+    said = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            said.asked.append(self.path)
+            if self.path == "/":
+                said.may_answer.wait(30.0)
+            body = FILES[self.path].format(base).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/xml" if ".xml" in self.path else "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with suppress(BrokenPipeError):  # whoever asked was killed
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        base = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield base, said
+        said.may_answer.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with serving(tmp_path_factory.mktemp("listings")) as running:
+        yield running
+
+
+def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any) -> subprocess.Popen[str]:
+    settings = {
+        "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
+        "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
+        "LINKSCORE_TARGET": server.target,
+        "LINKSCORE_CRAWL": crawl,
+        "LINKSCORE_REVISIT": {"rule": "fixed"},
+        "JOBDIR": str(job),
+        "CONCURRENT_REQUESTS": 1,
+        "LOG_LEVEL": "WARNING",
+        "TELNETCONSOLE_ENABLED": False,
+        "wants_listed": False,
+        **more,
+    }
+    command = [sys.executable, "-c", SPIDER, base, json.dumps(settings)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def parsed(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, "Traceback" in err) == (0, False), err
+    return sorted(line.partition(" ")[2] for line in out.splitlines())
+
+
+def know(server: ServerProcess, base: str, crawl: str, *paths: str) -> None:
+    """Let the server know sitemaps since a month, and no page."""
+    pages = [
+        page(
+            url=base + path,
+            body=FILES[path].format(base).encode(),
+            kind=PAGE_KIND_SITEMAP,
+            fetch_time=MONTH_AGO,
+        )
+        for path in paths
+    ]
+    with Client(server.target) as client:
+        client.create_crawl(crawl=crawl, revisit={"rule": "fixed"})
+        client.ingest_pages(crawl=crawl, pages=pages)
+
+
+def fetched(server: ServerProcess, crawl: str) -> set[str]:
+    """Return the paths of pages that were fetched since."""
+    with Client(server.target) as client:
+        in_a_day = datetime.now(UTC) + timedelta(days=1)
+        due = client.rank_revisits(crawl=crawl, now=in_a_day).pages
+    return {
+        "/" + each.url.split("/", 3)[3] for each in due if each.last_fetch_time.ToDatetime(UTC) > MONTH_AGO
+    }
+
+
+def test_what_a_sitemap_names_is_followed_only_if_the_spider_wants_it(
+    server: ServerProcess, site: tuple[str, Site], tmp_path: Path
+) -> None:
+    base, said = site
+    know(server, base, "wanted", "/index.xml")
+    assert parsed(started(server, base, "wanted", tmp_path / "a")) == ["/"]
+    assert sorted(said.asked) == ["/", "/index.xml", "/map.xml"]
+    assert fetched(server, "wanted") == {"/", "/index.xml", "/map.xml"}
+    know(server, base, "more", "/map.xml")
+    pages = [f"/page/{n}" for n in (0, 1, 2, 4)]
+    assert parsed(started(server, base, "more", tmp_path / "b", wants_listed=True)) == ["/", *pages]
+    assert fetched(server, "more") == {"/", "/map.xml", *pages}
+
+
+@pytest.mark.parametrize(
+    ("how", "due"),
+    [
+        pytest.param(signal.SIGTERM, 0, id="it_waits_in_the_job_directory"),
+        pytest.param(signal.SIGKILL, 100, id="it_is_asked_for_again"),
+    ],
+)
+def test_after_a_kill_a_sitemap_goes_to_the_server(
+    server: ServerProcess, site: tuple[str, Site], tmp_path: Path, how: signal.Signals, due: int
+) -> None:
+    base, said = site
+    know(server, base, how.name.lower(), "/index.xml")
+    said.may_answer.clear()
+    process = started(server, base, how.name.lower(), tmp_path)
+    until = time.monotonic() + 60.0
+    while said.asked != ["/"]:
+        assert time.monotonic() < until, said.asked
+        time.sleep(0.05)
+    time.sleep(1.0)  # the sitemap waits behind it: one request is under way at a time
+    process.send_signal(how)
+    time.sleep(0.5)
+    said.may_answer.set()
+    process.communicate(timeout=60)
+    assert said.asked == ["/"]
+    again = started(server, base, how.name.lower(), tmp_path, LINKSCORE_REVISIT_PAGES=due)
+    assert set(parsed(again)) <= {"/"}
+    assert {"/index.xml", "/map.xml"} <= set(said.asked)
+    assert {"/index.xml", "/map.xml"} <= fetched(server, how.name.lower())

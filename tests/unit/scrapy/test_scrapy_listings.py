@@ -1,0 +1,70 @@
+"""Sitemaps that are due are kept from the spider, and what they name is followed within bounds."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.http import XmlResponse
+from scrapy.utils.request import request_from_dict
+
+from linkscore.scrapy.listings import LISTING, Listings, is_listing, listing_request
+from linkscore.scrapy.scoring import PageAnswer
+from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
+from linkscore.v1 import common_pb2
+
+INDEX, URLS, FEED = b"<sitemapindex/>", b"<urlset/>", b"<rss/>"
+
+
+def response_to(request: Any, body: bytes) -> XmlResponse:
+    return XmlResponse(request.url, body=body, request=request)
+
+
+def followed(body: bytes, urls: list[str], above: int = 0, spider: Any = None) -> list[Any]:
+    listings = Listings(SimpleNamespace(spider=spider))
+    response = response_to(listing_request("http://h/s.xml", above), body)
+    return list(
+        listings.follow(response, PageAnswer(common_pb2.LinkScores(urls=urls, scores=[0.5] * len(urls))))
+    )
+
+
+def test_what_was_asked_for_as_a_listing_is_known_from_a_job_directory() -> None:
+    spider = Spider("s")
+    kept = request_from_dict(listing_request("http://h/s.xml").to_dict(spider=spider), spider=spider)
+    assert (kept.callback, kept.meta[LISTING]) == (None, 0)
+    assert is_listing(response_to(kept, URLS))
+
+
+@pytest.mark.parametrize(
+    ("request_", "body"),
+    [
+        (Request("http://h/s.xml"), URLS),
+        (listing_request("http://h/s.xml"), b"<html><p>It moved.</p></html>"),
+        (listing_request("http://h/s.xml"), b""),
+    ],
+)
+def test_what_is_no_listing_or_was_not_asked_for_as_one_is_for_the_spider(request_: Any, body: bytes) -> None:
+    assert not is_listing(response_to(request_, body))
+
+
+def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> None:
+    found = followed(INDEX, ["http://h/a.xml", "http://other/b.xml", "https://h/c.xml"])
+    assert [(each.url, each.meta[LISTING], each.dont_filter) for each in found] == [
+        ("http://h/a.xml", 1, False)
+    ]
+    assert followed(INDEX, ["http://h/a.xml"], above=MAX_DEPTH) == []
+
+
+def test_no_more_sitemaps_are_followed_than_there_may_be() -> None:
+    found = followed(INDEX, [f"http://h/{n}.xml" for n in range(MAX_SITEMAPS + 5)])
+    assert len(found) == MAX_SITEMAPS
+
+
+@pytest.mark.parametrize("body", [URLS, FEED])
+def test_pages_are_followed_if_the_spider_makes_requests_of_them(body: bytes) -> None:
+    urls = ["http://h/a", "http://other/b"]
+    assert followed(body, urls) == []
+    spider = SimpleNamespace(listed_request=lambda url: Request(url) if "other" not in url else None)
+    assert [each.url for each in followed(body, urls, spider=spider)] == ["http://h/a"]
