@@ -210,8 +210,11 @@ class Server:
     async def page(self, event: PageFetched) -> None:
         """Take in a page, or have the server do so that has its group."""
         shard = Shard(CRAWL, group_of(event.site, GROUPS), GROUPS)
-        owner: Any = self.owners.of(shard)
-        await owner.page_here(shard.key, event)
+
+        def sent(owner: Any) -> Awaitable[None]:
+            return owner.page_here(shard.key, event)
+
+        await self.owners.reach(shard, sent)
 
     async def knows(self, event: PageFetched, *, current: bool) -> bool:
         """Say whether a page is known, or have the server say so that has its group."""

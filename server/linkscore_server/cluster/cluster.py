@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from linkscore_scoring.engine.groups import Shard
@@ -17,6 +18,9 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.storage.base import LogAway
 
 _AGAIN_S = 0.5  # after brokers did not answer; chosen, not measured
+_TAKEN_S = 3.0
+"""Longest wait of a process that leaves until others have said that they have its slots, which takes about a
+second. A bound: there may be nobody."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,9 +49,9 @@ class Cluster:
     """Which shards this process serves.
 
     A slot that the group assigns is *held* once its shards are listed; then the others are told. What the
-    group takes back is let go of before another process gets it. A process that the group gave up without a
-    word (it was stopped, the coordinator died) holds its slots on: a log has one writer in any case (ADR 22).
-    It lets go of a slot when it hears that another process has it; if the group says it is its own after
+    group takes back is saved before another process gets it, and held on, as by a process that the group gave
+    up without a word (it was stopped, the coordinator died): a log has one writer in any case (ADR 22). A
+    process lets go of a slot when it hears that another one has it; if the group says it is its own after
     all, it tells the others again. A shard is only opened when the coordinator confirms the slot, so two
     processes do not take a log from each other in turn.
 
@@ -75,6 +79,7 @@ class Cluster:
         self._shards = shards
         self._took = took
         self._held: set[int] = set()
+        self._has_none = asyncio.Event()
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
@@ -91,9 +96,15 @@ class Cluster:
         await self.owners.all_there()
 
     async def leave(self) -> None:
-        """Let go of all slots, so that the others have them; calls are still answered by asking these."""
+        """Have the others take all slots; calls are answered meanwhile, and then by asking these.
+
+        Slots that nobody takes are held to the end.
+        """
         self.owners.member = str  # saving may leave out answers to probes: who leaves is not to be given up
         await asyncio.to_thread(self._group.leave)
+        if self._held and len(self.owners.all) > 1:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_none.wait(), _TAKEN_S)
 
     async def close(self) -> None:
         """Stop."""
@@ -125,8 +136,8 @@ class Cluster:
         self._loop.call_soon_threadsafe(self._later, self._take(slots))
 
     def given_up(self, slots: Slots) -> None:
-        """Hear that another process gets slots; returns when they are let go of."""
-        asyncio.run_coroutine_threadsafe(self._let_go(slots), self._loop).result()
+        """Hear that another process gets slots; returns when they are saved."""
+        asyncio.run_coroutine_threadsafe(self._save(slots), self._loop).result()
 
     def heard(self, slot: int, route: Route) -> None:
         """Hear who has a slot."""
@@ -146,6 +157,7 @@ class Cluster:
                     for shard in own:
                         self._registry.open_crawls.take(shard.key)
                     self._held |= taken
+                    self._has_none.clear()
                     await asyncio.gather(*map(self._publish, sorted(taken)))
             except (LogAway, OSError) as exc:
                 _log.warning("slots %s cannot be taken yet: %s", sorted(taken), exc)
@@ -160,22 +172,28 @@ class Cluster:
         route = await asyncio.to_thread(self._table.publish, slot, self.owners.address)
         self.owners.hear(slot, route)
 
+    async def _save(self, slots: Iterable[int]) -> None:
+        """Save slots that another process gets, so that it replays little; they are served meanwhile."""
+        keys = self._keys(self._held & set(slots))
+        await asyncio.gather(*map(self._registry.open_crawls.save, keys))
+        _log.info("slots %s are saved for others, with %d shards", sorted(slots), len(keys))
+
     async def _let_go(self, slots: Iterable[int]) -> None:
-        """Let go of slots, but for those that were assigned again meanwhile."""
+        """Let go of slots that another process has, but for those that were assigned again meanwhile."""
         async with self._lock:
             gone = (self._held & set(slots)) - self._group.mine
             self._held -= gone
-            keys = [
-                shard.key
-                for shard in map(Shard.of, self._registry.keys())
-                if slot_of(shard, self.owners.slots) in gone
-            ]
-            await asyncio.gather(
-                *map(self._registry.open_crawls.save, keys)
-            )  # they are served until all have this
+            keys = self._keys(gone)
             await asyncio.gather(*map(self._registry.open_crawls.let_go, keys))
             if gone:
                 _log.info("slots %s are let go of, with %d shards", sorted(gone), len(keys))
+        if not self._held:
+            self._has_none.set()
+
+    def _keys(self, slots: set[int]) -> list[str]:
+        """Return the shards in slots, of those that are here."""
+        shards = map(Shard.of, self._registry.keys())
+        return [shard.key for shard in shards if slot_of(shard, self.owners.slots) in slots]
 
     def _hear(self, slot: int, route: Route) -> None:
         if self.owners.hear(slot, route) and route.address != self.owners.address and slot in self._held:

@@ -22,7 +22,7 @@ _HEARTBEAT_S = 0.1
 waits for the last of them, twice where slots go from one to another. Chosen, not measured."""
 _HEARTBEATS = 5  # in a session, at least: some may be late
 _LONGEST_CALLBACK_MS = 600_000
-"""Longest time in which slots are let go: a snapshot of each shard. A bound; others wait for it."""
+"""Longest time in which slots are saved: a snapshot of each shard. A bound; others wait for it."""
 
 _NO_MEMBER = (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.FENCED_INSTANCE_ID)
 """Answers of a coordinator to a process that it has given up. That its generation is not the newest says
@@ -134,7 +134,7 @@ class SlotGroup:
                 message = self._consumer.poll(_POLL_S)
                 if message is not None and (error := message.error()) is not None:
                     _log.warning("group of slots: %s", error.str())
-            self._let_go_of(self.mine)  # as long as it takes: `close` sends no signs of life
+            self._give_up(self.mine)  # as long as it takes: `close` sends no signs of life
         except Exception:
             _log.exception("the group of slots is left")
         finally:
@@ -179,7 +179,7 @@ class SlotGroup:
         return slot in self.mine
 
     def _refuse(self) -> None:
-        """Let nobody wait for an answer while slots are let go of: that may wait for who asked."""
+        """Let nobody wait for an answer while slots are saved: that may wait for who asked."""
         while not self._asked.empty():
             slot, asked = self._asked.get()
             asked.set_exception(LogAway(f"slot {slot}: slots are on their way, try again"))
@@ -194,16 +194,18 @@ class SlotGroup:
         self._taken(slots)
 
     def _on_revoke(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        self._let_go_of(_slots(partitions))
+        self._give_up(_slots(partitions) & self.mine)
 
-    def _let_go_of(self, slots: Slots) -> None:
+    def _give_up(self, slots: Slots) -> None:
+        if not slots:
+            return
         self.mine -= slots
         _log.info("slots %s go to another process", sorted(slots))
-        letting_go = tasks.thread(partial(self._given_up, slots), "linkscore-letting-go")
-        letting_go.start()
-        while letting_go.is_alive():
+        saving = tasks.thread(partial(self._given_up, slots), "linkscore-saving-slots")
+        saving.start()
+        while saving.is_alive():
             self._refuse()
-            letting_go.join(_POLL_S)
+            saving.join(_POLL_S)
 
     def _on_lost(self, _: Consumer, partitions: Sequence[TopicPartition]) -> None:
         """Hear that the group went on without this process: whoever takes a slot over will say so."""

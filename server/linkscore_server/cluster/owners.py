@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from google.rpc import code_pb2
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server import tasks
 from linkscore_server.cluster.routes import Route
 from linkscore_server.cluster.slots import slot_of
-from linkscore_server.grpc.errors import NotServing
-from linkscore_server.routing.owners import Owner, Owners, Values
+from linkscore_server.crawls.turns import wait_s
+from linkscore_server.grpc.errors import RETRY_S, NotServing, is_unavailable
+from linkscore_server.routing.owners import Owner, Owners, T, Values
+
+_FOLLOWS_S = 5.0
+"""Longest time for which a call follows its shard: longer than a failed server is missed, 2 to 3 s, see
+research/notebook/cluster-faults.md. Chosen: whoever hears nothing of the others sends its callers to them."""
 
 
 class ClusterOwners(Owners):
@@ -37,6 +45,7 @@ class ClusterOwners(Owners):
         self._peers: dict[str, Owner] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._routes: dict[int, Route] = {}
+        self._moves: dict[int, asyncio.Future[None]] = {}
         self._all_known = asyncio.Event()
         self.member: Callable[[], str] = str
         self.address = ""
@@ -78,6 +87,29 @@ class ClusterOwners(Owners):
             raise NotServing("no process has these sites yet, try again")
         return self.local if route.address == self.address else self._peers[route.address]
 
+    async def reach(
+        self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
+    ) -> T:
+        """See `Owners.reach`: one that may be repeated goes where the shard goes, as its caller would.
+
+        It ends at a process that has the shard no more, also one that was stopped. One that is refused is made
+        again once another process has the shard, or after the second that its caller would wait.
+        """
+        if not may_repeat:
+            return await call(self.of(shard))
+        loop, slot = asyncio.get_running_loop(), slot_of(shard, self.slots)
+        until_s = loop.time() + min(wait_s(), _FOLLOWS_S)
+        while True:
+            moved = self._moves.setdefault(slot, loop.create_future())
+            try:
+                owner = self.of(shard)
+                return await (call(owner) if owner is self.local else _until(moved, call(owner)))
+            except Exception as exc:
+                left_s = until_s - loop.time()
+                if left_s <= 0 or not is_unavailable(exc):
+                    raise
+            await asyncio.wait([moved], timeout=min(left_s, RETRY_S[code_pb2.UNAVAILABLE]))
+
     def route(self, slot: int) -> Route | None:
         """Return who has a slot, None if nobody has said so yet."""
         return self._routes.get(slot)
@@ -88,6 +120,8 @@ class ClusterOwners(Owners):
         if known is not None and known.epoch >= route.epoch:
             return False
         self._routes[slot] = route
+        if slot in self._moves and (known is None or known.address != route.address):
+            self._moves.pop(slot).set_result(None)
         if route.address != self.address and route.address not in self._peers:
             self._peers[route.address] = self._connect(route.address)
         there = {other.address for other in self._routes.values()}
@@ -100,3 +134,17 @@ class ClusterOwners(Owners):
     async def all_there(self) -> None:
         """Wait until every slot is somebody's."""
         await self._all_known.wait()
+
+
+async def _until(moved: asyncio.Future[None], call: Awaitable[T]) -> T:
+    """Return the answer to a call, which ends when its shard has moved."""
+    asked = asyncio.ensure_future(call)
+    try:
+        either: list[asyncio.Future[Any]] = [asked, moved]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not asked.done():
+            raise NotServing("another process has these sites by now, try again")
+        return asked.result()
+    finally:
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)

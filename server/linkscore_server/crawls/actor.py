@@ -347,7 +347,7 @@ class CrawlActor:
         return 0
 
     async def save(self) -> None:
-        """Write a snapshot while events are taken in: to close it soon takes a moment then."""
+        """Write a snapshot while events are taken in."""
         async with self._turn:
             if not self._snapshots.is_under_way and not self.writer.owes_events and self._snapshots.begin():
                 await self._snapshots.step()
@@ -366,7 +366,7 @@ class CrawlActor:
             self.release()
 
     async def discard(self) -> None:
-        """Stop without a snapshot, for a crawl that is deleted."""
+        """Stop without a snapshot, for a crawl that is deleted or another process's."""
         self._snapshots.is_over = True
         await self.close()
 

@@ -291,18 +291,18 @@ class OpenCrawls:
         tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
 
     async def save(self, name: str) -> None:
-        """Write a snapshot of a shard that is let go of soon, while it is served, if it is open."""
+        """Write a snapshot of a shard that another process gets soon, while it is served, if it is open."""
         async with self.locks[name]:
             actor = self.actors.get(name)
             if actor is not None and not actor.is_lost:
                 await actor.save()
 
     async def let_go(self, name: str) -> None:
-        """Have a shard no more: finish what was taken in, and close it with a snapshot."""
+        """Have a shard no more that another process has: finish what was taken in, and close it as saved."""
         async with self.locks[name]:
             self.names.discard(name)
             if (actor := self.actors.pop(name, None)) is not None:
-                await (actor.close() if actor.is_sound else actor.discard())
+                await actor.discard()
 
     async def require(self, shard: Shard) -> None:
         """Raise `LogAway` unless a shard is this process's, if it is there at all.

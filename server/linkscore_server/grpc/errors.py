@@ -113,6 +113,14 @@ def status_of(error: Exception) -> status_pb2.Status:
     return _status(code_pb2.INTERNAL, logged(error), "INTERNAL", error)
 
 
+def is_unavailable(error: Exception) -> bool:
+    """Say whether an error tells its caller to try again."""
+    if isinstance(error, Forwarded):
+        return bool(error.status.code == code_pb2.UNAVAILABLE)
+    found = next((code for kind, code, _ in STATUS_TABLE if isinstance(error, kind)), code_pb2.INTERNAL)
+    return found == code_pb2.UNAVAILABLE
+
+
 def logged(error: Exception) -> str:
     """Log an exception nobody expected; return the message for the client, with the request id."""
     _log.error("request %s failed", request_id(), exc_info=error)

@@ -85,6 +85,12 @@ class RoutedCrawl:
         return self.group_of_url((page.final_url or page.url) if has_page(page) else page.url)
 
 
+def may_repeat(request: Any) -> bool:
+    """Say whether a call counts once though it is made twice: what it tells has event ids, or it only asks."""
+    told = getattr(request, "pages", None) or getattr(request, "feedback", None) or ()
+    return all(item.event_id for item in told)
+
+
 def name_event(page: common_pb2.Page) -> None:
     """Give a page an event id if it has none and says when it was fetched.
 

@@ -23,8 +23,8 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
 from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
-from linkscore_server.routing.crawls import RoutedCrawl
-from linkscore_server.routing.owners import Owner, Owners
+from linkscore_server.routing.crawls import RoutedCrawl, may_repeat
+from linkscore_server.routing.owners import Owners
 from linkscore_server.routing.scatter_gather import ask_group, events_in, gathered, without
 from linkscore_server.settings import Settings
 
@@ -59,7 +59,11 @@ class Groups:
 
     async def send(self, group: int, request: Any) -> Any:
         """Send a request that names the shard to the owner of a group."""
-        return await self._owner(group).call(self._method, request, self._context)
+        return await self._owners.reach(
+            self.crawl.shards[group],
+            lambda owner: owner.call(self._method, request, self._context),
+            may_repeat=may_repeat(request),
+        )
 
     async def send_all(self, request: Any, field: str = "crawl") -> list[Any]:
         """Send a request about the crawl to every group; returns the answers in their order."""
@@ -75,10 +79,10 @@ class Groups:
     async def ask(self, group: int, question: str, request: Any) -> dict[str, Any]:
         """Ask the owner of a group a question about a request, which is changed to name the shard."""
         request.crawl = self.crawl.resource(group)
-        return await self._owner(group).ask(question, request=request.SerializeToString())
-
-    def _owner(self, group: int) -> Owner:
-        return self._owners.of(self.crawl.shards[group])
+        packed = request.SerializeToString()
+        return await self._owners.reach(
+            self.crawl.shards[group], lambda owner: owner.ask(question, request=packed)
+        )
 
 
 Answer = Callable[[Groups, Any], Awaitable[Any]]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
@@ -15,6 +15,7 @@ from linkscore_server.routing.peer_queries import PeerQueries
 INGEST, STREAM = "LinkScoringService/IngestPages", "LinkScoringService/StreamPages"
 """The calls that bring pages."""
 _LOOK_S = 0.05  # between two looks whether another process answers; chosen, not measured
+T = TypeVar("T")
 Values = dict[str, Any]
 """What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
 
@@ -141,6 +142,22 @@ class Owners:
     def of(self, shard: Shard) -> Owner:
         """Return who owns a shard."""
         return self.all[place_of(shard, len(self.all))]
+
+    async def reach(
+        self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
+    ) -> T:
+        """Return the answer of who owns a shard to a call.
+
+        Parameters
+        ----------
+        shard
+            What the call is about.
+        call
+            Makes the call.
+        may_repeat
+            Whether it may be made again where nobody knows whether it was answered.
+        """
+        return await call(self.of(shard))
 
     def home(self, crawl: str) -> Owner:
         """Return who makes, changes and deletes a crawl: the owner of its first group."""

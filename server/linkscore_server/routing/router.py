@@ -11,7 +11,7 @@ from typing import Any
 from google.rpc import error_details_pb2
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.crawls.open_crawls import CrawlNotFound
@@ -20,7 +20,7 @@ from linkscore_server.grpc.access import caller, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.routing.coordinator import CrawlCoordinator
-from linkscore_server.routing.crawls import RoutedCrawl
+from linkscore_server.routing.crawls import RoutedCrawl, may_repeat
 from linkscore_server.routing.fan_out import FAN_OUT, Groups
 from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.routing.owners import Owner, Owners
@@ -160,8 +160,14 @@ class Router:
 
     async def _answer(self, method: str, request: Any, context: Any, name: str) -> Any:
         crawl, owner = await self._found(name)
-        if crawl is None or crawl.groups == 1:
+        if crawl is None:
             return await owner.call(method, request, context)
+        if crawl.groups == 1:
+            return await self._owners.reach(
+                Shard(name),
+                lambda owner: owner.call(method, request, context),
+                may_repeat=may_repeat(request),
+            )
         groups = Groups(crawl, self._owners, method, context, self._settings)
         with self._metrics.scattered_seconds.labels(method).time():
             if method in SCATTER_GATHER:
@@ -184,7 +190,7 @@ class Router:
 
     async def _described(self, name: str) -> RoutedCrawl | None:
         try:
-            said = await self._owners.home(name).ask("describe", crawl=name)
+            said = await self._owners.reach(Shard(name), lambda owner: owner.ask("describe", crawl=name))
         except (CrawlNotFound, Forwarded) as exc:
             if _is_gone(exc):
                 return None

@@ -59,12 +59,13 @@ class Fleet:
         self.running: dict[str, ServerProcess] = {}
 
     def start(self, name: str, role: str = "all") -> None:
-        """Start a server; returns when it serves."""
+        """Start a server; returns when it serves. Of role `lone` is one that is no part of the cluster."""
         host = self.links.address(name) if self.links is not None else "127.0.0.1"
         self.running[name] = ServerProcess(
             self.folder / name,
-            *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix, "--role", role),
-            *("--listen", f"{host}:0", "--peers-listen", "" if role == "front" else f"{host}:0"),
+            *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix),
+            *("--role", "all" if role == "lone" else role),
+            *("--listen", f"{host}:0", "--peers-listen", "" if role in ("front", "lone") else f"{host}:0"),
             *("--session-s", str(self._session_s)),
             within=self.links.command(name) if self.links is not None else (),
         )

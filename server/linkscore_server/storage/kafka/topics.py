@@ -135,6 +135,15 @@ class Topics:
         """Name of the topic with a partition a slot of a cluster: who has it."""
         return f"{self._prefix}.{_OWNERS}"
 
+    def members_of_cluster(self) -> int:
+        """Return how many servers share the slots of a cluster now, 0 where nobody may ask."""
+        try:
+            described = self._admin.describe_consumer_groups([self.owners], request_timeout=DELIVERY_S)
+            return len(described[self.owners].result(DELIVERY_S).members)
+        except (KafkaException, TimeoutError) as exc:
+            _log.info("whether a cluster has these topics is not known: %s", exc)
+            return 0
+
     def make(self, topic: str, partitions: int, **settings: str) -> None:
         """Make a topic, with settings beside those of logs; one of this name is fine."""
         new = NewTopic(

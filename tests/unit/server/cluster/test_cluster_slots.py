@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server.cluster import cluster as room
 from linkscore_server.cluster.cluster import Cluster
 from linkscore_server.cluster.group import NoShare
 from linkscore_server.cluster.owners import ClusterOwners
@@ -82,6 +83,7 @@ class FakeRegistry:
         self.open_crawls = self
         self.taken: set[str] = set()
         self.opened: list[str] = []
+        self.saved: set[str] = set()
 
     def take(self, key: str) -> None:
         self.taken.add(key)
@@ -94,6 +96,7 @@ class FakeRegistry:
 
     async def save(self, key: str) -> None:
         assert key in self.taken  # it is served still
+        self.saved.add(key)
 
     async def let_go(self, key: str) -> None:
         await asyncio.sleep(0)
@@ -167,17 +170,54 @@ async def test_slots_that_are_assigned_bring_their_shards_and_are_told(process: 
     assert served == process.keys_of(0, 1)
 
 
-async def test_probes_are_not_told_of_a_member_that_leaves(process: Process) -> None:
+async def test_probes_are_not_told_of_a_member_that_leaves(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "_TAKEN_S", 0.01)
     assert process.owners.member() == "mine"
     await process.cluster.leave()
     assert process.owners.member() == ""
 
 
-async def test_slots_that_are_taken_back_are_let_go_of_before_another_gets_them(process: Process) -> None:
+async def test_slots_that_are_taken_back_are_saved_and_served_until_another_has_them(
+    process: Process,
+) -> None:
     process.group.mine -= {1}
     await asyncio.to_thread(process.cluster.given_up, frozenset({1}))
-    assert process.registry.taken == process.keys_of(0)
+    assert process.registry.saved == process.keys_of(1)
+    assert process.registry.taken == process.keys_of(0, 1)
+    process.cluster.heard(1, Route(OTHER, 200))
+    await process.until(lambda: process.registry.taken == process.keys_of(0))
     assert not any(process.cluster.serves(shard) for shard in SHARDS if slot_of(shard, SLOTS) == 1)
+
+
+async def test_who_leaves_serves_until_others_have_all_slots(process: Process) -> None:
+    leaving = asyncio.create_task(process.cluster.leave())
+    process.group.mine = frozenset()
+    process.cluster.heard(0, Route(OTHER, 200))
+    await process.until(lambda: process.registry.taken == process.keys_of(1))
+    assert not leaving.done()
+    process.cluster.heard(1, Route(OTHER, 201))
+    await leaving
+    assert process.registry.taken == set()
+
+
+async def test_who_leaves_keeps_what_nobody_takes(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "_TAKEN_S", 0.01)
+    process.group.mine = frozenset()
+    await process.cluster.leave()
+    assert process.registry.taken == process.keys_of(0, 1)
+
+
+async def test_the_last_process_waits_for_nobody(process: Process) -> None:
+    for slot in (2, 3):
+        process.cluster.heard(slot, Route(OWN, 200))
+    await process.until(lambda: process.owners.all == [process.owners.local])
+    process.group.mine = frozenset()
+    await process.cluster.leave()
+    assert process.registry.taken == process.keys_of(0, 1)
 
 
 async def test_a_process_that_was_given_up_holds_on_until_another_one_says_it_has_the_slot(

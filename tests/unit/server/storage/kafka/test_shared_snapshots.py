@@ -72,6 +72,7 @@ class Server:
         return await self.registry.open(SHARD.key)
 
     async def hand_over(self) -> None:
+        await self.registry.open_crawls.save(SHARD.key)
         await self.registry.open_crawls.let_go(SHARD.key)
 
     async def die(self) -> None:
