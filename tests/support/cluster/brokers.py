@@ -36,6 +36,7 @@ offsets.topic.num.partitions=1
 transaction.state.log.num.partitions=1
 broker.session.timeout.ms=2500
 broker.heartbeat.interval.ms=500
+controller.quorum.fetch.timeout.ms=1000
 group.initial.rebalance.delay.ms=500
 num.network.threads=2
 num.io.threads=4

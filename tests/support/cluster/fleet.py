@@ -85,6 +85,11 @@ class Fleet:
         """Return where servers listen."""
         return [server.target for server in list(self.running.values())]
 
+    def next_target(self, target: str = "") -> str:
+        """Return where the server after another one listens, in a ring: that one only if it is alone."""
+        there = sorted(self.targets())
+        return next((each for each in there if each > target), there[0])
+
     def close(self) -> None:
         """End all."""
         for name in list(self.running):
@@ -164,13 +169,14 @@ class Load:
 
     def _send(self, number: int) -> None:
         try:
-            n, turn = 0, number
+            n, target = 0, ""
+            for _ in range(number):  # some begin at each
+                target = self.fleet.next_target(target)
             while not self._stopping.is_set():
-                targets = self.fleet.targets()
-                with stubs(targets[turn % len(targets)]) as server:
+                target = self.fleet.next_target(target)
+                with stubs(target) as server:
                     while not self._stopping.is_set() and self._is_acknowledged(server, SITES[number], n):
                         n += 1
-                turn += 1
         except BaseException as exc:
             self.failures.append(exc)
             raise
