@@ -64,4 +64,4 @@ class LoneDirectory(GroupDirectory):
                     self._members,
                 )
         if self._members:
-            raise LogAway(f"crawl {shard.crawl!r}: servers of a cluster have it, and this one is none of them")
+            raise LogAway(f"crawl {shard.crawl!r}: servers of a cluster have it, this one is none of them")

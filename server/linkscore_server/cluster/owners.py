@@ -92,8 +92,8 @@ class ClusterOwners(Owners):
     ) -> T:
         """See `Owners.reach`: one that may be repeated goes where the shard goes, as its caller would.
 
-        It ends at a process that has the shard no more, also one that was stopped. One that is refused is made
-        again once another process has the shard, or after the second that its caller would wait.
+        It ends at a process that has the shard no more, also one that was stopped. One that is refused is
+        made again once another process has the shard, or after the second that its caller would wait.
         """
         if not may_repeat:
             return await call(self.of(shard))

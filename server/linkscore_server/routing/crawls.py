@@ -86,7 +86,7 @@ class RoutedCrawl:
 
 
 def may_repeat(request: Any) -> bool:
-    """Say whether a call counts once though it is made twice: what it tells has event ids, or it only asks."""
+    """Say whether a call that is made twice counts once: what it tells has event ids, or it only asks."""
     told = getattr(request, "pages", None) or getattr(request, "feedback", None) or ()
     return all(item.event_id for item in told)
 

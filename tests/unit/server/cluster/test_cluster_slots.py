@@ -202,9 +202,7 @@ async def test_who_leaves_serves_until_others_have_all_slots(process: Process) -
     assert process.registry.taken == set()
 
 
-async def test_who_leaves_keeps_what_nobody_takes(
-    process: Process, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_leaves_keeps_what_nobody_takes(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_TAKEN_S", 0.01)
     process.group.mine = frozenset()
     await process.cluster.leave()

@@ -1,4 +1,4 @@
-"""Calls follow their shard: from a process that refuses, is gone or was stopped to the one that has it next."""
+"""Calls follow their shard from a process that refuses, is gone or was stopped to the next that has it."""
 
 from __future__ import annotations
 

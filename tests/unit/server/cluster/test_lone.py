@@ -1,4 +1,4 @@
-"""A server without `peers_listen` over the topics of a cluster: refused at its start, and where one begins."""
+"""A server without `peers_listen` over the topics of a cluster: refused at its start, or gives way later."""
 
 from __future__ import annotations
 
