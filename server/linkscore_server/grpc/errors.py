@@ -118,7 +118,7 @@ def is_unavailable(error: Exception) -> bool:
     if isinstance(error, Forwarded):
         return bool(error.status.code == code_pb2.UNAVAILABLE)
     found = next((code for kind, code, _ in STATUS_TABLE if isinstance(error, kind)), code_pb2.INTERNAL)
-    return found == code_pb2.UNAVAILABLE
+    return bool(found == code_pb2.UNAVAILABLE)
 
 
 def logged(error: Exception) -> str:
