@@ -42,9 +42,12 @@ def test_a_lone_server_is_refused_beside_a_cluster_and_gives_way_to_one(
         fleet.start("a")
         ingest(fleet.running["a"].target, 3)
         with stubs(fleet.running["lone"].target) as server:
-            request = pb.IngestPagesRequest(crawl=CRAWL, pages=[page_of(SITES[0], 4)])
-            refused = refusal(lambda: server.links.IngestPages(request))
-        assert "servers of a cluster have it" in refused.message
+            send = partial(
+                server.links.IngestPages, pb.IngestPagesRequest(crawl=CRAWL, pages=[page_of(SITES[0], 4)])
+            )
+            refused = refusal(send), refusal(send)
+        assert "another process has taken these sites over" in refused[0].message
+        assert "servers of a cluster have it" in refused[1].message
         ingest(fleet.running["a"].target, 4)
     finally:
         fleet.close()
