@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +19,15 @@ from linkscore_research.papers.anthelion import ManyHosts
 from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.crawlers import obeys_hints, only_kinds
+from linkscore_research.papers.figures import filled, untrue
 from linkscore_research.papers.findings import PAPERS
+from linkscore_research.papers.findings.claims import UNTRIED
 from linkscore_research.papers.focus import crawled, keyword_entry
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.news import seed_rows, shares
 from linkscore_research.papers.page import page_files, stale_files, write_page
 from linkscore_research.papers.results import (
+    RESULTS,
     CurveChart,
     PaperResult,
     PaperTable,
@@ -62,6 +66,57 @@ def test_every_paper_has_a_claim_and_every_table_a_paper() -> None:
 def test_a_finding_without_its_figure_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no figure"):
         page_files(tmp_path)
+
+
+def test_every_finding_that_could_be_tried_rests_on_figures() -> None:
+    claims = [claim for paper in PAPERS for claim in paper.claims]
+    assert all(claim.facts for claim in claims if not claim.verdict.startswith(UNTRIED))
+
+
+def test_no_page_is_made_of_words_that_the_results_refute(tmp_path: Path) -> None:
+    results = shutil.copytree(RESULTS, tmp_path / "results")
+    measured = read_result("source-table-3")
+    assert measured is not None
+    head, *rows = measured.tables[0].rows
+    worse = PaperTable(measured.tables[0].columns, [[head[0], head[1], 0.1, *head[3:]], *rows])
+    write_result(replace(measured, tables=[worse, *measured.tables[1:]]), results)
+    with pytest.raises(ValueError, match=r"SOUrCe, 'Nearly all.* the results say otherwise.*BFS < SOUrCe"):
+        page_files(results)
+
+
+FIRST = PaperTable(["", "share", "paper"], [["a, b", 0.5, 0.9], ["a", 0.25, None], ["b", 0.75, 0.8]])
+SECOND = PaperTable(["", "share"], [["b", 1]], "Other")
+MEASURED = {"t": PaperResult(name="t", command="", date="", data="", tables=[FIRST, SECOND])}
+
+
+@pytest.mark.parametrize(
+    ("where", "fact", "so"),
+    [
+        ("t|share", "a < a, b < b", True),
+        ("t|share", "a, b < a", False),
+        ("t|share", "a <= 0.25 <= a", True),
+        ("t|share", "a = 0.26", False),
+        ("t|share", "* <= 1", True),
+        ("t|share", "* < 1", False),
+        ("t#1|share", "* < 1", True),
+        ("t#2|share", "b = 1", True),
+        ("t|share", "a < b < b|paper", False),
+        ("t#1|share", "a < b < b|paper", True),
+        ("t|share", "a, ? = 0.5", True),
+    ],
+)
+def test_a_fact_compares_every_figure_that_its_terms_name(where: str, fact: str, so: bool) -> None:
+    assert untrue(MEASURED, {where: [fact]}) == ([] if so else [f"{where}: {fact}"])
+
+
+@pytest.mark.parametrize("fact", ["c < 1", "a < a|paper", "a < a|date"])
+def test_a_fact_about_what_was_not_measured_is_an_error(fact: str) -> None:
+    with pytest.raises(ValueError, match="no figure"):
+        untrue(MEASURED, {"t|share": [fact]})
+
+
+def test_a_figure_in_a_text_is_the_first_of_its_row() -> None:
+    assert filled(MEASURED, "{t|b|share}, {t#2|b|share} and {t|*|paper}") == ".750, 1 and .900"
 
 
 def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -122,6 +177,13 @@ def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
         pages = {site.records[n].key for n in site.reachable()}
         assert pages == set(forum.labels())
         assert set(forum.labels().values()) == set(KINDS)
+
+
+def test_another_draw_is_another_forum_of_the_same_engine() -> None:
+    first, again, second = (GeneratedForum(XENFORO, seed) for seed in (1, 1, 2))
+    assert first.respond(first.entry) == again.respond(again.entry)
+    assert first.respond(first.entry) != second.respond(second.entry)
+    assert first.name == second.name
 
 
 @pytest.mark.long

@@ -240,7 +240,9 @@ def _reported(
     oracle = (discovery_share(greedy_order(mirror.links, f), mirror.links, f) for f in visits.values())
     discovery.append(["oracle, greedy", "", *oracle])
     return [
-        PaperTable(["order", "transits", *heads], fetch, "Share of the pages fetched for 80 % of the visits"),
+        PaperTable(
+            ["order", "transits", *heads], fetch, "Share of the pages to fetch for 80 % of the visits"
+        ),
         PaperTable(["order", "transits", *heads], discovery, "Share of the pages to visit to discover 80 %"),
         _patterns(mined["first referrer"], mirror, horizons),
     ], []

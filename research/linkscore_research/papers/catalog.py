@@ -66,7 +66,7 @@ CATALOG: dict[str, Entry] = {
     "source-figures-6-7": Entry(
         SOURCE,
         "Figures 6 and 7: growing crawls",
-        "a stored blog crawled to its end, means of three draws",
+        "a stored blog and a forum, each crawled to its end, means of three draws",
         source.figures_6_7,
     ),
     "source-figure-8": Entry(
@@ -79,25 +79,26 @@ CATALOG: dict[str, Entry] = {
     "focus-effectiveness": Entry(
         FOCUS,
         "Effectiveness and coverage, in both readings (section 5.2.1, figures 12 to 14)",
-        f"{_FORUMS}, crawled until nothing is left to follow",
+        f"{_FORUMS}, three draws of each of these, crawled until nothing is left to follow",
         focus.effectiveness,
     ),
     "focus-table-2": Entry(
         FOCUS,
         "Table 2: forums trained on",
-        "made-up engines; classified are 40 others of them, and pages of the stored sites",
+        "made-up engines, three draws of those trained on; classified are 40 others of each draw, and pages "
+        "of the stored sites",
         focus.table_2,
     ),
     "focus-table-3": Entry(
         FOCUS,
         "Table 3: finding the entry",
-        f"{_SMALLER}; keywords on every page, focus from ten pages drawn, 150 fetches each",
+        f"{_SMALLER}; keywords on every page, focus from three draws of ten pages, 150 fetches each",
         focus.table_3,
     ),
     "focus-other-starts": Entry(
         FOCUS,
         "Section 5.2.1: starts that are no entry",
-        f"{_SMALLER}; five threads drawn as starts, two of them for focus",
+        f"{_SMALLER}; three draws of five threads as starts, two of them for focus",
         focus.other_starts,
     ),
     "news-figure-2": Entry(

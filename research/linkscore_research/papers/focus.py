@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -26,9 +28,9 @@ from linkscore_research.page_types.generated import generated_examples
 from linkscore_research.page_types.train import Rows, train
 from linkscore_research.papers.crawlers import FirstInFirstOut, InOrderFound, obeys_hints, only_kinds
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
-from linkscore_research.papers.results import Cell, PaperTable
+from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import PaperOptions, stored_sites
-from linkscore_research.papers.source import Tables
+from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.focus.page_types import model_from
 
@@ -53,20 +55,25 @@ _FOLLOWED = frozenset({"INDEX", "THREAD"})
 FOLDERS = ("/forum", "/talk", "", "/community/en", "/smf")
 """Where generated forums are when their entry is looked for: below a keyword or not, or the whole host."""
 N_STARTS = 10
-"""Start pages that are no entry, drawn; the paper does not say how many it tried."""
+"""Start pages that are no entry, of a draw; the paper does not say how many it tried."""
+N_THREAD_STARTS, N_FOCUS_STARTS = 5, 2
+"""Threads of a draw that crawls start at, and those of them that focus starts at: it takes long."""
 _START_FETCHES = 150
 """Fetches after which a crawl from such a page is asked for the entry; a bound on time, chosen."""
-_SEED = 1
-"""Of draws of pages and of crawls: one draw, others were not tried."""
 TRAINED_ON = (5, 10, 20, 40)
 _TESTED = 40
 """Forums trained on, as in table 2, and made-up engines that are classified, others than those."""
 
 
 def forums(
-    options: PaperOptions, stored: Sequence[str] = STORED, bases: Sequence[str] = ("",) * len(ENGINES)
-) -> Iterator[tuple[Experiment, str]]:
-    """Yield stored forums and sites like them, then the generated ones, each with its robots.txt.
+    options: PaperOptions,
+    stored: Sequence[str],
+    bases: Sequence[str] = ("",) * len(ENGINES),
+    stored_seeds: Sequence[int] = SEEDS,
+) -> Iterator[tuple[Experiment, str, int]]:
+    """Yield stored forums and sites like them, then the generated ones: robots.txt and seed of each draw.
+
+    A generated forum is another one in each draw, a stored site always the same.
 
     Parameters
     ----------
@@ -74,15 +81,23 @@ def forums(
         Names of the former.
     bases
         Folder that each of the latter is in.
+    stored_seeds
+        Draws of the former: more than one only where more than the site is drawn.
     """
     for experiment, _ in stored_sites(options, stored, layout=True, **_WHOLE):
-        yield experiment, ""
-    for engine, base in zip(ENGINES, bases, strict=True):
-        forum = GeneratedForum(engine, base=base)
+        for seed in stored_seeds:
+            yield experiment, "", seed
+    for (engine, base), seed in product(zip(ENGINES, bases, strict=True), SEEDS):
+        forum = GeneratedForum(engine, seed, base)
         if options.names and forum.name not in options.names:
             continue
         with prepare_generated(forum, layout=True) as site:
-            yield Experiment(site, ReplayProtocol(**_WHOLE), KINDS), forum.robots
+            yield Experiment(site, ReplayProtocol(**_WHOLE), KINDS), forum.robots, seed
+
+
+def coverage(run: RunResult) -> float:
+    """Return the share of the threads that a crawl found."""
+    return float(run.metrics["coverage"] or 0.0)
 
 
 def threads_of(experiment: Experiment) -> Task:
@@ -92,9 +107,11 @@ def threads_of(experiment: Experiment) -> Task:
     return Task(USER_CONTENT, dict.fromkeys(wanted, ""), {})
 
 
-def crawled(experiment: Experiment, policy: str, make: MakeScorer, start: str = "") -> RunResult:
+def crawled(
+    experiment: Experiment, policy: str, make: MakeScorer, start: str = "", seed: int = 1
+) -> RunResult:
     """Return a crawl of a forum under a policy, by a scorer; only a policy's verdicts may change later."""
-    case = Case(threads_of(experiment), NONE, read_policy(policy), _SEED, start)
+    case = Case(threads_of(experiment), NONE, read_policy(policy), seed, start)
     asks = policy == "focus"
     protocol = replace(experiment.protocol, obey_verdicts=asks, obey_requests=asks)
     return replace(experiment, make_scorer=make, protocol=protocol).run(case)
@@ -102,19 +119,23 @@ def crawled(experiment: Experiment, policy: str, make: MakeScorer, start: str = 
 
 def effectiveness(options: PaperOptions) -> Tables:
     """Effectiveness in both readings, and coverage, of FoCUS and of what the paper compares it with."""
-    rows: list[list[Cell]] = []
-    for experiment, robots in forums(options):
+    found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
+    for experiment, robots, seed in forums(options, STORED, stored_seeds=SEEDS[:1]):
         crawlers: dict[str, tuple[str, MakeScorer]] = {
             "focus": ("focus", InProcessScorer),
             "focus, breadth-first": ("focus", InOrderFound),
             "obeys_hints": ("breadth_first", partial(_obeying, robots)),
         }
         for name, (policy, make) in crawlers.items():
-            run = crawled(experiment, policy, make)
-            share, path, found = (run.metrics[key] for key in ("effectiveness", "path_share", "coverage"))
-            rows.append([experiment.site.name, name, run.fetched, share, path, found])
+            run = crawled(experiment, policy, make, seed=seed)
+            figures = [float(run.metrics[key] or 0.0) for key in ("effectiveness", "path_share", "coverage")]
+            found[experiment.site.name, name].append([run.fetched, *figures])
+    rows: list[list[Cell]] = []
+    for (site, name), draws in found.items():
+        fetched, *shares = means(draws)
+        rows.append([site, name, round(fetched), *shares, spread([draw[1] for draw in draws])])
     columns = ["site", "crawler", "fetched", "threads alone", "index, thread and flip pages", "coverage"]
-    return [PaperTable(columns, rows)], []
+    return [PaperTable([*columns, "threads alone, draws"], rows)], []
 
 
 def _obeying(robots: str, setup: CrawlSetup) -> FirstInFirstOut:
@@ -126,22 +147,29 @@ def other_starts(options: PaperOptions) -> Tables:
 
     The former knows the kind of each page by its label, the entry page is none of them, as in section 5.2.1.
     """
+    found: dict[str, list[list[list[float]]]] = defaultdict(list)
+    for experiment, _, seed in forums(options, SMALL):
+        starts = ["", *draw_threads(experiment, N_THREAD_STARTS, seed)]
+        crawls = (
+            ("breadth_first", partial(_by_kind, experiment), starts),
+            ("focus", InProcessScorer, starts[: 1 + N_FOCUS_STARTS]),
+        )
+        found[experiment.site.name].append(
+            [
+                [coverage(crawled(experiment, policy, make, start, seed)) for start in some]
+                for policy, make, some in crawls
+            ]
+        )
     rows: list[list[Cell]] = []
-    for experiment, _ in forums(options, SMALL):
-        starts = ["", *draw_threads(experiment, 5)]
-        found: dict[str, list[float]] = {"kinds": [], "focus": []}
-        for start in starts:
-            make = partial(_by_kind, experiment)
-            generic = crawled(experiment, "breadth_first", make, start)
-            found["kinds"].append(float(generic.metrics["coverage"] or 0.0))
-        for start in starts[:3]:
-            own = crawled(experiment, "focus", InProcessScorer, start)
-            found["focus"].append(float(own.metrics["coverage"] or 0.0))
-        row: list[Cell] = [experiment.site.name]
-        for values in found.values():
-            row += [values[0], fmean(values[1:]), min(values[1:])]
+    for site, draws in found.items():
+        row: list[Cell] = [site]
+        for of_draws in zip(*draws, strict=True):
+            threads = [fmean(values[1:]) for values in of_draws]
+            row += [fmean(values[0] for values in of_draws), fmean(threads), spread(threads)]
+            row.append(min(min(values[1:]) for values in of_draws))
         rows.append(row)
-    heads = [f"{who}, {start}" for who in ("by kind", "focus") for start in ("entry", "threads", "worst")]
+    kinds = ("entry", "threads", "threads, draws", "worst")
+    heads = [f"{who}, {start}" for who in ("by kind", "focus") for start in kinds]
     return [PaperTable(["site", *heads], rows)], []
 
 
@@ -149,10 +177,10 @@ def _by_kind(experiment: Experiment, setup: CrawlSetup) -> FirstInFirstOut:
     return only_kinds(experiment.kinds, _FOLLOWED)
 
 
-def draw_threads(experiment: Experiment, n: int) -> list[str]:
+def draw_threads(experiment: Experiment, n: int, seed: int) -> list[str]:
     """Return `n` thread pages, drawn."""
     threads = sorted(threads_of(experiment).wanted)
-    return random.Random(f"{experiment.site.name} {_SEED}").sample(threads, min(n, len(threads)))
+    return random.Random(f"{experiment.site.name} {seed}").sample(threads, min(n, len(threads)))
 
 
 _KEYWORD = re.compile(r"(?i)^(https?://[^/]+/(?:[^?#]*/)?(?:forum|board|community|bbs|discuss)/)")
@@ -192,30 +220,37 @@ def _asked(asked: list[_Asked], setup: CrawlSetup) -> _Asked:
 
 def table_3(options: PaperOptions) -> Tables:
     """How often the entry is found from a page drawn: by the heuristic of keywords, and by focus."""
-    rows: list[list[Cell]] = []
-    for experiment, _ in forums(options, SMALL, FOLDERS):
+    found: dict[str, list[list[float]]] = defaultdict(list)
+    for experiment, _, seed in forums(options, SMALL, FOLDERS):
         entry, asked = experiment.site.entries[0], list[_Asked]()
         make = partial(_asked, asked)
         short = replace(experiment, protocol=replace(experiment.protocol, budget=str(_START_FETCHES)))
-        starts = draw_pages(experiment, N_STARTS)
-        for start in starts:
-            crawled(short, "focus", make, start)
+        for start in draw_pages(experiment, N_STARTS, seed):
+            crawled(short, "focus", make, start, seed)
         every = [experiment.site.records[n].url for n in experiment.pages]
         by_keyword = fmean(identity_or_none(keyword_entry(url)) == entry for url in every)
         ours = fmean(one.named == entry for one in asked)
-        rows.append([experiment.site.name, len(every), by_keyword, len(starts), ours])
-    means: list[Cell] = ["mean", None, fmean(float(row[2] or 0) for row in rows), None]
-    means.append(fmean(float(row[4] or 0) for row in rows))
-    paper: list[Cell] = ["paper, 160 forums", 1600, 0.76, 1600, 0.99]
-    columns = ["site", "pages", "entry by keywords", "pages drawn", "entry by focus"]
-    return [PaperTable(columns, [*rows, means, paper])], []
+        found[experiment.site.name].append([len(every), by_keyword, len(asked), ours])
+    rows = [_entries_found(site, draws) for site, draws in found.items()]
+    overall = [means(draws) for draws in zip(*found.values(), strict=True)]
+    mean: list[Cell] = ["mean", None, *_entries_found("", overall)[2:]]
+    mean[3] = None
+    paper: list[Cell] = ["paper, 160 forums", 1600, 0.76, 1600, 0.99, None]
+    columns = ["site", "pages", "entry by keywords", "pages drawn", "entry by focus", "by focus, draws"]
+    return [PaperTable(columns, [*rows, mean, paper])], []
 
 
-def draw_pages(experiment: Experiment, n: int) -> list[str]:
+def _entries_found(site: str, draws: Draws) -> list[Cell]:
+    """Return a row: pages, share found by keywords, pages drawn in all, share found by focus, its draws."""
+    pages, by_keyword, drawn, ours = means(draws)
+    return [site, round(pages), by_keyword, round(drawn * len(draws)), ours, spread([d[3] for d in draws])]
+
+
+def draw_pages(experiment: Experiment, n: int, seed: int) -> list[str]:
     """Return `n` pages that are not the entry, drawn."""
     pages = [experiment.site.records[number].key for number in experiment.pages]
     others = [key for key in pages if key != experiment.site.entries[0]]
-    return random.Random(f"{experiment.site.name} pages").sample(others, min(n, len(others)))
+    return random.Random(f"{experiment.site.name} pages {seed}").sample(others, min(n, len(others)))
 
 
 def table_2(options: PaperOptions) -> Tables:
@@ -228,22 +263,28 @@ def table_2(options: PaperOptions) -> Tables:
         if site.name in STORED
         for example in read_examples(site, per_type=100)
     ]
-    rows: list[list[Cell]] = []
-    for n in TRAINED_ON:
-        chosen = set(engines[:n])
+    found: dict[tuple[int, str], list[list[float]]] = defaultdict(list)
+    for seed, n in product(SEEDS, TRAINED_ON):
+        order = random.Random(seed).sample(engines, len(engines))
+        chosen, others = set(order[:n]), set(order[max(TRAINED_ON) :])
         model = model_from(train(Rows.of([example for example in made if _engine(example) in chosen])))
-        tested = [example for example in made if _engine(example) not in set(engines[: max(TRAINED_ON)])]
-        for name, examples in (("other made-up engines", tested), ("stored sites", stored)):
-            figures = _scores(examples, classified(model, examples))
-            rows.append([n, name, *figures])
-    columns = ["forums trained on", "classified", "index precision", "index recall", "thread precision"]
-    lines = {
-        f"{kind}, {name}": [(float(row[0] or 0), float(row[at] or 0)) for row in rows if row[1] == name]
-        for name in ("other made-up engines", "stored sites")
-        for kind, at in (("index recall", 3), ("thread recall", 5))
-    }
-    chart = CurveChart("Recall by forums trained on", "forums trained on", "recall", lines)
-    return [PaperTable([*columns, "thread recall"], rows)], [chart]
+        tested = {
+            "other made-up engines": [example for example in made if _engine(example) in others],
+            "stored sites": stored,
+        }
+        for name, examples in tested.items():
+            found[n, name].append(_scores(examples, classified(model, examples)))
+    columns = ["index precision", "index recall", "thread precision", "thread recall"]
+    rows: list[list[Cell]] = []
+    lines: dict[str, list[Point]] = defaultdict(list)
+    for (n, name), draws in found.items():
+        figures = means(draws)
+        rows.append([n, name, *figures])
+        rows.append([n, f"{name}, draws", *map(spread, zip(*draws, strict=True))])
+        for column in ("index recall", "thread recall"):
+            lines[f"{column}, {name}"].append((n, figures[columns.index(column)]))
+    chart = CurveChart("Recall by forums trained on", "forums trained on", "recall", dict(lines))
+    return [PaperTable(["forums trained on", "classified", *columns], rows)], [chart]
 
 
 def _engine(example: Example) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from linkscore_lab.report.drawing import drawn
 from linkscore_research.papers.catalog import CATALOG
-from linkscore_research.papers.findings import INTRODUCTION, PAPERS, Paper
-from linkscore_research.papers.results import RESULTS, ROOT, PaperResult, PaperTable, read_result, shown
+from linkscore_research.papers.figures import filled, untrue
+from linkscore_research.papers.findings import INTRODUCTION, PAPERS
+from linkscore_research.papers.findings.claims import Paper
+from linkscore_research.papers.results import RESULTS, ROOT, PaperResult, read_result, shown
 
 PAGE = Path("docs/reference/reproduction.md")
 DRAWINGS = Path("docs/reference/reproduction")
-_FIGURE = re.compile(r"\{([\w-]+)\|([^|}]+)\|([^|}]+)\}")
 
 
 def write_page(root: Path = ROOT) -> None:
@@ -45,7 +46,7 @@ def page_files(folder: Path = RESULTS) -> dict[Path, str]:
     Raises
     ------
     ValueError
-        If a finding names a figure that no result has.
+        If a finding names a figure that no result has, or the results refute what it rests on.
     """
     results = {name: result for name in CATALOG if (result := read_result(name, folder)) is not None}
     files = {
@@ -53,20 +54,22 @@ def page_files(folder: Path = RESULTS) -> dict[Path, str]:
         for name, result in results.items()
         for n, chart in enumerate(result.charts, start=1)
     }
-    text = "\n".join(_page(results))
-    return {PAGE: _FIGURE.sub(lambda found: _looked_up(results, *found.groups()), text), **files}
+    return {PAGE: filled(results, "\n".join(_page(results))), **files}
 
 
 def _page(results: dict[str, PaperResult]) -> Iterator[str]:
     yield INTRODUCTION
-    rows = [
-        (f"[{paper.name}](#{_anchor(paper.name)})", claim.claim, claim.verdict, claim.why)
-        for paper in PAPERS
-        for claim in paper.claims
-    ]
-    yield from _table(("Paper", "Claim", "Here", "Why"), rows)
+    yield from _table(("Paper", "Claim", "Here", "Why"), list(_claims(results)))
     for paper in PAPERS:
         yield from _section(paper, results)
+
+
+def _claims(results: dict[str, PaperResult]) -> Iterator[tuple[str, ...]]:
+    for paper in PAPERS:
+        for claim in paper.claims:
+            if refuted := untrue(results, claim.facts):
+                raise ValueError(f"{paper.name}, {claim.claim!r}: the results say otherwise, {refuted}")
+            yield f"[{paper.name}](#{_anchor(paper.name)})", claim.claim, claim.verdict, claim.why
 
 
 def _section(paper: Paper, results: dict[str, PaperResult]) -> Iterator[str]:
@@ -101,16 +104,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     for row in rows:
         yield f"| {' | '.join(row)} |"
     yield ""
-
-
-def _looked_up(results: dict[str, PaperResult], name: str, row: str, column: str) -> str:
-    """Return a figure of a result: `row` is how its cells begin, joined by commas, `column` a heading."""
-    tables: Sequence[PaperTable] = results[name].tables if name in results else ()
-    for table in tables:
-        for cells in table.rows:
-            if column in table.columns and ", ".join(map(shown, cells)).startswith(row):
-                return shown(cells[list(table.columns).index(column)])
-    raise ValueError(f"no figure {column!r} of {row!r} in the results of {name}")
 
 
 def _anchor(title: str) -> str:

@@ -58,8 +58,8 @@ TARGETS = {
     "blog_wordpress": ("post",),
 }
 """Detail pages and profiles, as in the paper."""
-GROWING = {"blog_wordpress": "post"}
-"""One target, for the curves: they are whole crawls."""
+GROWING = {"blog_wordpress": "post", "forum_phpbb": "thread"}
+"""A target each, for the curves: they are whole crawls."""
 TRAINED = {"blog_wordpress": "post", "forum_phpbb": "thread"}
 """Sites of figure 8, each with its target."""
 TRAINING = (100, 200, 400, 700, 1_000)
@@ -87,13 +87,16 @@ def means(draws: Draws) -> list[float]:
 
 
 def spread(values: Sequence[float]) -> Cell:
-    """Return the least and the largest of several draws; None if there is no spread.
+    """Return the least and the largest of several draws, once if they look alike; None if all are equal.
 
     >>> spread([0.5, 0.25, 0.25])
     '.250 to .500'
+    >>> spread([0.5661, 0.5664])
+    '.566'
     """
-    least, most = min(values), max(values)
-    return f"{shown(least)} to {shown(most)}" if most > least else None
+    if min(values) == max(values):
+        return None
+    return " to ".join(dict.fromkeys((shown(min(values)), shown(max(values)))))
 
 
 def table_3(options: PaperOptions) -> Tables:
@@ -154,20 +157,17 @@ def table_4(options: PaperOptions) -> Tables:
 def table_5(options: PaperOptions) -> Tables:
     """What each factor of eq. 11 is worth: valid ratio, and entropy of the page types fetched."""
     found: dict[str, list[Draws]] = {name: [] for name in ABLATIONS}
-    by_site: dict[str, list[Cell]] = {name: [name] for name in ABLATIONS}
-    names = []
+    rows: list[list[Cell]] = []
     for experiment, labels in stored_sites(options, FOUR, budget="25%"):
         task = user_content(experiment, labels)
-        names.append(labels.name)
         for name, policy in ABLATIONS.items():
-            runs = runs_of(experiment, task, policy)
-            draws = draws_of(runs, ("valid_ratio", "entropy"))
+            draws = draws_of(runs_of(experiment, task, policy), ("valid_ratio", "entropy"))
             found[name].append(draws)
-            values = means(draws)
-            by_site[name].append(f"{values[0]:.3f} / {values[1]:.2f}")
+            rows.append([labels.name, name, *means(draws), spread([draw[0] for draw in draws])])
+    columns = ["valid ratio", "entropy"]
     return [
-        _beside_paper(found, TABLE_5, ["valid ratio", "entropy"]),
-        PaperTable(["factors", *names], list(by_site.values()), "Valid ratio / entropy, site by site"),
+        _beside_paper(found, TABLE_5, columns),
+        PaperTable(["site", "factors", *columns, _SPREAD], rows, "Site by site"),
     ], []
 
 
@@ -189,7 +189,7 @@ def figures_6_7(options: PaperOptions) -> Tables:
             lines[f"recall, {name}"] = thinned(recalls)
             row: list[Cell] = [labels.name, page_type, name, wanted]
             row += [recalls[min(wanted, len(recalls)) - 1], recalls[-1]]
-            to_95 = [float(run.metrics["fetches_to_95pct"] or run.fetched) for run in runs]
+            to_95 = [round(run.metrics["fetches_to_95pct"] or run.fetched) for run in runs]
             rows.append([*row, round(fmean(to_95)), spread(to_95)])
         charts.append(CurveChart(f"{labels.name}, {page_type}", "pages fetched", "share", lines))
     columns = ["site", "target", "policy", "targets", "recall at as many fetches", "recall at the end"]
