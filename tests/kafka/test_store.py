@@ -13,6 +13,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, encode
 from linkscore_scoring.errors import CorruptState
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES
 from linkscore_server.storage.kafka.store import KafkaStore
@@ -191,3 +194,26 @@ def test_partitions_that_somebody_added_to_a_log_are_passed_over(
     assert [other.open(key).last_seq for key in other.shards()] == [1, 1]
     with pytest.raises(CorruptState, match="has 5 partitions, its crawl 4 groups"):
         other.open("books@1-of-4")
+
+
+async def test_a_crawl_both_of_whose_topics_got_partitions_is_back_once_its_states_are_deleted(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+) -> None:
+    store = new_store("a")
+    created = encode(ConfigChanged(CrawlConfig("books", groups=2).to_state()))
+    for key in ("books@1-of-2", "books@0-of-2"):
+        store.open(key).append([created])
+    admin = AdminClient({"bootstrap.servers": brokers.hosts})
+    topics = store.topics.log_of("books"), store.topics.states_of("books")
+    for made in admin.create_partitions([NewPartitions(topic, 5) for topic in topics]).values():
+        made.result(30)
+    enlarged = CrawlRegistry(new_store("b"), Settings(), Metrics())
+    await enlarged.recover()
+    with pytest.raises(CorruptState, match="holds crawl 'books@1-of-2'"):
+        await enlarged.open("books@1-of-5")
+    await enlarged.close()
+    store.topics.delete(store.topics.states_of("books"))
+    again = CrawlRegistry(new_store("c"), Settings(), Metrics())
+    await again.recover()
+    assert [(await again.open(f"books@{group}-of-2")).model.seq for group in range(2)] == [1, 1]
+    await again.close()
