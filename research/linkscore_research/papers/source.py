@@ -188,12 +188,12 @@ def figures_6_7(options: PaperOptions) -> Tables:
             lines[f"harvest rate, {name}"] = thinned([good / (n + 1) for n, good in enumerate(counts)])
             lines[f"recall, {name}"] = thinned(recalls)
             row: list[Cell] = [labels.name, page_type, name, wanted]
-            row += [recalls[min(wanted, len(recalls)) - 1], recalls[-1]]
+            row += [recalls[n - 1] for n in (min(wanted, len(recalls)), len(recalls) // 2, len(recalls))]
             to_95 = [round(run.metrics["fetches_to_95pct"] or run.fetched) for run in runs]
             rows.append([*row, round(fmean(to_95)), spread(to_95)])
         charts.append(CurveChart(f"{labels.name}, {page_type}", "pages fetched", "share", lines))
-    columns = ["site", "target", "policy", "targets", "recall at as many fetches", "recall at the end"]
-    return [PaperTable([*columns, "fetches to 95 %", _SPREAD], rows)], charts
+    columns = ["site", "target", "policy", "targets", "recall at as many fetches", "at half of the site"]
+    return [PaperTable([*columns, "recall at the end", "fetches to 95 %", _SPREAD], rows)], charts
 
 
 class BreadthFirstSample(InProcessScorer):
