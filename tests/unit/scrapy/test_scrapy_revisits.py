@@ -106,8 +106,9 @@ async def _nothing() -> None:
     return None
 
 
-def test_a_page_that_is_not_modified_says_so_without_content() -> None:
-    response = Response("http://h/", 304, request=Request("http://h/"))
+@pytest.mark.parametrize("kind", [Response, HtmlResponse, XmlResponse])
+def test_a_page_that_is_not_modified_says_so_without_content(kind: type[Response]) -> None:
+    response = kind("http://h/", 304, request=Request("http://h/"))
     page = page_message(fetched_page(response), response)
     assert page.not_modified
     assert page.WhichOneof("content") is None

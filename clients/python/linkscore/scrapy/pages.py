@@ -76,17 +76,19 @@ def page_message(
     """
     final = urldefrag(response.url).url
     kind = kind_of(response.body) if listings else common_pb2.PAGE_KIND_UNSPECIFIED
+    is_same = response.status == NOT_MODIFIED  # its body, of whatever type Scrapy takes it for, is none
+    has_text = not is_same and isinstance(response, TextResponse)
     return page(
         url=fetched.url,
         final_url=final if final != fetched.url else "",
         status_code=response.status,
         content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
-        body=response.body[:MAX_BODY_BYTES] if kind or isinstance(response, TextResponse) else None,
+        body=response.body[:MAX_BODY_BYTES] if kind or has_text else None,
         ticket=fetched.ticket,
         event_id=fetched.event_id,
         headers=headers,
         kind=kind,
-        not_modified=response.status == NOT_MODIFIED,
+        not_modified=is_same,
     )
 
 
