@@ -33,12 +33,16 @@ _PATIENCE_S = 900.0
 """A bound: a run of Scrapy takes seconds, on a crowded machine a minute."""
 _SPIDER = """
 import json, sys
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 
 class Site(Spider):
     name = "living"
-    start_urls = [sys.argv[1] + "/"]
+
+    async def start(self):
+        if not self.state.get("begun"):
+            self.state["begun"] = True
+            yield Request(sys.argv[1] + "/")
 
     def parse(self, response):
         for href in response.css("a::attr(href)").getall():
@@ -94,7 +98,7 @@ def main(argv: Sequence[str]) -> None:
 def run(history: SiteHistory, every: float, share: float) -> Runs:
     """Let Scrapy run every so many days, with a share of the fetches of a full recrawl.
 
-    The first run, which finds the site, counts for neither; nor do first fetches of pages that are new.
+    The first run, which finds the site by its front page, counts for neither, nor do first fetches of pages.
     """
     site = LivingSite(history)
     with (
@@ -105,7 +109,7 @@ def run(history: SiteHistory, every: float, share: float) -> Runs:
         for day in np.arange(0.0, history.days, every).tolist():
             site.day = day
             there = sum(page.born <= day < page.gone for page in history.pages)
-            pages = max(1, round(share * there) - 1)  # the front page is fetched each time
+            pages = max(1, round(share * there))
             _crawl(address, _settings(target, every, pages, Path(folder) / "job"))
     return _counted(site, every)
 
