@@ -100,7 +100,7 @@ def _apply(crawl: ResidentCrawl, events: Sequence[bytes]) -> None:
 
 def _checkpoint_ms(crawl: ResidentCrawl) -> float:
     crawl.sites.checkpoint.begin()
-    took = _cpu_ms(lambda: crawl.sites.checkpoint.write_some(float("inf")))
+    took = _cpu_ms(lambda: crawl.sites.checkpoint.copy_on_write(crawl.sites.checkpoint.pending))
     crawl.sites.checkpoint.end()
     return took
 

@@ -221,6 +221,10 @@ class ResidentSites(SiteTable):
         """Return those of some sites that are evicted."""
         return [name for name in dict.fromkeys(names) if name in self._places and name not in self._live]
 
+    def unready(self, names: Iterable[str]) -> list[str]:
+        """Return those of some sites that a thread has to read back or write before an event changes them."""
+        return [*self.away(names), *self.checkpoint.pending_of(list(names))]
+
     def bring_back(self, names: Iterable[str]) -> None:
         """Have sites in memory that events are about to change, whether there is room or not."""
         for name in self.away(names):
@@ -339,28 +343,36 @@ class ResidentSites(SiteTable):
             first = next(iter(self._live.values()), None)
             return first.touched if first is not None and len(self._live) > 1 else math.inf
 
-    def enforce_budget(self, most: int = 0) -> int:
-        """Evict the sites used longest ago until the budget is kept and one is left; return how many were.
+    def enforce_budget(self) -> int:
+        """Evict the sites used longest ago until the budget is kept and one is left; return how many were."""
+        return self.evict(self.oldest(len(self._live)))
+
+    def oldest(self, most: int, may: Callable[[str], bool] = lambda name: True) -> list[str]:
+        """Return sites to evict, those used longest ago: all of them but one, or `most`.
 
         One that changed since a checkpoint began stays until that is whole.
-
-        Parameters
-        ----------
-        most
-            Sites to evict at a time; 0: as many as it takes.
         """
-        evicted = 0
         with self._lock:
-            most = min(most or len(self._live), len(self._live) - 1)
-            oldest = list(islice(self._live.items(), max(0, most)))
-        for name, live in oldest:
+            found = list(islice(self._live.items(), max(0, min(most, len(self._live) - 1))))
+        return [
+            name
+            for name, live in found
+            if may(name) and not (live.is_dirty and self.checkpoint.is_past(name))
+        ]
+
+    def evict(self, names: Iterable[str]) -> int:
+        """Evict sites that are in memory until the budget is kept; return how many were."""
+        evicted = 0
+        for name in names:
             if not self._budget.is_over:
                 break
-            if live.is_dirty and self.checkpoint.is_past(name):
-                continue
-            self._evict(name, live)
+            self._evict(name, self._live[name])
             evicted += 1
         return evicted
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """Evict sites that a question brought back, as far as there is no room and they did not change."""
+        self.evict(name for name in names if (live := self._live.get(name)) and not live.is_dirty)
 
     def close(self) -> None:
         """Give back what the sites take of the budget."""
@@ -481,13 +493,16 @@ class Checkpoint:
             if (live := self._pending.get(name)) is not None:
                 self._write(name, live)
 
-    def write_some(self, at_least: float) -> None:
-        """Write sites until their estimated bytes are `at_least` so many, or all are written."""
-        written = 0
-        while written < at_least and (found := next(iter(self._pending.items()), None)) is not None:
-            size = found[1].bytes_to_write
-            self._write(*found)
-            written += size
+    def some(self, at_least: float, may: Callable[[str], bool] = lambda name: True) -> list[str]:
+        """Return sites that are still to be written, whose estimated bytes are `at_least` so many, or all."""
+        found, size = [], 0
+        for name, live in list(self._pending.items()):
+            if size >= at_least:
+                break
+            if may(name):
+                found.append(name)
+                size += live.bytes_to_write
+        return found
 
     def written(self, name: str) -> None:
         """Say that a site was written."""

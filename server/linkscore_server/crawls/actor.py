@@ -18,9 +18,11 @@ from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite
+from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.crawls.learning import Learnings
 from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.site_turns import SiteTurns
 from linkscore_server.crawls.snapshots import SnapshotWriter, load_newest, require_policies
 from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter, Outcomes
 from linkscore_server.observability.metrics import Metrics
@@ -32,6 +34,8 @@ from linkscore_server.storage.space import DiskFull, SpaceAlarm
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_FEW = 4
+"""Evicted sites that a question may bring back one by one; of more it is a big one. Chosen, not measured."""
 
 
 class CrawlActor:
@@ -59,7 +63,7 @@ class CrawlActor:
         Where the stages of an event are told.
     make_room
         Awaited before the next events when sites take more memory than they may: whoever owns the budget has
-        some evicted, of this crawl or others. So memory cannot grow faster than it is given back.
+        some evicted, of this crawl or others. So memory cannot grow far faster than it is given back.
     space
         Told of writes that found no room on the disk, and of those that did.
     key
@@ -98,6 +102,7 @@ class CrawlActor:
         self._reader = reader or executor
         self._metrics = metrics
         self._turn = asyncio.Lock()
+        self._sites = SiteTurns(self._turn, lambda: model.writes_states)
         self._snapshots = SnapshotWriter(
             model,
             log,
@@ -106,11 +111,13 @@ class CrawlActor:
             every=snapshot_events,
             every_s=snapshot_s,
             turn=self._turn,
+            sites=self._sites,
         )
         self.writer = CrawlWriter(
             model,
             log,
             turn=self._turn,
+            sites=self._sites,
             snapshots=self._snapshots,
             executor=executor,
             background=self._background,
@@ -130,6 +137,7 @@ class CrawlActor:
         self._is_serving = self._is_closed = False
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self._users: set[asyncio.Task[Any]] = set()
+        self._reading: set[asyncio.Task[Any]] = set()
         self.last_used_s = time.monotonic()
 
     def recover(
@@ -162,7 +170,7 @@ class CrawlActor:
             if config is not None:
                 require_policies(config)
             self.writer.apply(seq, event, raw)
-            self._evict()
+            self._evict(self.model.sites.enforce_budget)
             replayed += 1
         self.model.take_jobs()
         return replayed
@@ -236,12 +244,25 @@ class CrawlActor:
             return await asyncio.get_running_loop().run_in_executor(self._reader, question)
 
     async def answer(self, question: Callable[[], _T]) -> _T:
-        """Answer a question at once, or as a big one if a site has to be read back for it."""
+        """Answer a question at once, or when the sites are read back that it needs; many: as a big one."""
+        sites, read = self.model.sites, list[str]()
         try:
-            with self.model.sites.at_hand():
-                return question()
-        except SiteAway:
-            return await self.ask(question)
+            while len(read) < _FEW:
+                try:
+                    with sites.at_hand():
+                        return question()
+                except SiteAway as away:
+                    name = str(away)
+                await tasks.kept(self._read_back(name), f"reading site {name}", self._reading)
+                read.append(name)
+        finally:
+            sites.let_go(filter(self._sites.is_free, read))
+        return await self.ask(question)
+
+    async def _read_back(self, name: str) -> None:
+        async with self._sites.beside([name]):
+            bring_back = self.model.sites.bring_back
+            await asyncio.get_running_loop().run_in_executor(self._background, bring_back, [name])
 
     async def site(self, name: str) -> SiteShard:
         """Return a site, to read it; NotFound if the crawl has none of this name."""
@@ -330,16 +351,18 @@ class CrawlActor:
 
         Returns how many were; a snapshot that stood in the way went on a step instead.
         """
-        async with self._turn:
-            evicted = await asyncio.get_running_loop().run_in_executor(self._background, self._evict, most)
+        names = self.model.sites.oldest(most, self._sites.is_free)
+        async with self._sites.beside(names):
+            evict = partial(self._evict, lambda: self.model.sites.evict(names))
+            evicted = await asyncio.get_running_loop().run_in_executor(self._background, evict)
         if not evicted and self._snapshots.is_under_way:
-            await self._snapshots.go_on(until=lambda: self.writer.waiting_count > 0)
+            await self._sites.changed()
         return evicted
 
-    def _evict(self, most: int = 0) -> int:
+    def _evict(self, work: Callable[[], int]) -> int:
         """Evict sites; returns how many. What goes wrong is this crawl's own, whoever asks for room."""
         try:
-            return self.model.sites.enforce_budget(most)
+            return work()
         except Exception as exc:
             unexpected = None if isinstance(exc, OSError | LinkscoreError) else exc
             _log.error("crawl %s: sites cannot be evicted: %s", self.key, exc, exc_info=unexpected)
@@ -348,10 +371,8 @@ class CrawlActor:
 
     async def save(self) -> None:
         """Write a snapshot while events are taken in."""
-        async with self._turn:
-            if not self._snapshots.is_under_way and not self.writer.owes_events and self._snapshots.begin():
-                await self._snapshots.step()
-        await self._snapshots.go_on()
+        await self._snapshots.begin()
+        await self._snapshots.end()
 
     async def close(self) -> None:
         """Finish what was submitted, write a snapshot, release the log."""
@@ -359,11 +380,13 @@ class CrawlActor:
         self._learnings.cancel()
         try:
             if await self.writer.finish():
-                await self._snapshots.go_on()
-                if not self.writer.owes_events and self._snapshots.begin():
-                    await self._snapshots.go_on()
+                await self._snapshots.end()
+                await self.save()
         finally:
-            self.release()
+            self._snapshots.is_over = True
+            await self._snapshots.end()
+            async with self._sites.alone():
+                self.release()
 
     async def discard(self) -> None:
         """Stop without a snapshot, for a crawl that is deleted or another process's."""

@@ -147,7 +147,7 @@ class CrawlOpener:
             snapshot_events=self._settings.snapshot_events,
             snapshot_s=self._settings.snapshot_s,
             tracing=self._tracing,
-            make_room=self._memory.enforce_budget,
+            make_room=self._memory.make_room,
             space=self._space,
             key=name,
         )

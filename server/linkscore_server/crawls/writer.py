@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from linkscore_scoring.engine.crawl import repeat_id
-from linkscore_scoring.engine.events import Event, LearningFailed, PageFetched, encode
+from linkscore_scoring.engine.events import ConfigChanged, Event, LearningFailed, PageFetched, encode
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
+from linkscore_server.crawls.site_turns import SiteTurns
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Submitted, Tracing
@@ -49,7 +51,10 @@ class CrawlClosed(LinkscoreError):
 
 @dataclass(slots=True)
 class _Submission:
-    """Events that are made durable together, and who waits for their outcomes."""
+    """Events that are made durable together, and who waits for their outcomes.
+
+    `is_prepared` says whether its sites were read back and written, as far as that was possible.
+    """
 
     events: Sequence[Event]
     raw: list[bytes]
@@ -57,6 +62,12 @@ class _Submission:
     trace: Submitted
     learned: LearnedSite | None = None
     repeats: frozenset[int] = frozenset()
+    is_prepared: bool = False
+
+    @property
+    def sites(self) -> set[str]:
+        """Sites that the events are about."""
+        return {getattr(event, "site", "") for event in self.events}
 
     @property
     def new(self) -> list[bytes]:
@@ -74,6 +85,7 @@ class CrawlWriter:
 
     An event is applied after it is durable and answered after it is applied. While one group is being written
     the next one gathers, so the cost of a sync is shared under load and nobody waits when there is none.
+    Events of a site that is being read or written wait, and let those of others go before them.
 
     Parameters
     ----------
@@ -81,8 +93,10 @@ class CrawlWriter:
         State of the crawl, and where its events go.
     turn
         Held while events are applied.
+    sites
+        Says whose sites are.
     snapshots
-        Written between events.
+        Begun between events.
     executor
         Runs what blocks on the disk.
     background
@@ -103,6 +117,7 @@ class CrawlWriter:
         log: CrawlLog,
         *,
         turn: asyncio.Lock,
+        sites: SiteTurns,
         snapshots: SnapshotWriter,
         executor: Executor,
         background: Executor,
@@ -116,11 +131,19 @@ class CrawlWriter:
         self._executor, self._background, self._space = executor, background, space
         self._metrics, self._tracing = metrics, tracing
         self._applied, self._make_room = applied, make_room
-        self._queue: asyncio.Queue[_Submission | None] = asyncio.Queue()
+        self._sites = sites
+        self._queue: deque[_Submission] = deque()
+        self._parked: list[_Submission] = []
+        self._parked_sites: set[str] = set()
+        self._preparing: set[asyncio.Task[Any]] = set()
+        self._news = asyncio.Event()
+        self._is_ending = False
         self._in_work: list[_Submission] = []
         self._owed: list[_Submission] = []
         self._task: asyncio.Task[None] | None = None
         self.has_failed = False
+        sites.freed = self._unpark
+        snapshots.is_held_back = lambda: bool(self._owed)
 
     def start(self, key: str) -> None:
         """Begin to write; `key` names the crawl in the log."""
@@ -130,19 +153,15 @@ class CrawlWriter:
         """Write what was submitted, and end; returns whether there is a state to be kept."""
         if self._task is None:
             return False
-        self._queue.put_nowait(None)
+        self._is_ending = True
+        self._news.set()
         await asyncio.wait([self._task])
         return not self.has_failed
 
     @property
     def waiting_count(self) -> int:
         """Calls whose events wait to be made durable."""
-        return self._queue.qsize()
-
-    @property
-    def owes_events(self) -> bool:
-        """Whether events were applied that are still to be written: no snapshot may hold them."""
-        return bool(self._owed)
+        return len(self._queue) + len(self._parked)
 
     def submit(
         self,
@@ -171,7 +190,8 @@ class CrawlWriter:
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self._model.config.name, len(events))
         made = [given or encode(event) for event, given in zip_longest(events, raw)]
-        self._queue.put_nowait(_Submission(events, made, done, trace, learned))
+        self._queue.append(_Submission(events, made, done, trace, learned))
+        self._news.set()
         return done
 
     def apply(
@@ -190,40 +210,79 @@ class CrawlWriter:
         return outcome
 
     async def _run(self) -> None:
-        while True:
-            group, last = await self._next_group()
+        while group := await self._next_group():
             self._in_work = group = self._owed + group
             self._owed = []
             if self._log.states.is_lost or self._log.is_away:
                 self._fail_all(group)
-            elif group and await self._commit(group):
-                events = [event for item in group for event in item.events]
-                async with self._turn:
-                    await self._snapshots.before(events)
-                    await self._bring_back(events)
-                    await self._apply_group(group)
-                if self._model.sites.is_over_budget and self._make_room is not None:
-                    await self._make_room()
-            if last:
-                return
-            if self._snapshots.is_under_way or (
-                self._snapshots.is_due and not self._owed and self._snapshots.begin()
-            ):
-                await self._snapshots.go_on(until=lambda: not self._queue.empty())
+            else:
+                async with self._sites.of_writer(site for item in group for site in item.sites):
+                    if await self._commit(group):
+                        await self._apply(group)
+            if self._model.sites.is_over_budget and self._make_room is not None:
+                await self._make_room()
+            if self._snapshots.is_due:
+                await self._snapshots.begin()
 
-    async def _next_group(self) -> tuple[list[_Submission], bool]:
-        """Return what one sync writes, without what nobody waits for any more, and whether it is the last."""
+    async def _next_group(self) -> list[_Submission]:
+        """Return what one sync writes, without what nobody waits for any more; empty: it was the last."""
+        while True:
+            if group := self._at_hand():
+                return group
+            if self._is_ending and not self._parked:
+                return []
+            self._news.clear()
+            await self._news.wait()
+
+    def _at_hand(self) -> list[_Submission]:
+        """Return what waits, as much as one sync writes, but for what has to wait for its sites."""
         group: list[_Submission] = []
         events = size = 0
-        while (item := await self._queue.get()) is not None:
-            if not item.done.cancelled():
-                group.append(item)
-                events += len(item.raw)
-                size += sum(map(len, item.raw))
-            is_full = events >= _MAX_GROUP or size >= _MAX_GROUP_BYTES
-            if group and (self._queue.empty() or is_full):
-                return group, False
-        return group, True
+        while self._queue and events < _MAX_GROUP and size < _MAX_GROUP_BYTES:
+            item = self._queue.popleft()
+            if item.done.cancelled() or self._is_parked(item):
+                continue
+            group.append(item)
+            events += len(item.raw)
+            size += sum(map(len, item.raw))
+        return group
+
+    def _is_parked(self, item: _Submission) -> bool:
+        """Say whether a call has to wait for its sites, or for one before it about one of them."""
+        names = item.sites
+        if all(map(self._sites.is_free, names)) and self._parked_sites.isdisjoint(names):
+            if item.is_prepared or not (unready := self._model.sites.unready(names)):
+                return False
+            item.is_prepared = True
+            self._sites.take(unready)
+            tasks.beside(self._prepare(unready), "preparing sites for events", self._preparing)
+        self._parked.append(item)
+        self._parked_sites |= names
+        return True
+
+    def _unpark(self) -> None:
+        """Look at those that are parked again, before all that came later."""
+        self._queue.extendleft(reversed(self._parked))
+        self._parked.clear()
+        self._parked_sites.clear()
+        self._news.set()
+
+    async def _prepare(self, sites: Sequence[str]) -> None:
+        """Have sites written as they are, if a snapshot lacks them, and in memory."""
+        try:
+            async with self._sites.quiet():
+                await self._snapshots.write(self._model.sites.checkpoint.pending_of(sites))
+                await self._bring_back(sites)
+        finally:
+            self._sites.give_back(sites)
+
+    async def _apply(self, group: list[_Submission]) -> None:
+        events = [event for item in group for event in item.events]
+        changes_all = any(isinstance(event, ConfigChanged) for event in events)
+        async with self._sites.alone() if changes_all else nullcontext(), self._turn:
+            await self._snapshots.before(events)
+            await self._bring_back(getattr(event, "site", "") for event in events)
+            await self._apply_group(group)
 
     async def _commit(self, group: list[_Submission]) -> bool:
         started = time.perf_counter()
@@ -273,12 +332,12 @@ class CrawlWriter:
             for event, raw in zip(item.events, item.raw, strict=True):
                 self.apply(self._model.seq, event, raw)
 
-    async def _bring_back(self, events: Sequence[Event]) -> None:
+    async def _bring_back(self, sites: Iterable[str]) -> None:
         """Read sites back that events are about to change, so that nobody else waits for it.
 
         What goes wrong is met again, and told, by the event itself.
         """
-        if away := self._model.sites.away(getattr(event, "site", "") for event in events):
+        if away := self._model.sites.away(sites):
             bring_back = self._model.sites.bring_back
             with suppress(Exception):
                 await asyncio.get_running_loop().run_in_executor(self._background, bring_back, away)
@@ -329,10 +388,9 @@ class CrawlWriter:
         """Let nobody wait for a writer that ended: the next call opens the crawl again, from its log."""
         self.has_failed = True
         self._metrics.writer_failures.inc()
-        self._fail_all(self._in_work)
-        while not self._queue.empty():
-            if (item := self._queue.get_nowait()) is not None:
-                self._fail_all([item])
+        self._fail_all([*self._in_work, *self._parked, *self._queue])
+        self._parked.clear()
+        self._queue.clear()
 
 
 def _fail(done: asyncio.Future[Any], error: Exception) -> None:

@@ -272,7 +272,7 @@ def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], 
             core = (seq, packed(crawl.core_state()))
             crawl.sites.checkpoint.begin()
         elif core[1] and rng.random() < 0.5:
-            crawl.sites.checkpoint.write_some(1)
+            crawl.sites.checkpoint.copy_on_write(crawl.sites.checkpoint.some(1))
             if not crawl.sites.checkpoint.pending:
                 store.commit(*core)
                 crawl.sites.checkpoint.end()

@@ -1,19 +1,22 @@
-"""While a site is read back, written or evicted, others are answered."""
+"""While a site is read back, written or evicted, only its own events wait."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.events import FeedbackGiven
+from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, decode
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.residency import ResidentCrawl
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
 
@@ -25,18 +28,30 @@ def told(n: int, site: str) -> FeedbackGiven:
     return FeedbackGiven(f"{n}", site, f"http://{site}/{n}", b"", 1.0, 0.0)
 
 
+@dataclass
+class Work:
+    """What a thread does to a site of a crawl: `begin` starts it, it stops at a method of the store."""
+
+    actor: CrawlActor
+    site: str
+    method: str
+    begin: Callable[[], Coroutine[Any, Any, object]]
+
+
 class Gate:
-    """Stops a method in its thread until it is `open`."""
+    """Stops a method of the store about the first site, in its thread, until it is `open`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: object, method: str) -> None:
         self._loop, self._call = asyncio.get_running_loop(), getattr(owner, method)
         self.reached, self.open = asyncio.Event(), threading.Event()
         monkeypatch.setattr(owner, method, self._stopped)
 
-    def _stopped(self, *args: object) -> object:
+    def _stopped(self, place: int, *args: object) -> object:
+        if place:
+            return self._call(place, *args)
         self._loop.call_soon_threadsafe(self.reached.set)
         assert self.open.wait(_HANGS_S)
-        return self._call(*args)
+        return self._call(place, *args)
 
 
 @pytest.fixture
@@ -63,39 +78,114 @@ async def crawls(registry: CrawlRegistry) -> list[CrawlActor]:
     return actors
 
 
-@pytest.mark.parametrize("asks", ["event", "question"])
-async def test_a_site_is_read_back_beside_the_calls_of_others(
-    monkeypatch: pytest.MonkeyPatch, crawls: list[CrawlActor], asks: str
+@pytest.fixture
+def work(request: pytest.FixtureRequest, registry: CrawlRegistry, crawls: list[CrawlActor]) -> Work:
+    """Return the crawl whose large site is worked on, that site, by which method, and its begin."""
+    evicted, whole = crawls
+    match request.param:
+        case "event":
+            return Work(evicted, "0.example", "get", lambda: evicted.submit(told(5, "0.example")))
+        case "question":
+            return Work(evicted, "0.example", "get", lambda: evicted.site("0.example"))
+        case "snapshot":
+            return Work(whole, "0.example", "put", whole.save)
+    registry.memory.budget.limit = 0
+    return Work(whole, "0.example", "put", lambda: whole.evict_sites(1))
+
+
+ALL = pytest.mark.parametrize("work", ["event", "question", "snapshot", "eviction"], indirect=True)
+
+
+@ALL
+async def test_events_of_other_sites_go_on(
+    monkeypatch: pytest.MonkeyPatch, crawls: list[CrawlActor], work: Work
 ) -> None:
-    actor, other = crawls
+    monkeypatch.setattr("linkscore_server.crawls.snapshots._SLICE_BYTES", 1)
+    gate = Gate(monkeypatch, work.actor._log.states, work.method)
+    call = asyncio.create_task(work.begin())
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    for n, actor in enumerate(crawls, 10):
+        assert await asyncio.wait_for(actor.submit(told(n, "3.example")), _HANGS_S)
+        assert len(list(actor.model.sites.facts())) == 4
+    assert not call.done()
+    gate.open.set()
+    await call
+
+
+@ALL
+async def test_events_of_the_site_itself_wait_in_their_order_and_are_logged_as_they_are_applied(
+    monkeypatch: pytest.MonkeyPatch, work: Work
+) -> None:
+    gate, actor, done = Gate(monkeypatch, work.actor._log.states, work.method), work.actor, list[int]()
+    call = asyncio.create_task(work.begin())
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+
+    async def tell(n: int, *sites: str) -> None:
+        await actor.submit_all([told(n * 10 + at, site) for at, site in enumerate(sites)])
+        done.append(n)
+
+    calls = [
+        asyncio.create_task(tell(n, *sites))
+        for n, sites in enumerate(
+            [[work.site], ["new.example", work.site], ["new.example"], ["other.example"]]
+        )
+    ]
+    await asyncio.wait_for(calls[3], _HANGS_S)
+    assert done == [3], "the first three are about the site, or about one of a call before that waits for it"
+    gate.open.set()
+    await asyncio.gather(call, *calls)
+    assert done == [3, 0, 1, 2]
+    again = ResidentCrawl(actor.model.config, ticket_key=actor.model._ticket_key)
+    for seq, raw in actor._log.read():
+        again.apply(seq, decode(raw), raw=raw)
+    assert again.to_state() == actor.model.to_state()
+
+
+@ALL
+@pytest.mark.parametrize("kind", ["changes all sites", "sites share what they know"])
+async def test_what_is_about_all_sites_waits_for_each(
+    monkeypatch: pytest.MonkeyPatch, work: Work, kind: str
+) -> None:
+    gate, actor = Gate(monkeypatch, work.actor._log.states, work.method), work.actor
+    event: Event = told(9, "3.example")
+    if kind == "changes all sites":
+        event = ConfigChanged(actor.model.config.to_state())
+    else:
+        monkeypatch.setattr(ResidentCrawl, "writes_states", True)
+    call = asyncio.create_task(work.begin())
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    change = asyncio.create_task(actor.submit(event))
+    await asyncio.sleep(0.05)
+    assert not change.done()
+    gate.open.set()
+    await asyncio.gather(call, change)
+
+
+async def test_a_call_that_gave_up_while_its_site_was_read_is_not_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, crawls: list[CrawlActor]
+) -> None:
+    actor = crawls[0]
     gate = Gate(monkeypatch, actor._log.states, "get")
-    waits = actor.submit(told(5, "0.example")) if asks == "event" else actor.site("0.example")
-    call = asyncio.create_task(waits)
+    call = asyncio.create_task(actor.submit(told(5, "0.example")))
     await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
-    assert await other.submit(told(6, "0.example"))
-    assert sum(facts.pages for _, facts in actor.model.sites.facts()) == 0
-    assert not call.done()
+    call.cancel()
     gate.open.set()
-    await call
-    assert actor.model.seq == (6 if asks == "event" else 5)
-    assert len(actor.model.sites.in_memory) == 2
+    assert await actor.submit(told(6, "0.example"))
+    assert actor.model.seq == actor._log.last_seq == 6, (
+        "four sites, how the crawl is set up, and the second call"
+    )
 
 
-@pytest.mark.parametrize("work", ["snapshot", "eviction"])
-async def test_a_site_is_written_beside_the_calls_of_others(
-    monkeypatch: pytest.MonkeyPatch, registry: CrawlRegistry, crawls: list[CrawlActor], work: str
+async def test_a_question_gives_up_what_found_no_room(
+    registry: CrawlRegistry, crawls: list[CrawlActor]
 ) -> None:
-    other, actor = crawls
-    gate = Gate(monkeypatch, actor._log.states, "put")
-    registry.memory.budget.limit = 0 if work == "eviction" else 1 << 30
-    call = asyncio.create_task(actor.save() if work == "snapshot" else actor.evict_sites(1))
-    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
-    assert await other.submit(told(6, "3.example"))
-    assert actor.model.sites.lru < 1e9
-    assert len(list(actor.model.sites.facts())) == 4
-    assert not call.done()
-    gate.open.set()
-    await call
+    actor = crawls[0]
+    registry.memory.budget.limit = registry.memory.budget.used
+    assert (await actor.site("0.example")).model.name == "0.example"
+    assert [shard.model.name for shard in actor.model.sites.in_memory] == ["3.example"]
+    registry.memory.budget.limit = 1 << 30
+    await actor.site("0.example")
+    assert len(actor.model.sites.in_memory) == 2
 
 
 async def test_a_site_that_is_at_hand_is_answered_at_once(crawls: list[CrawlActor]) -> None:
