@@ -77,6 +77,7 @@ class MemoryKeeper:
         self._actors = actors
         self._used = used or asked_at_most_each(_ASKED_EACH_S, resident_bytes)
         self._wanted = asyncio.Event()
+        self._evicting = asyncio.Lock()  # of two at a time, one would find the coldest sites taken
         self.budget = MemoryBudget(self._most_sites)
 
     async def run(self) -> None:
@@ -97,6 +98,10 @@ class MemoryKeeper:
 
         Ends early when none can be: the next events try again.
         """
+        async with self._evicting:
+            await self._enforce_budget()
+
+    async def _enforce_budget(self) -> None:
         stuck: set[CrawlActor] = set()
         while self.budget.is_over:
             others = (actor for actor in self._actors() if actor not in stuck)
