@@ -95,9 +95,18 @@ def test_a_page_says_what_changed_and_when_to_come_again(server: Stubs, crawl: s
     assert other.next_fetch_time.seconds > START_S + 2 * DAY_S
 
 
-def test_not_modified_is_unchanged_and_not_a_failure(server: Stubs, crawl: str) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"not_modified": True},
+        {"not_modified": True, "body": b""},
+        {"status_code": 304},
+        {"status_code": 304, "body": b""},  # as HTTP libraries give it
+    ],
+)
+def test_not_modified_is_unchanged_and_not_a_failure(server: Stubs, crawl: str, said: dict[str, Any]) -> None:
     ingest(server, crawl, page(1, 0))
-    [got] = ingest(server, crawl, page(1, 1, not_modified=True))
+    [got] = ingest(server, crawl, page(1, 1, **said))
     assert got.status.code == common_pb2.ITEM_CODE_OK
     assert got.changed_share == 0.0
     [again] = ingest(server, crawl, page(1, 1, not_modified=True))

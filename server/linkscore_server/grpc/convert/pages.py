@@ -231,7 +231,10 @@ def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
 
 def has_page(page: common_pb2.Page) -> bool:
     """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
-    came = page.WhichOneof("content") is not None or bool(page.outlinks)
+    content = page.WhichOneof("content")
+    if content == "body" and not page.body and (page.not_modified or page.status_code == NOT_MODIFIED):
+        content = None  # HTTP libraries give an empty body where there is none
+    came = content is not None or bool(page.outlinks)
     return came and not page.fetch_error and (page.status_code == 0 or 200 <= page.status_code < 400)
 
 
