@@ -33,13 +33,13 @@ class SiteTurns:
         self._turn, self._share = turn, share
         self._writers: frozenset[str] = frozenset()
         self._beside: set[str] = set()
-        self._is_alone = False
+        self._alone = 0  # who works alone, or waits for that
         self._waiting: list[asyncio.Future[None]] = []
         self.freed: Callable[[], None] = lambda: None
 
     def is_free(self, site: str) -> bool:
         """Say whether nobody has a site."""
-        return not (self._is_alone or site in self._writers or site in self._beside)
+        return not (self._alone or site in self._writers or site in self._beside)
 
     def take(self, sites: Collection[str]) -> None:
         """Note that work on sites begins, which are free."""
@@ -82,13 +82,13 @@ class SiteTurns:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """Let nobody work beside the writer, as soon as nobody does; to be asked for before the turn."""
-        self._is_alone = True
+        self._alone += 1
         try:
             while self._beside:
                 await self.changed()
             yield
         finally:
-            self._is_alone = False
+            self._alone -= 1
             self._tell()
 
     async def changed(self) -> None:
