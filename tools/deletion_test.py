@@ -312,7 +312,7 @@ ANNEXES = {
         ),
         (
             *("tests/unit/revisits", "tests/contract/test_contract_revisits.py", REVISITS_OF_GROUPS),
-            "tests/integration/test_scrapy_listings.py",
+            "tests/integration/test_scrapy_due_listings.py",
         ),
     ),
     **{

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from google.rpc import code_pb2
@@ -88,7 +88,7 @@ class ClusterOwners(Owners):
         return self.local if route.address == self.address else self._peers[route.address]
 
     async def reach(
-        self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
+        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
     ) -> T:
         """See `Owners.reach`: one that may be repeated goes where the shard goes, as its caller would.
 
@@ -136,9 +136,9 @@ class ClusterOwners(Owners):
         await self._all_known.wait()
 
 
-async def _until(moved: asyncio.Future[None], call: Awaitable[T]) -> T:
+async def _until(moved: asyncio.Future[None], call: Coroutine[Any, Any, T]) -> T:
     """Return the answer to a call, which ends when its shard has moved."""
-    asked = asyncio.ensure_future(call)
+    asked = tasks.awaited(call)
     try:
         either: list[asyncio.Future[Any]] = [asked, moved]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

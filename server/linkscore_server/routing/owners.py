@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from linkscore_scoring.engine.groups import Shard
@@ -144,7 +144,7 @@ class Owners:
         return self.all[place_of(shard, len(self.all))]
 
     async def reach(
-        self, shard: Shard, call: Callable[[Owner], Awaitable[T]], *, may_repeat: bool = True
+        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
     ) -> T:
         """Return the answer of who owns a shard to a call.
 
