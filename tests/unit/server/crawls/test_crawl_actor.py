@@ -295,6 +295,7 @@ async def test_a_snapshot_is_due_by_the_clock_too(log: SlowLog, metrics: Metrics
     for n in range(3):
         await made.submit(fetched(n))
     await made.writer.finish()
+    await made._snapshots.end()  # it goes on by itself
     assert (log.states.seq > 0) == (seconds > 0)
     made.release()
 
@@ -312,6 +313,7 @@ async def test_a_snapshot_that_fails_is_not_tried_again_by_the_clock(
     for n in range(5):
         await made.submit(fetched(n))
     await made.writer.finish()
+    await made._snapshots.end()  # it goes on by itself
     assert metrics.registry.get_sample_value("linkscore_snapshot_failures_total") == 1
     made.release()
 
@@ -326,6 +328,7 @@ async def test_a_crawl_that_writes_states_waits_for_more_events(
     for n in range(5):
         await made.submit(fetched(n))
     await made.writer.finish()
+    await made._snapshots.end()  # it goes on by itself
     assert (log.states.seq > 1) == is_due
     made.release()
 
