@@ -29,7 +29,7 @@ class Site(Spider):  # type: ignore[misc]
         super().__init__(**more)
         self.begin, self.left = start, fetches
         self.meta = {"proxy": proxy} if proxy else {}
-        self.links = LinkExtractor(allow_domains=[urlsplit(start).hostname], deny_extensions=[])
+        self.links = LinkExtractor(allow_domains=[urlsplit(start).netloc], deny_extensions=[])
 
     async def start(self) -> AsyncIterator[Request]:
         """Ask for the first page."""
