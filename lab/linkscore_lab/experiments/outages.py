@@ -1,11 +1,12 @@
 """Outages of the server of a crawl: what happens to it half way, and for how long.
 
-======== =============================================================================================
-away:10  killed, and started again 10 s later
-end      killed, and never back
-disk:10  the disk with its data is full for 10 s; needs root, or the right to mount (a `tmpfs`)
-slow:5   every answer comes 5 s later, for `SLOW_S`
-======== =============================================================================================
+========== ===========================================================================================
+away:10    killed, and started again 10 s later
+restart:3  ended by SIGTERM, and started again 3 s after it has ended
+end        killed, and never back
+disk:10    the disk with its data is full for 10 s; needs root, or the right to mount (a `tmpfs`)
+slow:5     every answer comes 5 s later, for `SLOW_S`
+========== ===========================================================================================
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Outage:
     name
         As it was written.
     kind
-        ``away``, ``end``, ``disk`` or ``slow``.
+        ``away``, ``restart``, ``end``, ``disk`` or ``slow``.
     seconds
         How long it takes; of ``slow``, how late answers are; infinite for ``end``.
     """
@@ -60,7 +61,7 @@ class Outage:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``kind:seconds``; without seconds it takes 10, answers come 5 s late, and ``end`` has none.
+        """Read ``kind:seconds``; there are usual seconds for each, and ``end`` has none.
 
         Raises
         ------
@@ -75,9 +76,9 @@ class Outage:
         inf
         """
         kind, _, seconds = text.partition(":")
-        usual = {"away": "10", "end": "inf", "disk": "10", "slow": "5"}
+        usual = {"away": "10", "restart": "3", "end": "inf", "disk": "10", "slow": "5"}
         if kind not in usual or (kind == "end" and seconds):
-            raise ValueError(f"must be away:SECONDS, end, disk:SECONDS or slow:SECONDS, got {text}")
+            raise ValueError(f"must be end, or one of away, restart, disk and slow with :SECONDS, got {text}")
         length = float(seconds or usual[kind])
         if not length > 0:
             raise ValueError(f"must last longer than 0 s, got {text}")
@@ -134,7 +135,8 @@ def interrupted(server: OwnServer, data: Path, outage: Outage | None) -> Iterato
         filler = data / "filler"
         yield Interrupted(server.address, partial(fill_up, filler), filler.unlink, outage.seconds)
     else:
-        yield Interrupted(server.address, server.kill, server.start, outage.seconds)
+        begin = server.stop if outage.kind == "restart" else server.kill
+        yield Interrupted(server.address, begin, server.start, outage.seconds)
 
 
 @contextmanager
