@@ -162,6 +162,17 @@ def test_what_a_sitemap_names_is_followed_only_if_the_spider_wants_it(
     assert fetched(server, "more") == {"/", "/map.xml", *pages}
 
 
+def test_what_is_due_and_named_is_fetched_once_and_a_page_in_place_of_a_sitemap_is_not_parsed(
+    server: ServerProcess, site: tuple[str, Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, said = site
+    know(server, base, "both", "/index.xml", "/map.xml")
+    monkeypatch.setitem(FILES, "/map.xml", "<p>It moved.</p><a href='/page/1'>one</a>")
+    assert parsed(started(server, base, "both", tmp_path, wants_listed=True)) == ["/"]
+    assert sorted(said.asked) == ["/", "/index.xml", "/map.xml"]
+    assert fetched(server, "both") == {"/", "/index.xml", "/map.xml"}
+
+
 @pytest.mark.parametrize(
     ("how", "due"),
     [

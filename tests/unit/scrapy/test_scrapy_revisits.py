@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.listings import LISTING
+from linkscore.scrapy.listings import LISTING, Listings
 from linkscore.scrapy.pages import fetched_page, headers_of, page_message
 from linkscore.scrapy.revisits import VALIDATORS, DueRequests
 from linkscore.v1 import common_pb2
@@ -47,7 +47,7 @@ async def requests(session: Any, *start: Any, spider: Any = None) -> list[Any]:
             yield each
 
     crawler = SimpleNamespace(spider=spider)
-    return [each async for each in DueRequests(crawler, session).after(given())]
+    return [each async for each in DueRequests(crawler, session, Listings(crawler)).after(given())]
 
 
 def due(*paths: str, **said: str) -> list[pb.DuePage]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scrapy import Request
+from w3lib.url import canonicalize_url
 
 from linkscore.scrapy.scoring import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS, kind_of, named_sitemaps
@@ -16,13 +17,13 @@ is no method of the spider could not be."""
 
 
 def listing_request(url: str, above: int = 0) -> Request:
-    """Return a request whose response, if it is a sitemap or feed, is kept from the spider."""
+    """Return a request whose response, which the spider did not ask for, is kept from it."""
     return Request(url, meta={LISTING: above})
 
 
 def is_listing(response: Any) -> bool:
-    """Say whether a response was asked for as a sitemap or feed, and is one."""
-    return LISTING in response.request.meta and bool(kind_of(response.body))
+    """Say whether a response was asked for as a sitemap or feed; what came instead is one too."""
+    return LISTING in response.request.meta
 
 
 class Listings:
@@ -35,9 +36,16 @@ class Listings:
     def __init__(self, crawler: Any) -> None:
         self._crawler = crawler
         self._left = MAX_SITEMAPS
+        self._due: set[str] = set()
+
+    def are_due(self, urls: Iterable[str]) -> None:
+        """Note what is asked for anyway, which is not followed: Scrapy's filter does not know it."""
+        self._due.update(map(canonicalize_url, urls))
 
     def follow(self, response: Any, answer: PageAnswer) -> Iterator[Request]:
         """Yield requests for what a listing names, as far as the server read it."""
+        if not kind_of(response.body):  # another page came in its place
+            return
         urls = [url for url, _ in answer.tickets()]
         named = named_sitemaps(response.url, response.body, urls)
         if named is None:
@@ -45,6 +53,7 @@ class Listings:
             yield from filter(None, map(make, urls))
             return
         above = response.request.meta[LISTING]
+        named = [url for url in named if canonicalize_url(url) not in self._due]
         named = named[: self._left] if above < MAX_DEPTH else []
         self._left -= len(named)
         for url in named:

@@ -90,14 +90,15 @@ class LinkscoreMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass the start requests, and those for known pages that are due."""
         is_due = self._session.config.revisit is not None and not self._session.config.observe_only
-        async for thing in DueRequests(self._crawler, self._session).after(start) if is_due else start:
+        due = DueRequests(self._crawler, self._session, self._listings)
+        async for thing in due.after(start) if is_due else start:
             yield thing
 
     def process_spider_input(self, response: Any, spider: Any = None) -> None:
         """Send the response; its scores are on their way while the spider reads it.
 
-        A listing that is due is not for the spider. Only now its request gets a callback that says so: one
-        that waits in a job directory can have no callback but those of the spider.
+        What was asked for as a listing is not for the spider. Only now its request gets a callback that says
+        so: one that waits in a job directory can have no callback but those of the spider.
         """
         self._fetched_page(response)
         if is_listing(response):

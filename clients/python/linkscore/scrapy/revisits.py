@@ -8,7 +8,7 @@ from typing import Any
 from scrapy import Request
 from w3lib.url import canonicalize_url
 
-from linkscore.scrapy.listings import listing_request
+from linkscore.scrapy.listings import Listings, listing_request
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -28,12 +28,13 @@ class DueRequests:
     the Request; without it, they go to `parse`. Sitemaps and feeds go to neither, see `listings`.
     """
 
-    def __init__(self, crawler: Any, session: Session) -> None:
-        self._crawler, self._session = crawler, session
+    def __init__(self, crawler: Any, session: Session, listings: Listings) -> None:
+        self._crawler, self._session, self._listings = crawler, session, listings
 
     async def after(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass start requests on, and what is due."""
         due = {canonicalize_url(page.url): page for page in await self._due()}
+        self._listings.are_due(page.url for page in due.values() if page.kind in LISTING_KINDS)
         async for thing in start:
             page = due.pop(canonicalize_url(thing.url), None) if isinstance(thing, Request) else None
             yield thing if page is None else _conditional(thing, page)
