@@ -38,6 +38,7 @@ _MAX_RANKED = 100_000
 _MAX_UNSAID = 20_000
 _UNSAID_A_CALL = 1_000  # well below what one call may carry (setting `max_feedback_per_call`, 5,000)
 _FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
+_NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 
 
 class Found(NamedTuple):
@@ -181,10 +182,12 @@ class CrawlSession:
     async def failed(
         self, url: str, *, status_code: int = 0, fetch_error: str = "", ticket: bytes = b""
     ) -> None:
-        """Report a fetch that brought no page."""
-        if status_code < _FIRST_FAILURE:
-            fetch_error = fetch_error or "unknown"
-        sent = failed_page(url=url, status_code=status_code, fetch_error=fetch_error, ticket=ticket)
+        """Report a fetch that brought no page, as the page is as it was (304) or the fetch failed."""
+        if status_code == _NOT_MODIFIED:
+            sent = page(url=url, not_modified=True, ticket=ticket)
+        else:
+            error = fetch_error if status_code >= _FIRST_FAILURE else fetch_error or "unknown"
+            sent = failed_page(url=url, status_code=status_code, fetch_error=error, ticket=ticket)
         self.frontier.outlook.fetched(url, is_page=False)
         result = await self._connection.ingest(OwedPage(sent))
         if result is not None:

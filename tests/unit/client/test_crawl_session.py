@@ -58,3 +58,20 @@ async def test_without_an_answer_all_places_are_filled(fake: FakeLinkscore, sess
     fake.failures["RankBuckets"] = [grpc.StatusCode.INTERNAL] * 3
     assert await take(session, 3) == ["thread/2", "tag/1", "tag/2"]
     assert session.counts["errors/INTERNAL"] == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "unchanged", "error"),
+    [
+        (304, "no text", True, ""),
+        (404, "", False, ""),
+        (200, "no text", False, "no text"),
+        (0, "", False, "unknown"),
+    ],
+)
+async def test_a_fetch_without_a_page_failed_unless_the_page_is_as_it_was(
+    fake: FakeLinkscore, session: CrawlSession, status: int, said: str, unchanged: bool, error: str
+) -> None:
+    await session.failed("http://a.org/tag/1", status_code=status, fetch_error=said)
+    sent = fake.pages[-1]
+    assert (sent.not_modified, sent.fetch_error, sent.HasField("body")) == (unchanged, error, False)

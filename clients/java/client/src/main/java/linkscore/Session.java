@@ -66,6 +66,7 @@ public final class Session implements AutoCloseable {
   private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final AtomicBoolean saidStop = new AtomicBoolean();
   private volatile boolean made;
+  private volatile boolean revisits;
   private volatile LinkscoreException refusal;
   private volatile String best = "none";
 
@@ -176,7 +177,8 @@ public final class Session implements AutoCloseable {
    * @param later is told the answer if there is none now, from another thread, when the server is back
    */
   public Optional<Result> ingest(Page page, Consumer<Result> later) {
-    LongAdder count = page.hasBody() ? pages : failed;
+    boolean came = page.hasBody() || page.getNotModified();
+    LongAdder count = came ? pages : failed;
     long begun = allowance.begin();
     Kept sent =
         new Kept(
@@ -186,7 +188,7 @@ public final class Session implements AutoCloseable {
               counted(result, begun).ifPresent(later);
             });
     shapes.meet(page.getUrl());
-    shapes.fetched(page.getUrl(), page.hasBody(), outage.isAway());
+    shapes.fetched(page.getUrl(), came, outage.isAway());
     if (outage.keep(sent)) {
       return Optional.empty();
     }
@@ -198,6 +200,17 @@ public final class Session implements AutoCloseable {
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
   public void failed(String url, int status, String reason, ByteString ticket) {
     ingest(Crawl.failure(url, status, reason, ticket));
+  }
+
+  /**
+   * Reports that a page is as it was (304), in a crawl with {@code revisit}. Others would take it for one that failed, so
+   * that there nothing is sent.
+   */
+  public Optional<Result> unchanged(Page.Builder page) {
+    if (!made) {
+      call(null, crawl -> crawl);
+    }
+    return revisits ? ingest(page.setNotModified(true).build()) : Optional.empty();
   }
 
   /** Says what a page was worth, in [0, 1]; kept while the server is away. */
@@ -346,6 +359,7 @@ public final class Session implements AutoCloseable {
     }
     var there = client.ensureCrawl(id, policy, budget).get();
     made = true;
+    revisits = there.getCrawl().hasRevisit();
     LOG.log(
         Level.INFO,
         "linkscore: server {0} at {1}, crawl {2}, policy {3}",

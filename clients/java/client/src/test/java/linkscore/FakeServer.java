@@ -39,6 +39,7 @@ import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
 import linkscore.v1.ScoreLinksRequest;
 import linkscore.v1.ScoreLinksResponse;
+import linkscore.v1.Revisit;
 import linkscore.v1.SkipReason;
 import linkscore.v1.Standing;
 import linkscore.v1.UpdateCrawlRequest;
@@ -74,6 +75,9 @@ public final class FakeServer implements AutoCloseable {
   public final List<List<String>> masks = new CopyOnWriteArrayList<>();
 
   public volatile Timestamp nextFetch;
+
+  /** Whether crawls have {@code revisit}. */
+  public volatile boolean revisits;
 
   /** Questions that were cheap, by any client: GetCrawl. */
   public final LongAdder probes = new LongAdder();
@@ -234,7 +238,11 @@ public final class FakeServer implements AutoCloseable {
     public void getCrawl(GetCrawlRequest request, StreamObserver<GetCrawlResponse> to) {
       probes.increment();
       if (crawls.containsKey(request.getName())) {
-        answer(to, GetCrawlResponse.newBuilder().setCrawl(crawl.toBuilder().setName(request.getName())).build());
+        Crawl.Builder known = crawl.toBuilder().setName(request.getName());
+        if (revisits) {
+          known.setRevisit(Revisit.getDefaultInstance());
+        }
+        answer(to, GetCrawlResponse.newBuilder().setCrawl(known).build());
       } else {
         to.onError(Status.NOT_FOUND.asRuntimeException());
       }

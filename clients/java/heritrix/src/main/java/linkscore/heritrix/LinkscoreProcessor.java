@@ -42,6 +42,7 @@ public final class LinkscoreProcessor extends Processor {
   // A page may have 8 MiB (setting max_body_bytes of the server).
   private static final int MAX_BODY_BYTES = 8 << 20;
   private static final int FIRST_FAILURE = 400;
+  private static final int NOT_MODIFIED = 304;
   // From S_DOMAIN_UNRESOLVABLE to S_TIMEOUT: no answer. Lower ones are Heritrix's own doing, robots.txt or the scope.
   private static final int LAST_NETWORK_FAILURE = -5;
 
@@ -133,6 +134,8 @@ public final class LinkscoreProcessor extends Processor {
       session.failed(uri.getURI(), status, "", ticket);
     } else if (status < 0 && status >= LAST_NETWORK_FAILURE) {
       session.failed(uri.getURI(), 0, "heritrix status " + status, ticket);
+    } else if (status == NOT_MODIFIED) {
+      session.unchanged(Page.newBuilder().setUrl(uri.getURI()).setTicket(ticket));
     } else if (status > 0 && uri.getContentType() != null && uri.getContentType().contains("html")) {
       page(uri, ticket);
     }

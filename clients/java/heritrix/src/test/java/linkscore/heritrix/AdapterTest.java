@@ -129,6 +129,18 @@ class AdapterTest {
   }
 
   @Test
+  void aPageThatIsAsItWasIsReportedToACrawlWithRevisits() throws Exception {
+    processor.process(fetched(304));
+    assertEquals(List.of(), server.pages);
+    processor.stop();
+    server.revisits = true;
+    processor.start();
+    processor.process(fetched(304));
+    assertTrue(server.pages.get(0).getNotModified());
+    assertFalse(server.pages.get(0).hasBody());
+  }
+
+  @Test
   void aRewardInTheDataIsReported() throws Exception {
     CrawlURI page = page();
     page.getData().put(LinkscoreProcessor.REWARD, 0.5);

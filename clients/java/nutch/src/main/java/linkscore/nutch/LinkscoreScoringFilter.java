@@ -153,9 +153,13 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private static void keep(Result result, Outlink[] outlinks, Metadata metadata) {
     metadata.set(ANSWER, Answer.of(outlinks, result.links()));
-    if (result.message().hasNextFetchTime()) {
-      metadata.set(NEXT, Long.toString(result.message().getNextFetchTime().getSeconds()));
-    }
+    next(result).ifPresent(next -> metadata.set(NEXT, next));
+  }
+
+  private static Optional<String> next(Result result) {
+    return result.message().hasNextFetchTime()
+        ? Optional.of(Long.toString(result.message().getNextFetchTime().getSeconds()))
+        : Optional.empty();
   }
 
   /** Gives each outlink its bucket, ticket and value. */
@@ -193,14 +197,20 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   }
 
   /**
-   * Reports a fetch that failed; lets a link that was found again wait where that was, too; and gives a page that was fetched
-   * the date of the server, which goes before that of Nutch's schedule.
+   * Reports a fetch that failed or found the page as it was; lets a link that was found again wait where that was, too; and
+   * gives a page that was fetched the date of the server, which goes before that of Nutch's schedule.
    */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
     values.renew();
     if (old != null && failedNow(old, datum)) {
       session.ingest(failure(url, datum));
+    }
+    if (old != null && unchangedNow(old, datum)) {
+      session
+          .unchanged(withoutPage("unchanged", url, datum))
+          .flatMap(LinkscoreScoringFilter::next)
+          .ifPresent(next -> datum.getMetaData().put(new Text(NEXT), new Text(next)));
     }
     setFetchTime(datum);
     List<Place> places = Place.of(datum);
@@ -251,17 +261,32 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return gone || datum.getRetriesSinceFetch() > old.getRetriesSinceFetch();
   }
 
+  /** Whether this update brought the news that a site answered 304; of a page that came, parsing has sent the body. */
+  private static boolean unchangedNow(CrawlDatum old, CrawlDatum datum) {
+    return datum.getStatus() == CrawlDatum.STATUS_DB_NOTMODIFIED
+        && protocolOf(datum) == ProtocolStatus.NOTMODIFIED
+        && datum.getFetchTime() != old.getFetchTime();
+  }
+
   private static Page failure(Text url, CrawlDatum datum) {
-    Writable said = datum.getMetaData().get(Nutch.WRITABLE_PROTO_STATUS_KEY);
-    int protocol = said instanceof ProtocolStatus ? ((ProtocolStatus) said).getCode() : ProtocolStatus.NOTFOUND;
+    int protocol = protocolOf(datum);
     int status = httpStatus(protocol);
-    return Page.newBuilder()
-        .setEventId(eventId("failed " + url + " " + datum.getFetchTime()))
-        .setUrl(url.toString())
+    return withoutPage("failed", url, datum)
         .setStatusCode(status)
         .setFetchError(status == 0 ? "nutch status " + protocol : "")
-        .setTicket(Tickets.decode(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)))
         .build();
+  }
+
+  private static Page.Builder withoutPage(String how, Text url, CrawlDatum datum) {
+    return Page.newBuilder()
+        .setEventId(eventId(how + " " + url + " " + datum.getFetchTime()))
+        .setUrl(url.toString())
+        .setTicket(Tickets.decode(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)));
+  }
+
+  private static int protocolOf(CrawlDatum datum) {
+    Writable said = datum.getMetaData().get(Nutch.WRITABLE_PROTO_STATUS_KEY);
+    return said instanceof ProtocolStatus ? ((ProtocolStatus) said).getCode() : ProtocolStatus.NOTFOUND;
   }
 
   private static int httpStatus(int protocol) {

@@ -191,6 +191,25 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
+  void aPageThatIsAsItWasIsReportedOnceAndFetchedAgainWhenTheServerSays() {
+    server.revisits = true;
+    server.nextFetch = Timestamp.newBuilder().setSeconds(1_700_000_000).build();
+    CrawlDatum old = datum(CrawlDatum.STATUS_DB_FETCHED);
+    CrawlDatum same = new CrawlDatum();
+    same.set(old);
+    same.setStatus(CrawlDatum.STATUS_DB_NOTMODIFIED);
+    same.setFetchTime(old.getFetchTime() + 5);
+    filter.updateDbScore(new Text(PAGE), old, same, List.of()); // it came, with the same text: parsing sent it
+    assertEquals(List.of(), server.pages);
+    same.getMetaData().put(Nutch.WRITABLE_PROTO_STATUS_KEY, new ProtocolStatus(ProtocolStatus.NOTMODIFIED));
+    filter.updateDbScore(new Text(PAGE), old, same, List.of());
+    assertEquals(1_700_000_000_000L, same.getFetchTime());
+    filter.updateDbScore(new Text(PAGE), same, same, List.of()); // a later round, in which nobody fetched it
+    assertEquals(1, server.pages.size());
+    assertTrue(server.pages.get(0).getNotModified());
+  }
+
+  @Test
   void aLinkFoundAgainWaitsWhereItIsWorthMost() {
     var outlinks = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
     CrawlDatum waiting = new CrawlDatum();

@@ -1,5 +1,7 @@
 package linkscore.stormcrawler;
 
+import org.apache.stormcrawler.Metadata;
+
 /** Metadata of a URL; all but the last are called alike by every adapter (docs/reference/clients.md). */
 final class Keys {
   /** Name of the bucket; empty if the server answered of the page, and not of this link. */
@@ -15,4 +17,9 @@ final class Keys {
   static final String REWARD = "linkscore.reward";
 
   private Keys() {}
+
+  /** Whether the site answered that the page is as it was. */
+  static boolean isUnchanged(Metadata metadata) {
+    return "304".equals(metadata.getFirstValue("fetch.statusCode"));
+  }
 }

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import java.util.Map;
 import linkscore.Session;
 import linkscore.Tickets;
+import linkscore.v1.Page;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.OutputFieldsDeclarer;
@@ -13,8 +14,8 @@ import org.apache.stormcrawler.Metadata;
 import org.apache.stormcrawler.persistence.Status;
 
 /**
- * Reports failed fetches, and what pages were worth: a bolt on the status stream, beside the one that keeps the status.
- * Without it an eighth of a budget goes to pages that are not there. A topology on {@code linkscore frontier} needs it
+ * Reports failed fetches, pages that are as they were (304), and what pages were worth: a bolt on the status stream, beside
+ * the one that keeps the status. Without it an eighth of a budget goes to pages that are not there. A topology on {@code linkscore frontier} needs it
  * for rewards only; the frontier sees failures itself, and {@code linkscore.report.failures: false} says so.
  */
 public final class LinkscoreReporter extends BaseRichBolt {
@@ -48,6 +49,9 @@ public final class LinkscoreReporter extends BaseRichBolt {
       int code = number(metadata.getFirstValue("fetch.statusCode"));
       String why = metadata.getFirstValue("fetch.exception");
       session.failed(url, code >= 400 ? code : 0, code >= 400 ? "" : why == null ? "error" : why, ticket);
+    }
+    if (status == Status.FETCHED && Keys.isUnchanged(metadata)) { // no filter sees it
+      session.unchanged(Page.newBuilder().setUrl(url).setTicket(ticket));
     }
     String reward = metadata.getFirstValue(Keys.REWARD);
     if (status == Status.FETCHED && reward != null) {

@@ -11,7 +11,8 @@ import org.apache.stormcrawler.persistence.Status;
  * earliest. All these dates are of January 1970, so that nothing waits. The order of links that wait stays as it was
  * when they were found; {@code linkscore frontier} has them in today's order.
  *
- * <p>A page that was fetched has the date that the server gave it, in a crawl with {@code revisit}. Other dates are those of StormCrawler's default scheduler.
+ * <p>A page that was fetched has the date that the server gave it, in a crawl with {@code revisit}. Other dates are those of
+ * StormCrawler's default scheduler; that of a page that is as it was (304) too, whose date from the server is past.
  */
 public final class LinkscoreScheduler extends DefaultScheduler {
   // As the URLFRONTIER encoding of the contract: seconds 1 to 1,000,001, and behind them what has no value.
@@ -25,7 +26,7 @@ public final class LinkscoreScheduler extends DefaultScheduler {
       return Optional.of(new Date(1000 * seconds(metadata)));
     }
     String next = metadata.getFirstValue(Keys.NEXT);
-    return status == Status.FETCHED && next != null
+    return status == Status.FETCHED && next != null && !Keys.isUnchanged(metadata)
         ? Optional.of(new Date(1000 * Long.parseLong(next)))
         : super.schedule(status, metadata);
   }

@@ -16,6 +16,7 @@ import linkscore.FakeServer;
 import org.apache.stormcrawler.Metadata;
 import org.apache.stormcrawler.parse.Outlink;
 import org.apache.stormcrawler.parse.ParseResult;
+import org.apache.stormcrawler.persistence.DefaultScheduler;
 import org.apache.stormcrawler.persistence.Status;
 import org.jsoup.Jsoup;
 import org.junit.jupiter.api.AfterEach;
@@ -139,6 +140,20 @@ class AdapterTest {
     assertEquals(1, server.rewards.get(0).getReward());
     LinkscoreReporter.report(session, true, PAGE, new Metadata(), Status.ERROR);
     assertEquals("error", server.pages.get(1).getFetchError());
+  }
+
+  @Test
+  void aPageThatIsAsItWasIsReportedAndNotDueAtOnce() {
+    server.revisits = true;
+    Metadata metadata = new Metadata();
+    metadata.setValue(Keys.TICKET, "dGc");
+    metadata.setValue(Keys.NEXT, "1700000000"); // of the fetch before
+    metadata.setValue("fetch.statusCode", "304");
+    LinkscoreReporter.report(Sessions.of(conf()), true, PAGE, metadata, Status.FETCHED);
+    assertTrue(server.pages.get(0).getNotModified());
+    assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
+    var usual = new DefaultScheduler().schedule(Status.FETCHED, metadata);
+    assertEquals(usual, scheduler.schedule(Status.FETCHED, metadata));
   }
 
   @Test
