@@ -48,6 +48,7 @@ _MAX_LISTED_BYTES = 2 << 20
 _MAX_DIGITS = 16
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
+_NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 _DAY_S = 24 * 60 * 60  # PurgeURLs counts in days
 _LEVELS = {0: logging.DEBUG, 1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
 
@@ -408,7 +409,9 @@ def _arrival(item: pb.URLItem) -> tuple[str, Arrival | None]:
     if arrival is not None and item.HasField("known"):
         metadata = _metadata(_info(item))
         status = _status(metadata)
-        arrival.is_known, arrival.due = True, min(_next(metadata) or item.known.refetchable_from_date, 2**62)
+        # No filter sees a page that is as it was: what its metadata say is of the fetch before.
+        next_date = 0 if status == _NOT_MODIFIED else _next(metadata)
+        arrival.is_known, arrival.due = True, min(next_date or item.known.refetchable_from_date, 2**62)
         arrival.failed_status = status if status >= _FIRST_FAILURE else 0
         arrival.ticket = ticket_in(metadata)
     return crawl, arrival

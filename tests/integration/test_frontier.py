@@ -73,10 +73,11 @@ def test_a_url_is_fetched_again_when_linkscore_says(crawler: Crawler) -> None:
         known("http://a.org/2", due + 9, next=str(due)),
         known("http://a.org/3", due, next="soon"),
         known("http://a.org/4", next="9" * 40),
+        known("http://a.org/5", due + 9, next=str(due), status="304"),  # that of the fetch before
     )
     listed = crawler.stub.ListURLs(pb.ListUrlParams())
     dates = {item.known.info.url[-1]: item.known.refetchable_from_date for item in listed}
-    assert dates == {"1": due, "2": due, "3": due, "4": 0}
+    assert dates == {"1": due, "2": due, "3": due, "4": 0, "5": due + 9}
 
 
 def test_what_is_no_url_is_skipped_and_acknowledgements_have_their_id(crawler: Crawler) -> None:
