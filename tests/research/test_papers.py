@@ -14,6 +14,7 @@ from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_lab.report.drawing import drawn
+from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.anthelion import ManyHosts
 from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
@@ -73,7 +74,9 @@ def test_every_finding_that_could_be_tried_rests_on_figures() -> None:
     assert all(claim.facts for claim in claims if not claim.verdict.startswith(UNTRIED))
 
 
-def test_no_page_is_made_of_words_that_the_results_refute(tmp_path: Path) -> None:
+def test_no_page_is_made_of_words_that_the_results_refute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     results = shutil.copytree(RESULTS, tmp_path / "results")
     measured = read_result("source-table-3")
     assert measured is not None
@@ -82,6 +85,9 @@ def test_no_page_is_made_of_words_that_the_results_refute(tmp_path: Path) -> Non
     write_result(replace(measured, tables=[worse, *measured.tables[1:]]), results)
     with pytest.raises(ValueError, match=r"SOUrCe, 'Nearly all.* the results say otherwise.*BFS < SOUrCe"):
         page_files(results)
+    monkeypatch.setattr(page, "read_result", lambda name, _: read_result(name, results))
+    said = CliRunner().invoke(main, ["page", "--check"])
+    assert (said.exit_code, said.output[:21]) == (1, "Error: SOUrCe, 'Nearl")
 
 
 FIRST = PaperTable(["", "share", "paper"], [["a, b", 0.5, 0.9], ["a", 0.25, None], ["b", 0.75, 0.8]])

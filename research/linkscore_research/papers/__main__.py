@@ -53,11 +53,14 @@ def main(
 
 
 def _page(*, check: bool) -> None:
-    if not check:
-        write_page()
-    elif stale := stale_files():
-        where = ", ".join(map(str, stale))
-        raise click.ClickException(f"{where}: stale, run python -m linkscore_research.papers page")
+    try:
+        if not check:
+            write_page()
+        elif stale := stale_files():
+            where = ", ".join(map(str, stale))
+            raise click.ClickException(f"{where}: stale, run python -m linkscore_research.papers page")
+    except ValueError as exc:
+        raise click.ClickException(str(exc)) from exc
 
 
 def _measure(name: str, options: PaperOptions) -> None:
