@@ -57,21 +57,21 @@ def _ideographs(n: int, start: int = 0) -> str:
     return "".join(chr(0x4E00 + (start + i) % 20_000) for i in range(n))
 
 
-def _refuse(url: str) -> None:
+def _is_refused(url: str) -> bool:
     with pytest.raises(InvalidLink):
         validate_url(url, "url")
-    assert UrlResolver("http://a.test/").resolve(url) in {"invalid", "too_long"}
+    return UrlResolver("http://a.test/").resolve(url) in {"invalid", "too_long"}
 
 
 @pytest.mark.parametrize("n", [252, 2_000, 10_000])
 def test_a_host_of_many_ideographs_is_refused(n: int) -> None:
-    _refuse(f"http://{_ideographs(n)}/")
+    assert _is_refused(f"http://{_ideographs(n)}/")
 
 
 def test_a_refused_host_costs_at_most_in_proportion_to_its_characters() -> None:
     def cost(n: int) -> float:
         url = f"http://{_ideographs(n)}/"
-        return cpu_s(lambda: _refuse(url))
+        return cpu_s(lambda: _is_refused(url))
 
     check_growth(cost, 125_000, doublings=3)
 
