@@ -97,6 +97,7 @@ class Brokers:
         }
         self._fetch_bytes = record_bytes + _SLACK
         self._producer = self._new_producer()
+        self._asking = self._consumer()  # kept: one for each question takes ten times as long
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = tasks.thread(self._poll, "linkscore-kafka")
@@ -209,13 +210,12 @@ class Brokers:
         return self._span(topic, partition)[1]
 
     def _span(self, topic: str, partition: int) -> tuple[int, int]:
-        consumer = self._consumer()
         try:
-            found = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=DELIVERY_S)
+            # Who leads is asked too: a broker that was asked before and leads no more answers as of then.
+            self._asking.list_topics(topic, timeout=REQUEST_S)
+            found = self._asking.get_watermark_offsets(TopicPartition(topic, partition), timeout=DELIVERY_S)
         except KafkaException as exc:
             raise LogAway(f"{topic} [{partition}]: {exc}") from exc
-        finally:
-            consumer.close()
         if found is None:
             raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
         return int(found[0]), int(found[1])
@@ -224,6 +224,7 @@ class Brokers:
         """Let go of the connections; what was appended is there."""
         self._closing.set()
         self._thread.join()
+        self._asking.close()
 
     def _new_producer(self) -> Producer:
         return Producer({**self._properties, **_PRODUCER}, logger=_log)
@@ -239,10 +240,11 @@ class Brokers:
                 self._producer = self._new_producer()
 
     def _poll(self) -> None:
-        """Hear of what was delivered."""
+        """Hear of what was delivered, and what clients log."""
         while not self._closing.is_set():
             with suppress(KafkaException):
                 self._producer.poll(_POLL_S)
+                self._asking.poll(0)
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -6,6 +6,7 @@ import itertools
 import random
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import open_states
 from linkscore_server.storage.formats import SEGMENT_HEADER
 from linkscore_server.storage.frames import pack
+from linkscore_server.storage.kafka import brokers as brokers_room
 from linkscore_server.storage.kafka.brokers import Brokers, HeadDeleted
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
@@ -38,6 +40,15 @@ def brokers(mock: MockBrokers) -> Iterator[Brokers]:
     brokers = Brokers(mock.hosts)
     yield brokers
     brokers.close()
+
+
+def test_one_client_asks_all_questions(brokers: Brokers, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brokers_room, "Consumer", None)  # none is made
+    for n in range(3):
+        brokers.append(topic, 0, b"key", b"value")
+        assert (brokers.begin(topic, 0), brokers.end(topic, 0)) == (0, n + 1)
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(lambda _: brokers.end(topic, 0), range(100))) == {3}
 
 
 @pytest.fixture
