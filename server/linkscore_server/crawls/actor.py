@@ -48,7 +48,7 @@ class CrawlActor:
     log
         Where its events go; owned, closed with the actor.
     executor
-        Runs what blocks on the disk.
+        Runs what waits for the log.
     learner
         Runs learnings, see `Learnings`.
     metrics
@@ -100,6 +100,7 @@ class CrawlActor:
         self._log = log
         self._background = background or executor
         self._reader = reader or executor
+        self._executor = executor
         self._metrics = metrics
         self._turn = asyncio.Lock()
         self._sites = SiteTurns(self._turn, lambda: model.writes_states)
@@ -224,7 +225,7 @@ class CrawlActor:
         LogAway
             If another process has the crawl, or nobody knows.
         """
-        await asyncio.get_running_loop().run_in_executor(self._reader, self._log.confirm)
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._log.confirm)
 
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""

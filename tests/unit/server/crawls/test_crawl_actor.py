@@ -109,6 +109,20 @@ async def actor(log: SlowLog, learner: Learner, metrics: Metrics) -> AsyncIterat
         await made.close()
 
 
+async def test_questions_do_not_wait_for_reads_whose_log_does_not_answer(
+    log: SlowLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "confirm", log.free.wait)
+    log.free.clear()
+    actor = actor_on(log, reader=ThreadPoolExecutor(1))
+    current = asyncio.create_task(actor.confirm())
+    await asyncio.sleep(0)
+    assert await actor.ask(lambda: "said") == "said"
+    assert not current.done()
+    log.free.set()
+    await current
+
+
 async def test_learning_that_fails_is_told_to_whoever_asked_for_it(
     actor: CrawlActor, learner: Learner
 ) -> None:
