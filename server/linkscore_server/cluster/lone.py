@@ -33,6 +33,7 @@ class LoneDirectory(GroupDirectory):
     def __init__(self, parts: Parts) -> None:
         self._topics = cast("KafkaStore", parts.store).topics
         self._asked_s, self._members = -_KNOWN_S, 0
+        self._turn = asyncio.Lock()
         if members := self._topics.members_of_cluster():
             raise InvalidInput(
                 f"must be set: {members} servers with peers_listen have the crawls of these topics; set it "
@@ -54,14 +55,18 @@ class LoneDirectory(GroupDirectory):
 
     async def confirm(self, shard: Shard) -> None:
         """See `lease.ShardLease`."""
-        if time.monotonic() > self._asked_s + _KNOWN_S:
-            self._members = await asyncio.to_thread(self._topics.members_of_cluster)
-            self._asked_s = time.monotonic()
-            if self._members:
-                _log.error(
-                    "%d servers with peers_listen have taken the crawls of these topics: end them, or set "
-                    "peers_listen here too",
-                    self._members,
-                )
+        async with self._turn:
+            if time.monotonic() > self._asked_s + _KNOWN_S:
+                await self._look()
         if self._members:
             raise LogAway(f"crawl {shard.crawl!r}: servers of a cluster have it, this one is none of them")
+
+    async def _look(self) -> None:
+        self._members = await asyncio.to_thread(self._topics.members_of_cluster)
+        self._asked_s = time.monotonic()
+        if self._members:
+            _log.error(
+                "%d servers with peers_listen have taken the crawls of these topics: end them, or set "
+                "peers_listen here too",
+                self._members,
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,6 +73,10 @@ async def test_it_opens_no_log_again_once_a_cluster_has_it(
     await lone.confirm(shard)
     await lone.confirm(shard)
     assert topics.asked == 2  # at its start, and once for both
+    monkeypatch.setattr(room, "_KNOWN_S", 0.05)
+    lone._asked_s = -1.0
+    await asyncio.gather(*(lone.confirm(shard) for _ in range(20)))
+    assert topics.asked == 3  # many crawls are opened at once
     topics.members = 1
     monkeypatch.setattr(room, "_KNOWN_S", 0.0)
     with pytest.raises(LogAway, match="servers of a cluster have it"):
