@@ -86,7 +86,11 @@ class RoutedCrawl:
 
 
 def may_repeat(request: Any) -> bool:
-    """Say whether a call that is made twice counts once: what it tells has event ids, or it only asks."""
+    """Say whether a call that is made twice counts once.
+
+    Pages and reports do if they have event ids. Other calls ask, or do again what is done: a site is learned
+    of the same pages, and a notice that is known is no event.
+    """
     told = getattr(request, "pages", None) or getattr(request, "feedback", None) or ()
     return all(item.event_id for item in told)
 

@@ -91,7 +91,7 @@ class Router:
         """Answer a call that has one request and one answer."""
         name = crawl_in(method, request)
         if self._registry.has(name) and is_crawl_name(name) and method not in _OF_ALL:
-            return await self._owners.local.call(method, request, context)
+            return await self._whole(name, method, request, context)
         _check_name(name)
         if method == "CrawlService/ListCrawls":
             return await self._list(request, context)
@@ -163,16 +163,18 @@ class Router:
         if crawl is None:
             return await owner.call(method, request, context)
         if crawl.groups == 1:
-            return await self._owners.reach(
-                Shard(name),
-                lambda owner: owner.call(method, request, context),
-                may_repeat=may_repeat(request),
-            )
+            return await self._whole(name, method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
         with self._metrics.scattered_seconds.labels(method).time():
             if method in SCATTER_GATHER:
                 return await SCATTER_GATHER[method].answer(crawl, request, groups.send, self._settings)
             return await FAN_OUT[method](groups, request)
+
+    async def _whole(self, name: str, method: str, request: Any, context: Any) -> Any:
+        """Answer a call about a crawl of one group as who has it does."""
+        return await self._owners.reach(
+            Shard(name), lambda owner: owner.call(method, request, context), may_repeat=may_repeat(request)
+        )
 
     async def _found(self, name: str) -> tuple[RoutedCrawl | None, Owner]:
         """Return a crawl that this process does not own alone, else None; and who owns its first group.

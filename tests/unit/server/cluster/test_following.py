@@ -20,6 +20,8 @@ from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.grpc.errors import Forwarded, NotServing
 from linkscore_server.routing.crawls import may_repeat
+from linkscore_server.routing.router import Router
+from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway
 
 SHARD = Shard("books")
@@ -58,6 +60,9 @@ class FakeOwner:
             raise self.error
         return self.name
 
+    async def call(self, method: str, request: Any, context: Any) -> str:
+        return await self.answer()
+
     async def close(self) -> None: ...
 
 
@@ -81,6 +86,13 @@ class Slots:
             return owner.answer()
 
         return asyncio.create_task(self.owners.reach(SHARD, sent, may_repeat=may_repeat))
+
+
+class Here:
+    """A registry that has the shard, and nothing else."""
+
+    def has(self, name: str) -> bool:
+        return name == SHARD.crawl
 
 
 @pytest.fixture
@@ -134,6 +146,21 @@ async def test_other_errors_are_answers(slots: Slots, error: Exception) -> None:
     slots.processes["a"].error = error
     with pytest.raises(type(error)):
         await slots.call()
+
+
+async def test_a_call_at_the_process_that_loses_a_crawl_of_one_group_follows_it(slots: Slots) -> None:
+    slots.give("c")
+    slots.processes["c"].error = LogAway("another process has taken these sites over")
+    registry: Any = Here()
+    metrics: Any = None
+    made = Router(
+        slots.owners, registry, Settings(), metrics, ticket_key=bytes, domain_of=str, clock=lambda: 0.0
+    )
+    request = pb.ScoreLinksRequest(crawl=f"crawls/{SHARD.crawl}")
+    call = asyncio.create_task(made.call("LinkScoringService/ScoreLinks", request, None))
+    await slots.processes["c"].asked.wait()
+    slots.give("b")
+    assert await call == "b"
 
 
 async def test_what_may_not_be_repeated_is_not(slots: Slots) -> None:
