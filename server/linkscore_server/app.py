@@ -219,8 +219,7 @@ class Application:
         with suppress(TimeoutError):
             await asyncio.wait_for(self.calls.idle(), within_s)
         await asyncio.sleep(_FLUSH_S)
-        unix = self.settings.listen.removeprefix("unix:")
-        hang_up(self._port if unix == self.settings.listen else unix)
+        hang_up(self.address)
 
     async def stop(self) -> None:
         """Drain, write snapshots, release the store."""

@@ -12,7 +12,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
@@ -175,21 +175,40 @@ class Connections:
         self._all.clear()
 
 
-def hang_up(at: int | str) -> None:
-    """Listen at a port or path no more and close all connections to it; the other ends see that at once.
+def hang_up(address: str) -> None:
+    """Listen at ``host:port`` or ``unix:PATH`` no more; the other ends of all connections see that at once.
 
     Descriptors stay gRPC's. Nothing happens where they cannot be found.
     """
+    is_its = _sockets_of(address)
     # Whoever is cut off connects again within microseconds: nobody listens any more by then, and what was
     # accepted while the listeners were sought is seen by the second look.
     for is_listener in (True, False):
         for peeked in _sockets():
             with suppress(OSError):  # it is closed already
-                name = peeked.getsockname()
-                if at != (name if peeked.family == socket.AF_UNIX else name[1]):
-                    continue
-                if peeked.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == is_listener:
+                listens = bool(peeked.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+                if listens == is_listener and is_its(peeked):
                     peeked.shutdown(socket.SHUT_RDWR)
+
+
+def _sockets_of(address: str) -> Callable[[socket.socket], bool]:
+    """Return what tells the sockets of an address from others: by its port alone if the host is a name."""
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")
+        return lambda one: bool(one.getsockname() == path)
+    host, _, port = address.rpartition(":")
+    try:
+        own = _plain(host.strip("[]"))
+    except ValueError:  # gRPC listens at all addresses of a name, and may know others than are found here
+        own = "::"
+
+    def is_its(one: socket.socket) -> bool:
+        if one.family not in (socket.AF_INET, socket.AF_INET6):
+            return False
+        end = one.getsockname()
+        return end[1] == int(port) and (ipaddress.ip_address(own).is_unspecified or _plain(end[0]) == own)
+
+    return is_its
 
 
 def _by_other_end() -> dict[tuple[str, int], int]:

@@ -8,7 +8,8 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -292,7 +293,7 @@ def test_a_port_that_is_hung_up_has_no_connections_and_takes_no_more() -> None:
         here, there = listening.getsockname(), other.getsockname()
         with socket.create_connection(here) as taken, socket.create_connection(here) as waiting:
             accepted, _ = listening.accept()
-            hang_up(here[1])
+            hang_up(f"127.0.0.1:{here[1]}")
             for client in (taken, waiting):
                 client.settimeout(60)
                 with suppress(ConnectionResetError):
@@ -301,6 +302,45 @@ def test_a_port_that_is_hung_up_has_no_connections_and_takes_no_more() -> None:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(here)
         socket.create_connection(there).close()
+
+
+@pytest.mark.parametrize(
+    ("listens_at", "address", "goes_on"),
+    [
+        ("127.0.0.1", "127.0.0.1:{}", "127.0.0.2"),
+        ("0.0.0.0", "0.0.0.0:{}", ""),
+        ("127.0.0.1", "localhost:{}", ""),
+    ],
+)
+def test_servers_at_the_same_port_of_other_addresses_go_on(
+    listens_at: str, address: str, goes_on: str
+) -> None:
+    with ExitStack() as ends:
+        here = ends.enter_context(socket.create_server((listens_at, 0))).getsockname()[1]
+        others = [ends.enter_context(socket.create_server((goes_on, here)))] if goes_on else []
+        clients = [ends.enter_context(socket.create_connection((goes_on, here))) for _ in others]
+        hang_up(address.format(here))
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", here))
+        for other, client in zip(others, clients, strict=True):
+            accepted, _ = other.accept()
+            ends.enter_context(accepted).sendall(b"x")
+            assert client.recv(1) == b"x"
+
+
+@pytest.mark.parametrize("form", ["unix:{}", "unix://{}"])
+def test_a_unix_socket_is_hung_up_by_its_path_as_it_was_given(tmp_path: Path, form: str) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    with ExitStack() as ends:
+        for path in paths:
+            one = ends.enter_context(socket.socket(socket.AF_UNIX))
+            one.bind(form.format(path).removeprefix("unix:"))
+            one.listen()
+        hang_up(form.format(paths[0]))
+        client = ends.enter_context(socket.socket(socket.AF_UNIX))
+        with pytest.raises(ConnectionRefusedError):
+            client.connect(str(paths[0]))
+        client.connect(str(paths[1]))
 
 
 def test_who_connects_again_while_a_port_is_hung_up_is_cut_off_too() -> None:
@@ -325,7 +365,7 @@ def test_who_connects_again_while_a_port_is_hung_up_is_cut_off_too() -> None:
         clients = [threads.submit(connect_again) for _ in range(8)]
         while len(accepted) < len(clients):
             time.sleep(0.001)
-        hang_up(here[1])
+        hang_up(f"127.0.0.1:{here[1]}")
         for ended in (accepting, *clients):
             ended.result()
         for one in accepted:
