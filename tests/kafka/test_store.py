@@ -179,16 +179,24 @@ def test_a_log_whose_head_was_deleted_goes_on_from_its_snapshot(
     assert [int(event) for _, event in taken.read(90)] == list(range(91, 101))
 
 
-def test_partitions_that_somebody_added_to_a_log_are_passed_over(
-    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
-) -> None:
-    store = new_store("a")
+def make_two_groups(store: KafkaStore) -> None:
     created = encode(ConfigChanged(CrawlConfig("books", groups=2).to_state()))
     for key in ("books@1-of-2", "books@0-of-2"):
         store.open(key).append([created])
+
+
+def add_partitions(brokers: Brokers, *topics: str) -> None:
     admin = AdminClient({"bootstrap.servers": brokers.hosts})
-    topic = f"{request.node.name}.log.books"
-    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(30)
+    for made in admin.create_partitions([NewPartitions(topic, 5) for topic in topics]).values():
+        made.result(30)
+
+
+def test_partitions_that_somebody_added_to_a_log_are_passed_over(
+    brokers: Brokers, new_store: Callable[[str], KafkaStore]
+) -> None:
+    store = new_store("a")
+    make_two_groups(store)
+    add_partitions(brokers, store.topics.log_of("books"))
     other = new_store("b")
     assert other.shards() == ["books@0-of-2", "books@1-of-2"]
     assert [other.open(key).last_seq for key in other.shards()] == [1, 1]
@@ -197,16 +205,11 @@ def test_partitions_that_somebody_added_to_a_log_are_passed_over(
 
 
 async def test_a_crawl_both_of_whose_topics_got_partitions_is_back_once_its_states_are_deleted(
-    brokers: Brokers, new_store: Callable[[str], KafkaStore], request: pytest.FixtureRequest
+    brokers: Brokers, new_store: Callable[[str], KafkaStore]
 ) -> None:
     store = new_store("a")
-    created = encode(ConfigChanged(CrawlConfig("books", groups=2).to_state()))
-    for key in ("books@1-of-2", "books@0-of-2"):
-        store.open(key).append([created])
-    admin = AdminClient({"bootstrap.servers": brokers.hosts})
-    topics = store.topics.log_of("books"), store.topics.states_of("books")
-    for made in admin.create_partitions([NewPartitions(topic, 5) for topic in topics]).values():
-        made.result(30)
+    make_two_groups(store)
+    add_partitions(brokers, store.topics.log_of("books"), store.topics.states_of("books"))
     enlarged = CrawlRegistry(new_store("b"), Settings(), Metrics())
     await enlarged.recover()
     with pytest.raises(CorruptState, match="holds crawl 'books@1-of-2'"):
