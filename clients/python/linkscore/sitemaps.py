@@ -23,7 +23,7 @@ MAX_SITEMAPS = 1_000
 """A bound, chosen: with 50,000 URLs each they are more than a crawl goes through."""
 MAX_BYTES = 500 * 1024 * 1024
 """A bound, chosen: ten sitemaps of the size that sitemaps.org allows."""
-_MAX_BODY = 50 * 1024 * 1024
+MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 """Bytes of one sitemap, as sitemaps.org has it; the server reads no more."""
 _HEAD = 4_096
 """Bytes in which the first element is looked for; chosen: what stands before it are some hundred."""
@@ -156,7 +156,7 @@ class _Walk:
 
     def takes(self, body: bytes) -> bool:
         """Count what came; returns whether it is within the bounds."""
-        if len(body) > min(self._left, _MAX_BODY):
+        if len(body) > min(self._left, MAX_SITEMAP_BYTES):
             return False
         self._left -= len(body)
         return True

@@ -14,7 +14,7 @@ from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
 from linkscore.scrapy.listings import LISTING, Listings
-from linkscore.scrapy.pages import fetched_page, headers_of, page_message
+from linkscore.scrapy.pages import MAX_BODY_BYTES, fetched_page, headers_of, page_message
 from linkscore.scrapy.revisits import VALIDATORS, DueRequests
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
@@ -157,3 +157,11 @@ def test_sitemaps_are_sent_as_such_if_pages_are_fetched_again(listings: bool, pa
     page = page_message(fetched_page(response), response, listings=listings)
     assert page.kind == (common_pb2.PAGE_KIND_SITEMAP if listings else common_pb2.PAGE_KIND_UNSPECIFIED)
     assert page.body == (body if listings or not packed else b"")
+
+
+@pytest.mark.parametrize(("body", "is_whole"), [(b"<urlset>", True), (b"<html>", False)])
+def test_a_long_sitemap_is_packed_and_a_long_page_is_cut(body: bytes, is_whole: bool) -> None:
+    response = XmlResponse("http://h/s", body=body.ljust(MAX_BODY_BYTES + 1), request=Request("http://h/s"))
+    sent = page_message(fetched_page(response), response, listings=True).body
+    assert len(sent) <= MAX_BODY_BYTES
+    assert (gzip.decompress(sent) == response.body) if is_whole else (sent == response.body[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from linkscore.messages import page
 from linkscore.outages import OwedPage
 from linkscore.scrapy.revisits import NOT_MODIFIED
 from linkscore.scrapy.scoring import ticket_of
-from linkscore.sitemaps import kind_of
+from linkscore.sitemaps import MAX_SITEMAP_BYTES, kind_of
 from linkscore.v1 import common_pb2
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -83,13 +84,20 @@ def page_message(
         final_url=final if final != fetched.url else "",
         status_code=response.status,
         content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
-        body=response.body[:MAX_BODY_BYTES] if kind or has_text else None,
+        body=_sent(response.body, is_listing=bool(kind)) if kind or has_text else None,
         ticket=fetched.ticket,
         event_id=fetched.event_id,
         headers=headers,
         kind=kind,
         not_modified=is_same,
     )
+
+
+def _sent(body: bytes, *, is_listing: bool) -> bytes:
+    """Return a body as it is sent: a long sitemap packed, as it is no XML once it is cut."""
+    if is_listing and MAX_BODY_BYTES < len(body) <= MAX_SITEMAP_BYTES:
+        body = gzip.compress(body, compresslevel=1)
+    return body[:MAX_BODY_BYTES]
 
 
 def failed_page(request: Any, exception: BaseException) -> common_pb2.Page:
