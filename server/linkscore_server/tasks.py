@@ -10,6 +10,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Executor
+from functools import partial
 from typing import Any, TypeVar
 
 _log = logging.getLogger(__name__)
@@ -55,6 +57,21 @@ async def kept(work: Awaitable[_T], what: str, among: set[asyncio.Task[Any]]) ->
     except asyncio.CancelledError:
         task.add_done_callback(lambda done: _log_failure(done, what))
         raise
+
+
+async def in_thread(executor: Executor, call: Callable[..., _T], *args: Any) -> _T:
+    """Call something in a thread; a caller that gives up ends when the thread has: what it has is its own."""
+    work = asyncio.get_running_loop().run_in_executor(executor, partial(call, *args))
+    gave_up: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as exc:
+            gave_up = exc
+    if gave_up is not None:
+        heard(work)
+        raise gave_up
+    return work.result()
 
 
 def beside(

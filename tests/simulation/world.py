@@ -168,8 +168,8 @@ class Process:
         """End at once: what its threads and tasks still do reaches nobody."""
         self.is_dead, self.is_paused = True, False
         self.world.processes.remove(self)
-        for task in asyncio.all_tasks(self.loop):
-            task.cancel()
+        for waiting in [*self.loop.in_threads, *asyncio.all_tasks(self.loop)]:
+            waiting.cancel()
         for _ in range(_DYING_STEPS):
             if self.loop.threads_waiting:
                 self.world.current = self
@@ -195,6 +195,7 @@ class Loop(asyncio.BaseEventLoop):
         self._selector = self
         self._clock_resolution = 1e-9
         self.threads_waiting: list[_Worker] = []
+        self.in_threads: set[asyncio.Future[Any]] = set()
 
     @property
     def due(self) -> float:
@@ -219,6 +220,8 @@ class Loop(asyncio.BaseEventLoop):
         if self._process.is_dead:
             done.cancel()
             return done
+        self.in_threads.add(done)
+        done.add_done_callback(self.in_threads.discard)
 
         def run() -> None:
             try:

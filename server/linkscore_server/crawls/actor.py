@@ -138,7 +138,6 @@ class CrawlActor:
         self._is_serving = self._is_closed = False
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self._users: set[asyncio.Task[Any]] = set()
-        self._reading: set[asyncio.Task[Any]] = set()
         self.last_used_s = time.monotonic()
 
     def recover(
@@ -242,7 +241,7 @@ class CrawlActor:
     async def ask(self, question: Callable[[], _T]) -> _T:
         """Answer a big question in a thread: other calls are served, no event is applied meanwhile."""
         async with self._turn:
-            return await asyncio.get_running_loop().run_in_executor(self._reader, question)
+            return await tasks.in_thread(self._reader, question)
 
     async def answer(self, question: Callable[[], _T]) -> _T:
         """Answer a question at once, or when the sites are read back that it needs; many: as a big one."""
@@ -254,7 +253,7 @@ class CrawlActor:
                         return question()
                 except SiteAway as away:
                     name = str(away)
-                await tasks.kept(self._read_back(name), f"reading site {name}", self._reading)
+                await self._read_back(name)
                 read.append(name)
         finally:
             sites.let_go(filter(self._sites.is_free, read))
@@ -262,8 +261,7 @@ class CrawlActor:
 
     async def _read_back(self, name: str) -> None:
         async with self._sites.beside([name]):
-            bring_back = self.model.sites.bring_back
-            await asyncio.get_running_loop().run_in_executor(self._background, bring_back, [name])
+            await tasks.in_thread(self._background, self.model.sites.bring_back, [name])
 
     async def site(self, name: str) -> SiteShard:
         """Return a site, to read it; NotFound if the crawl has none of this name."""
@@ -354,8 +352,8 @@ class CrawlActor:
         """
         names = self.model.sites.oldest(most, self._sites.is_free)
         async with self._sites.beside(names):
-            evict = partial(self._evict, lambda: self.model.sites.evict(names))
-            evicted = await asyncio.get_running_loop().run_in_executor(self._background, evict)
+            evict = partial(self.model.sites.evict, names)
+            evicted = await tasks.in_thread(self._background, self._evict, evict)
         if not evicted and self._snapshots.is_under_way:
             await self._sites.changed()
         return evicted

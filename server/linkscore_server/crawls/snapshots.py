@@ -189,7 +189,7 @@ class SnapshotWriter:
 
     async def _in_thread(self, call: Callable[..., None], *args: Any) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._executor, call, *args)
+            await tasks.in_thread(self._executor, call, *args)
         except Exception:  # the one before still counts
             self._cut, self._has_failed = None, True
             self._model.sites.checkpoint.end()

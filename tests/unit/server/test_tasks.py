@@ -7,6 +7,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,36 @@ async def test_what_is_kept_goes_on_when_its_caller_gives_up_and_is_logged_then(
     await asyncio.wait([inner])
     await asyncio.sleep(0)
     assert "the change failed" in caplog.text
+
+
+@pytest.mark.parametrize("error", [None, OSError("as made")])
+async def test_who_gives_up_ends_when_its_thread_has(
+    caplog: pytest.LogCaptureFixture, error: OSError | None
+) -> None:
+    begun, go_on, seen = asyncio.Event(), threading.Event(), list[str]()
+    loop = asyncio.get_running_loop()
+
+    def work() -> str:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait()
+        seen.append("worked")
+        if error is not None:
+            raise error
+        return "done"
+
+    with ThreadPoolExecutor(1) as executor:
+        caller = asyncio.create_task(tasks.in_thread(executor, work))
+        await begun.wait()
+        caller.cancel()
+        await asyncio.sleep(0)
+        assert not caller.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        assert seen == ["worked"]
+        with pytest.raises(OSError, match="as made") if error else nullcontext():
+            assert await tasks.in_thread(executor, work) == "done"
+    assert caplog.records == []
 
 
 async def test_who_awaits_hears_of_the_failure_itself(caplog: pytest.LogCaptureFixture) -> None:

@@ -28,6 +28,14 @@ def told(n: int, site: str) -> FeedbackGiven:
     return FeedbackGiven(f"{n}", site, f"http://{site}/{n}", b"", 1.0, 0.0)
 
 
+def replayed(actor: CrawlActor) -> dict[str, Any]:
+    """Return the state that the log of a crawl gives."""
+    again = ResidentCrawl(actor.model.config, ticket_key=actor.model._ticket_key)
+    for seq, raw in actor._log.read():
+        again.apply(seq, decode(raw), raw=raw)
+    return again.to_state()
+
+
 @dataclass
 class Work:
     """What a thread does to a site of a crawl: `begin` starts it, it stops at a method of the store."""
@@ -87,6 +95,8 @@ def work(request: pytest.FixtureRequest, registry: CrawlRegistry, crawls: list[C
             return Work(evicted, "0.example", "get", lambda: evicted.submit(told(5, "0.example")))
         case "question":
             return Work(evicted, "0.example", "get", lambda: evicted.site("0.example"))
+        case "big question":
+            return Work(evicted, "0.example", "get", lambda: evicted.ask(evicted.model.to_state))
         case "snapshot":
             return Work(whole, "0.example", "put", whole.save)
     registry.memory.budget.limit = 0
@@ -135,10 +145,7 @@ async def test_events_of_the_site_itself_wait_in_their_order_and_are_logged_as_t
     gate.open.set()
     await asyncio.gather(call, *calls)
     assert done == [3, 0, 1, 2]
-    again = ResidentCrawl(actor.model.config, ticket_key=actor.model._ticket_key)
-    for seq, raw in actor._log.read():
-        again.apply(seq, decode(raw), raw=raw)
-    assert again.to_state() == actor.model.to_state()
+    assert actor.model.to_state() == replayed(actor)
 
 
 @ALL
@@ -159,6 +166,27 @@ async def test_what_is_about_all_sites_waits_for_each(
     assert not change.done()
     gate.open.set()
     await asyncio.gather(call, change)
+
+
+@pytest.mark.parametrize("work", ["question", "big question", "eviction"], indirect=True)
+async def test_who_gives_up_leaves_no_thread_at_a_site_that_an_event_changes(
+    monkeypatch: pytest.MonkeyPatch, registry: CrawlRegistry, work: Work
+) -> None:
+    gate, actor = Gate(monkeypatch, work.actor._log.states, work.method), work.actor
+    call = asyncio.create_task(work.begin())
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    registry.memory.budget.limit = 1 << 30
+    event = asyncio.create_task(actor.submit(told(9, work.site)))
+    for _ in range(2):  # a server that stops may cancel what its caller gave up
+        call.cancel()
+        await asyncio.sleep(0.05)
+    assert not call.done()
+    assert not event.done()
+    gate.open.set()
+    await event
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert actor.model.to_state() == replayed(actor)
 
 
 async def test_a_call_that_gave_up_while_its_site_was_read_is_not_in_the_log(
