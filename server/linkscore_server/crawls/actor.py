@@ -135,7 +135,7 @@ class CrawlActor:
             metrics=metrics,
             submit=lambda event, learned: self._submitted([event], learned=learned),
         )
-        self._is_serving = self._is_closed = False
+        self._is_serving = self._is_closed = self._is_released = False
         self.listeners: list[Callable[[Event, Outcome], None]] = []
         self._users: set[asyncio.Task[Any]] = set()
         self.last_used_s = time.monotonic()
@@ -241,6 +241,7 @@ class CrawlActor:
     async def ask(self, question: Callable[[], _T]) -> _T:
         """Answer a big question in a thread: other calls are served, no event is applied meanwhile."""
         async with self._turn:
+            self._must_be_there()
             return await tasks.in_thread(self._reader, question)
 
     async def answer(self, question: Callable[[], _T]) -> _T:
@@ -261,7 +262,13 @@ class CrawlActor:
 
     async def _read_back(self, name: str) -> None:
         async with self._sites.beside([name]):
+            self._must_be_there()
             await tasks.in_thread(self._background, self.model.sites.bring_back, [name])
+
+    def _must_be_there(self) -> None:
+        """Raise CrawlClosed if the crawl was released while a question waited: its files are not its own."""
+        if self._is_released:
+            raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
 
     async def site(self, name: str) -> SiteShard:
         """Return a site, to read it; NotFound if the crawl has none of this name."""
@@ -384,7 +391,7 @@ class CrawlActor:
         finally:
             self._snapshots.is_over = True
             await self._snapshots.end()
-            async with self._sites.alone():
+            async with self._sites.alone(), self._turn:
                 self.release()
 
     async def discard(self) -> None:
@@ -394,5 +401,6 @@ class CrawlActor:
 
     def release(self) -> None:
         """Release log and memory of an actor that was never started."""
+        self._is_released = True
         self.model.sites.close()
         self._log.close()

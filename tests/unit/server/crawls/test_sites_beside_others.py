@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, decode
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl
 from linkscore_server.settings import Settings
@@ -187,6 +189,29 @@ async def test_who_gives_up_leaves_no_thread_at_a_site_that_an_event_changes(
     with pytest.raises(asyncio.CancelledError):
         await call
     assert actor.model.to_state() == replayed(actor)
+
+
+@pytest.mark.parametrize("end", [CrawlActor.close, CrawlActor.discard])
+@pytest.mark.parametrize("is_big", [False, True])
+async def test_a_question_that_waits_when_its_crawl_is_closed_leaves_its_files_closed(
+    monkeypatch: pytest.MonkeyPatch,
+    crawls: list[CrawlActor],
+    end: Callable[[CrawlActor], Coroutine[Any, Any, None]],
+    is_big: bool,
+) -> None:
+    actor = crawls[0]
+    gate = Gate(monkeypatch, actor._log.states, "get")
+    ask = partial(actor.ask, actor.model.to_state) if is_big else partial(actor.site, "0.example")
+    first = asyncio.create_task(ask())
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    closing = asyncio.create_task(end(actor))
+    await asyncio.sleep(0.05)
+    second = asyncio.create_task(ask())
+    gate.open.set()
+    await asyncio.gather(first, closing, second, return_exceptions=True)
+    assert actor._log.states._con is None
+    with pytest.raises(CrawlClosed):
+        await actor.site("1.example")
 
 
 async def test_a_call_that_gave_up_while_its_site_was_read_is_not_in_the_log(
