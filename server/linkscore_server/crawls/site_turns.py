@@ -26,7 +26,7 @@ class SiteTurns:
     Attributes
     ----------
     freed
-        Called when sites are free again.
+        Called with sites that nobody works on any more; None: with all.
     """
 
     def __init__(self, turn: asyncio.Lock, share: Callable[[], bool]) -> None:
@@ -35,7 +35,7 @@ class SiteTurns:
         self._beside: set[str] = set()
         self._alone = 0  # who works alone, or waits for that
         self._waiting: list[asyncio.Future[None]] = []
-        self.freed: Callable[[], None] = lambda: None
+        self.freed: Callable[[Collection[str] | None], None] = lambda sites: None
 
     def is_free(self, site: str) -> bool:
         """Say whether nobody has a site."""
@@ -48,6 +48,7 @@ class SiteTurns:
     def give_back(self, sites: Collection[str]) -> None:
         """Note that work on sites is over."""
         self._beside.difference_update(sites)
+        self.freed(sites)
         self._tell()
 
     def quiet(self) -> AbstractAsyncContextManager[object]:
@@ -89,6 +90,7 @@ class SiteTurns:
             yield
         finally:
             self._alone -= 1
+            self.freed(None)
             self._tell()
 
     async def changed(self) -> None:
@@ -98,7 +100,6 @@ class SiteTurns:
         await told
 
     def _tell(self) -> None:
-        self.freed()
         waiting, self._waiting = self._waiting, []
         for told in waiting:
             if not told.done():

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -51,23 +51,19 @@ class CrawlClosed(LinkscoreError):
 
 @dataclass(slots=True)
 class _Submission:
-    """Events that are made durable together, and who waits for their outcomes.
+    """Events that are made durable together, the sites they are about, and who waits for their outcomes.
 
     `is_prepared` says whether its sites were read back and written, as far as that was possible.
     """
 
     events: Sequence[Event]
     raw: list[bytes]
+    sites: frozenset[str]
     done: asyncio.Future[Outcomes]
     trace: Submitted
     learned: LearnedSite | None = None
     repeats: frozenset[int] = frozenset()
     is_prepared: bool = False
-
-    @property
-    def sites(self) -> set[str]:
-        """Sites that the events are about."""
-        return {getattr(event, "site", "") for event in self.events}
 
     @property
     def new(self) -> list[bytes]:
@@ -190,7 +186,8 @@ class CrawlWriter:
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self._model.config.name, len(events))
         made = [given or encode(event) for event, given in zip_longest(events, raw)]
-        self._queue.append(_Submission(events, made, done, trace, learned))
+        sites = frozenset(getattr(event, "site", "") for event in events)
+        self._queue.append(_Submission(events, made, sites, done, trace, learned))
         self._news.set()
         return done
 
@@ -260,8 +257,10 @@ class CrawlWriter:
         self._parked_sites |= names
         return True
 
-    def _unpark(self) -> None:
-        """Look at those that are parked again, before all that came later."""
+    def _unpark(self, freed: Collection[str] | None) -> None:
+        """Look at those that are parked again, before all that came later, if any waits for such a site."""
+        if freed is not None and self._parked_sites.isdisjoint(freed):
+            return
         self._queue.extendleft(reversed(self._parked))
         self._parked.clear()
         self._parked_sites.clear()

@@ -16,7 +16,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, decode
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.crawls.writer import CrawlClosed
+from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import ResidentCrawl
 from linkscore_server.settings import Settings
@@ -189,6 +189,22 @@ async def test_who_gives_up_leaves_no_thread_at_a_site_that_an_event_changes(
     with pytest.raises(asyncio.CancelledError):
         await call
     assert actor.model.to_state() == replayed(actor)
+
+
+async def test_calls_that_wait_for_a_site_cost_events_of_others_nothing(
+    monkeypatch: pytest.MonkeyPatch, crawls: list[CrawlActor]
+) -> None:
+    actor, looked_at, is_parked = crawls[0], list[object](), CrawlWriter._is_parked
+    gate = Gate(monkeypatch, actor._log.states, "get")
+    monkeypatch.setattr(CrawlWriter, "_is_parked", lambda *call: looked_at.append(call) or is_parked(*call))
+    calls = [asyncio.create_task(actor.submit(told(n, "0.example"))) for n in range(10, 60)]
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    for n in range(60, 70):
+        await actor.submit(told(n, "3.example"))
+    assert len(looked_at) == 60
+    gate.open.set()
+    await asyncio.gather(*calls)
+    assert len(looked_at) == 110
 
 
 @pytest.mark.parametrize("end", [CrawlActor.close, CrawlActor.discard])
