@@ -41,6 +41,10 @@ _EVENTS_A_SLICE = 32
 """Events of one call, pages apart, that are applied before the event loop serves other calls; after a page it
 does in any case. Chosen, not measured."""
 
+_PREPARED_AT_ONCE = 8
+"""Calls whose sites are read back or written at a time: what that takes of memory, however many calls wait.
+More than threads do it, so that none is idle. Chosen, not measured."""
+
 Outcomes = list[Outcome | Exception]
 """What came of the events of one call, an exception in place of one that could not be applied."""
 
@@ -132,6 +136,7 @@ class CrawlWriter:
         self._parked: list[_Submission] = []
         self._parked_sites: set[str] = set()
         self._preparing: set[asyncio.Task[Any]] = set()
+        self._places = _PREPARED_AT_ONCE  # of calls whose sites are not prepared yet
         self._news = asyncio.Event()
         self._is_ending = False
         self._in_work: list[_Submission] = []
@@ -245,14 +250,16 @@ class CrawlWriter:
         return group
 
     def _is_parked(self, item: _Submission) -> bool:
-        """Say whether a call has to wait for its sites, or for one before it about one of them."""
+        """Say whether a call has to wait for its sites, or a place, or one before it about one of them."""
         names = item.sites
         if all(map(self._sites.is_free, names)) and self._parked_sites.isdisjoint(names):
             if item.is_prepared or not (unready := self._model.sites.unready(names)):
                 return False
-            item.is_prepared = True
-            self._sites.take(unready)
-            tasks.beside(self._prepare(unready), "preparing sites for events", self._preparing)
+            if self._places:
+                item.is_prepared = True
+                self._places -= 1
+                self._sites.take(unready)
+                tasks.beside(self._prepare(unready), "preparing sites for events", self._preparing)
         self._parked.append(item)
         self._parked_sites |= names
         return True
@@ -273,7 +280,9 @@ class CrawlWriter:
                 await self._snapshots.write(self._model.sites.checkpoint.pending_of(sites))
                 await self._bring_back(sites)
         finally:
+            self._places += 1
             self._sites.give_back(sites)
+            self._unpark(None)  # any of the others may wait for the place
 
     async def _apply(self, group: list[_Submission]) -> None:
         events = [event for item in group for event in item.events]

@@ -18,7 +18,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.residency import ResidentCrawl
+from linkscore_server.residency import ResidentCrawl, ResidentSites
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
 
@@ -205,6 +205,34 @@ async def test_calls_that_wait_for_a_site_cost_events_of_others_nothing(
     gate.open.set()
     await asyncio.gather(*calls)
     assert len(looked_at) == 110
+
+
+async def test_sites_of_calls_that_wait_find_no_more_room_than_others(
+    monkeypatch: pytest.MonkeyPatch, registry: CrawlRegistry
+) -> None:
+    actor = await registry.changes.create(CrawlConfig("a"))
+    await actor.submit_all([told(n, f"{n}.example") for n in range(20)])
+    registry.memory.budget.limit = 0
+    assert await actor.evict_sites(20) == 19
+    actor.writer._places, seen, keep = 2, list[int](), ResidentSites._keep
+    monkeypatch.setattr(ResidentSites, "_keep", lambda *call: seen.append(len(call[0]._live)) or keep(*call))
+    await asyncio.gather(*(actor.submit(told(100 + n, f"{n}.example")) for n in range(20)))
+    assert max(seen) <= 4, "one that stays, two read back for calls, one of the call before"
+
+
+async def test_a_call_that_waits_for_a_place_gets_that_of_one_that_gave_up(
+    monkeypatch: pytest.MonkeyPatch, crawls: list[CrawlActor]
+) -> None:
+    actor, gate = crawls[0], Gate(monkeypatch, crawls[0]._log.states, "get")
+    actor.writer._places = 1
+    given_up, *others = (asyncio.create_task(actor.submit(told(10 + n, f"{n}.example"))) for n in range(3))
+    await asyncio.wait_for(gate.reached.wait(), _HANGS_S)
+    given_up.cancel()
+    await actor.site("2.example")  # after that all calls are looked at again
+    await asyncio.wait_for(others[1], _HANGS_S)
+    gate.open.set()
+    await asyncio.wait_for(others[0], _HANGS_S)
+    assert actor.model.to_state() == replayed(actor)
 
 
 @pytest.mark.parametrize("end", [CrawlActor.close, CrawlActor.discard])
