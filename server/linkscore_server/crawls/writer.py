@@ -213,18 +213,22 @@ class CrawlWriter:
 
     async def _run(self) -> None:
         while group := await self._next_group():
-            self._in_work = group = self._owed + group
-            self._owed = []
-            if self._log.states.is_lost or self._log.is_away:
-                self._fail_all(group)
-            else:
-                async with self._sites.of_writer(site for item in group for site in item.sites):
-                    if await self._commit(group):
-                        await self._apply(group)
+            await self._take_in(group)
             if self._model.sites.is_over_budget and self._make_room is not None:
                 await self._make_room()
             if self._snapshots.is_due:
                 await self._snapshots.begin()
+        await self._take_in([])  # what is owed: the disk may have room again
+
+    async def _take_in(self, group: list[_Submission]) -> None:
+        self._in_work = group = self._owed + group
+        self._owed = []
+        if self._log.states.is_lost or self._log.is_away:
+            self._fail_all(group)
+        elif group:
+            async with self._sites.of_writer(site for item in group for site in item.sites):
+                if await self._commit(group):
+                    await self._apply(group)
 
     async def _next_group(self) -> list[_Submission]:
         """Return what one sync writes, without what nobody waits for any more; empty: it was the last."""

@@ -173,6 +173,26 @@ async def test_a_learning_that_ends_while_the_disk_is_full_leaves_no_site_learni
     assert again.model.to_state() == actor.model.to_state()
 
 
+async def test_a_learning_that_failed_while_the_disk_was_full_is_in_the_log_of_a_crawl_that_is_closed(
+    log: SlowLog, learner: Learner
+) -> None:
+    actor = actor_on(log, learner=learner)
+    actor.start()
+    await actor.submit(fetched(0))
+    learner.free.clear()
+    waiting = asyncio.create_task(actor.learn(HOST))
+    while not learner.sizes:
+        await asyncio.sleep(0)
+    log.error = OSError(28, "No space left on device")
+    before = log.last_seq
+    learner.free.set()
+    with pytest.raises(OSError, match="No space"):
+        await asyncio.wait_for(waiting, 30)
+    log.error = None
+    await actor.close()
+    assert log.last_seq == log.states.seq == before + 1
+
+
 async def test_during_a_big_question_the_loop_is_free_and_no_event_is_applied(actor: CrawlActor) -> None:
     started, free = threading.Event(), threading.Event()
 
