@@ -18,8 +18,9 @@ from linkscore_server.storage.base import LogAway
 if TYPE_CHECKING:
     from linkscore_server.storage.kafka.store import KafkaStore
 
-_KNOWN_S = 5.0
-"""How long the answer counts whether there is a cluster: a start opens many crawls at once. Chosen."""
+_KNOWN_S = 1.0
+"""How long the answer counts whether there is a cluster: a start opens many crawls at once. Less than a
+server takes to start, or a log that it took would be taken back on an answer of before."""
 _log = logging.getLogger(__name__)
 
 
