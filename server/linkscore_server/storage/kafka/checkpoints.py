@@ -1,11 +1,11 @@
 """Snapshots of a log in a partition of a compacted topic: what others need not replay.
 
 A *checkpoint* holds the states of all sites after one event. Its `Version` is the epoch of the owner that
-made it, and the number of that event. A record holds the state of one site, or a piece of one, or what the
-checkpoint keeps beside the sites; that one is written last and names the version of each site's state, for
-most are of checkpoints before. So:
+made it, and the number of that event. A record holds the state of one site or what changed it since, or a
+piece of such a part, or what the checkpoint keeps beside the sites; that one is written last and names the
+versions of each site's parts, for most are of checkpoints before. So:
 
-- no two states share a key: compaction takes away what was deleted, and nothing else;
+- no two parts share a key: compaction takes away what was deleted, and nothing else;
 - a checkpoint without its last record is none, and a reader never mixes two;
 - an owner deletes what neither its newest checkpoint nor the one before needs.
 
@@ -22,6 +22,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import msgpack
@@ -65,37 +66,52 @@ class Version(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Where the state of a site is: the version of the checkpoint it was written for, in so many pieces."""
+    """Where a part of a site is: the version of the checkpoint it was written for, in so many pieces."""
 
     version: Version
     pieces: int
 
 
+class Part(NamedTuple):
+    """Of a site, to be written: its state, or what is added to the parts that are there."""
+
+    place: int
+    body: bytes
+    is_added: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A whole checkpoint: what it keeps beside the sites, and where the state of each is, by place."""
+    """A whole checkpoint: what it keeps beside the sites, and where the parts of each are, by place."""
 
     version: Version
     core: bytes
-    sites: list[Stored]
+    sites: list[tuple[Stored, ...]]
 
     def pack(self) -> bytes:
-        """Return the body of its record."""
-        numbers = {stored: n for n, stored in enumerate(dict.fromkeys(self.sites))}
+        """Return the body of its record; a site of one part is its number, as before there were several."""
+        numbers = {stored: n for n, stored in enumerate(dict.fromkeys(chain.from_iterable(self.sites)))}
         kinds = [[*stored.version, stored.pieces] for stored in numbers]
-        body: bytes = msgpack.packb([self.core, kinds, [numbers[stored] for stored in self.sites]])
+        sites = [[numbers[part] for part in site] for site in self.sites]
+        body: bytes = msgpack.packb([self.core, kinds, [one[0] if len(one) == 1 else one for one in sites]])
         return zstandard.compress(body)
+
+    def names(self) -> Iterator[_Name]:
+        """Yield the name of each part."""
+        for place, parts in enumerate(self.sites):
+            yield from _names(place, parts)
 
     @classmethod
     def unpacked(cls, version: Version, body: bytes) -> Checkpoint:
         """Return the checkpoint of a body; checksums were compared before."""
         core, kinds, sites = msgpack.unpackb(zstandard.decompress(body))
         stored = [Stored(Version(epoch, seq), pieces) for epoch, seq, pieces in kinds]
-        return cls(version, core, [stored[n] for n in sites])
+        parts = [[numbers] if isinstance(numbers, int) else numbers for numbers in sites]
+        return cls(version, core, [tuple(stored[n] for n in numbers) for numbers in parts])
 
 
 class _Name(NamedTuple):
-    """Of a state: a checkpoint it was written for, a place, and in how many pieces."""
+    """Of a part: a checkpoint it was written for, a place, and in how many pieces."""
 
     version: Version
     place: int
@@ -106,8 +122,12 @@ class _Name(NamedTuple):
             yield _KEY.pack(_MARK, SNAPSHOT.number, identity, *self.version, self.place, n, self.pieces)
 
 
+def _names(place: int, parts: Iterable[Stored]) -> Iterator[_Name]:
+    return (_Name(part.version, place, part.pieces) for part in parts)
+
+
 class _Seen:
-    """What a partition holds: pieces of states and checkpoints by number, and keys of another log's."""
+    """What a partition holds: pieces of parts and checkpoints by number, and keys of another log's."""
 
     def __init__(self) -> None:
         self.sites: dict[_Name, set[int]] = {}
@@ -151,7 +171,7 @@ class SharedCheckpoints:
         self._log = log.copy()
         self._identity = bytes.fromhex(log.identity)
         self._end = 0
-        self._sites: list[Stored] = []
+        self._sites: list[tuple[Stored, ...]] = []
         self._newest: _Name | None = None
         self._deleted_next: list[bytes] = []  # keys that the newest checkpoint does not need
         self._seen = _Seen()
@@ -178,7 +198,7 @@ class SharedCheckpoints:
                 _log.warning("%s: %s: it is passed over", self.name, exc)
 
     def states(self, checkpoint: Checkpoint) -> Iterator[tuple[int, bytes]]:
-        """Yield place and state of each site of a checkpoint that `whole` gave, in any order.
+        """Yield place and body of each part of a checkpoint that `whole` gave; those of a site in order.
 
         Raises
         ------
@@ -187,7 +207,7 @@ class SharedCheckpoints:
         LogAway
             If the brokers do not answer.
         """
-        missing = {_Name(at.version, place, at.pieces) for place, at in enumerate(checkpoint.sites)}
+        missing = set(checkpoint.names())
         parts: defaultdict[_Name, dict[int, bytes]] = defaultdict(dict)
         for record in self._partitions.read(self._topic, self._partition, 0, self._end):
             found, piece = self._named(record), _piece(record)
@@ -208,7 +228,7 @@ class SharedCheckpoints:
         self._newest = next(
             (name for name in self._seen.cores if checkpoint and name.version == checkpoint.version), None
         )
-        needed = {_Name(at.version, place, at.pieces) for place, at in enumerate(self._sites)}
+        needed = set(checkpoint.names()) if checkpoint else set()
         needed |= {self._newest} if self._newest else set()
         held = [name for name, pieces in (*self._seen.sites.items(), *self._seen.cores.items()) if pieces]
         self._deleted_next = [key for name in held if name not in needed for key in name.keys(self._identity)]
@@ -217,12 +237,16 @@ class SharedCheckpoints:
 
     def forget(self) -> None:
         """Let the next checkpoint hold all sites anew."""
-        for place, at in enumerate(self._sites):
-            self._deleted_next += _Name(at.version, place, at.pieces).keys(self._identity)
+        for place, parts in enumerate(self._sites):
+            self._deleted_next += self._keys(place, parts)
         self._sites = []
 
+    def parts(self, place: int) -> int:
+        """Return how many parts of a site the newest checkpoint has; 0 if it has not that site."""
+        return len(self._sites[place]) if place < len(self._sites) else 0
+
     def write(
-        self, seq: int, core: bytes, changed: Iterable[tuple[int, bytes]], is_owner: Callable[[], bool]
+        self, seq: int, core: bytes, changed: Iterable[Part], is_owner: Callable[[], bool]
     ) -> Generator[None, None, Version]:
         """Write a checkpoint and return its version; yields whenever it waits for brokers.
 
@@ -233,7 +257,7 @@ class SharedCheckpoints:
         core
             What it keeps beside the sites.
         changed
-            Place and state of each site that changed since the checkpoint before, by place.
+            A part of each site that changed since the checkpoint before, by place.
         is_owner
             Says whether the log is still this process's: else its new owner may need what would be deleted.
 
@@ -246,21 +270,21 @@ class SharedCheckpoints:
         window = _Window(self._partitions, self._topic, self._partition)
         deleted_next = [] if self._newest is None else list(self._newest.keys(self._identity))
         try:
-            for place, state in changed:
-                at = Stored(version, _pieces(state))
-                if place < len(sites):
-                    before = sites[place]
-                    deleted_next += _Name(before.version, place, before.pieces).keys(self._identity)
-                    sites[place] = at
-                else:
-                    assert place == len(sites), f"site {place} of {len(sites)}: one was never written"
-                    sites.append(at)
-                yield from self._write(window, _Name(version, place, at.pieces), state)
+            for place, body, is_added in changed:
+                assert place <= len(sites), f"site {place} of {len(sites)}: one was never written"
+                before = sites[place] if place < len(sites) else ()
+                if not is_added:
+                    deleted_next += self._keys(place, before)
+                at = Stored(version, _pieces(body))
+                sites[place : place + 1] = [(*before, at) if is_added else (at,)]
+                yield from self._write(window, _Name(version, place, at.pieces), body)
             yield from window.emptied()
             if not is_owner():
                 raise LogAway("another process has these sites by now")
+            written = set(window.written)  # again, where one of this number could not be made before
             for key in self._deleted_next:
-                yield from window.add(key, None)
+                if key not in written:
+                    yield from window.add(key, None)
             yield from window.emptied()
             body = Checkpoint(version, core, sites).pack()
             newest = _Name(version, _CORE, _pieces(body))
@@ -273,13 +297,16 @@ class SharedCheckpoints:
         self._sites, self._newest, self._deleted_next = sites, newest, deleted_next
         return version
 
+    def _keys(self, place: int, parts: Iterable[Stored]) -> Iterator[bytes]:
+        return chain.from_iterable(name.keys(self._identity) for name in _names(place, parts))
+
     def _write(self, window: _Window, name: _Name, body: bytes) -> Iterator[None]:
         for n, key in enumerate(name.keys(self._identity)):
             piece = body[n * PIECE_BYTES : (n + 1) * PIECE_BYTES]
             yield from window.add(key, _CRC.pack(_crc(key, piece)) + piece)
 
     def _look(self) -> _Seen:
-        """Find what is there; of states only where."""
+        """Find what is there; of sites only where."""
         seen = _Seen()
         for record in self._partitions.read(self._topic, self._partition, 0, self._end):
             found = self._named(record)
@@ -316,9 +343,9 @@ class SharedCheckpoints:
             checkpoint = Checkpoint.unpacked(name.version, _joined(found))
         except (ValueError, TypeError, IndexError, zstandard.ZstdError) as exc:
             raise CorruptState(f"{said}: cannot be read: {exc}") from exc
-        for place, at in enumerate(checkpoint.sites):
-            if len(self._seen.sites.get(_Name(at.version, place, at.pieces), ())) != at.pieces:
-                raise CorruptState(f"{said}: site {place} is missing or damaged")
+        for part in checkpoint.names():
+            if len(self._seen.sites.get(part, ())) != part.pieces:
+                raise CorruptState(f"{said}: site {part.place} is missing or damaged")
         return checkpoint
 
 

@@ -11,12 +11,16 @@ import msgpack
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
-from linkscore_server.storage.kafka.checkpoints import Checkpoint, SharedCheckpoints, Version
+from linkscore_server.storage.kafka.checkpoints import Checkpoint, Part, SharedCheckpoints, Version
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.sites import SiteStates
 
 _log = logging.getLogger(__name__)
 
+_MOST_PARTS = 32
+"""Parts of a site on the brokers, from which on its next one is its whole state: a checkpoint names them all.
+Chosen."""
+_CHANGES_SINCE = "SELECT events FROM changes WHERE place = ? AND number >= ? ORDER BY number"
 _SHARED = """
 CREATE TABLE IF NOT EXISTS shared (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER, seq INTEGER)
 """
@@ -40,9 +44,9 @@ class SharedStates(SiteStates):
     def __init__(self, path: Path, checkpoints: SharedCheckpoints, counts: Counts) -> None:
         self._checkpoints = checkpoints
         self._counts = counts
-        self._changed: set[int] = (
-            set()
-        )  # places of sites of which the newest checkpoint on the brokers is behind
+        # Places of sites of which the newest checkpoint on the brokers is behind, and the first part of their
+        # changes that it lacks; None: it lacks the state.
+        self._changed: dict[int, int | None] = {}
         self._unshared: tuple[int, bytes] | None = None
         self._sharing: Generator[None, None, None] | None = None
         super().__init__(path)
@@ -54,15 +58,16 @@ class SharedStates(SiteStates):
 
     def put(self, place: int, name: str, facts: bytes, state: bytes) -> None:
         """See `SiteStates.put`."""
-        self._stop_sharing()  # of a checkpoint nothing may change
+        self._stop_sharing()
         super().put(place, name, facts, state)
-        self._changed.add(place)
+        self._changed[place] = None
 
     def add(self, place: int, name: str, facts: bytes, events: Sequence[bytes]) -> None:
         """See `SiteStates.add`."""
         self._stop_sharing()
+        if place not in self._changed:
+            self._changed[place] = self._change_count(place)
         super().add(place, name, facts, events)
-        self._changed.add(place)
 
     def commit(self, seq: int, core: bytes) -> None:
         """See `SiteStates.commit`."""
@@ -96,9 +101,8 @@ class SharedStates(SiteStates):
 
     def clear(self) -> None:
         """See `SiteStates.clear`; the next checkpoint on the brokers has all sites anew."""
-        super().clear()
+        super().clear()  # which closes it
         self._changed.clear()
-        self._unshared = None
         self._checkpoints.forget()
 
     def close(self) -> None:
@@ -107,14 +111,15 @@ class SharedStates(SiteStates):
         super().close()
 
     def _shared(self, seq: int, core: bytes, is_owner: Callable[[], bool]) -> Generator[None, None, None]:
-        rows = ((place, self._row(place)) for place in sorted(self._changed))
+        rows = (self._part(place, since) for place, since in sorted(self._changed.items()))
         version = yield from self._checkpoints.write(seq, core, rows, is_owner)
         self._changed.clear()
         self._note(version)
         self._counts.checkpoints += 1
 
     def _stop_sharing(self) -> None:
-        sharing, self._sharing = self._sharing, None
+        """Give the newest checkpoint up: its sites are about to change, and the next one has them."""
+        sharing, self._sharing, self._unshared = self._sharing, None, None
         if sharing is not None:
             sharing.close()
 
@@ -128,7 +133,7 @@ class SharedStates(SiteStates):
         self._checkpoints.go_on_from(base)
         # A file without a checkpoint has no sites, and is not made before it is needed.
         if self.seq and (base is None or self._version() != base.version or self.seq != base.version.seq):
-            self._changed = set(range(self._count()))
+            self._changed = dict.fromkeys(range(self._count()))
 
     def _caught_up(self) -> Checkpoint | None:
         for checkpoint in self._checkpoints.whole():
@@ -149,10 +154,11 @@ class SharedStates(SiteStates):
                 con.execute("DELETE FROM sites")
                 con.execute("DELETE FROM states")
                 con.execute("DELETE FROM changes")
-            for place, row in self._checkpoints.states(checkpoint):
+            for place, body in self._checkpoints.states(checkpoint):
                 try:
-                    name, facts, state, *changes = msgpack.unpackb(row)
-                    self._put_packed(place, name, facts, state)
+                    name, facts, state, *changes = msgpack.unpackb(body)
+                    if state is not None:
+                        self._put_packed(place, name, facts, state)
                     self._add_packed(place, name, facts, changes)
                 except (ValueError, TypeError) as exc:
                     raise CorruptState(
@@ -165,15 +171,23 @@ class SharedStates(SiteStates):
         self._note(checkpoint.version)
         self._counts.checkpoints_taken += 1
 
-    def _row(self, place: int) -> bytes:
-        """Return what is kept of a site as one record."""
+    def _part(self, place: int, since: int | None) -> Part:
+        """Return what is kept of a site: from a part of its changes on, or its state and all of them."""
+        is_added = since is not None and self._checkpoints.parts(place) < _MOST_PARTS
         with self._reading("site"), self._lock:
             con = self._connection()
             name, facts = con.execute("SELECT name, facts FROM sites WHERE place = ?", (place,)).fetchone()
-            (state,) = con.execute("SELECT state FROM states WHERE place = ?", (place,)).fetchone()
-            changes = con.execute("SELECT events FROM changes WHERE place = ? ORDER BY number", (place,))
-            row: bytes = msgpack.packb([name, facts, state, *(packed for (packed,) in changes)])
-        return row
+            state = None
+            if not is_added:
+                (state,) = con.execute("SELECT state FROM states WHERE place = ?", (place,)).fetchone()
+            changes = con.execute(_CHANGES_SINCE, (place, since if is_added else 0))
+            body: bytes = msgpack.packb([name, facts, state, *(packed for (packed,) in changes)])
+        return Part(place, body, is_added)
+
+    def _change_count(self, place: int) -> int:
+        with self._reading("site"), self._lock:
+            found = self._connection().execute("SELECT count(*) FROM changes WHERE place = ?", (place,))
+            return int(found.fetchone()[0])
 
     def _count(self) -> int:
         with self._reading("sites"), self._lock:

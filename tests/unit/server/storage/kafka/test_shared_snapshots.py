@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -27,10 +28,13 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.frames import unpack
+from linkscore_server.storage.kafka import sharing
 from linkscore_server.storage.kafka.brokers import Brokers
-from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES, SharedCheckpoints
+from linkscore_server.storage.kafka.checkpoints import PIECE_BYTES, Part, SharedCheckpoints
+from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
+from linkscore_server.storage.kafka.sharing import SharedStates
 from linkscore_server.storage.kafka.store import KafkaStore
 from linkscore_server.storage.sites import SiteStates
 from support.kafka.mock_brokers import PARTITIONS, MockBrokers, MockTopics
@@ -157,6 +161,13 @@ def kept(server: Server) -> Counter[int]:
     return Counter(int.from_bytes(r.key[-8:-4], signed=True) for r in records if r.key and r.value)
 
 
+def sizes_of(server: Server) -> list[int]:
+    """Return the bytes of the records of sites."""
+    brokers = server.store.brokers
+    records = brokers.read(STATES, SHARD.group, 0, brokers.end(STATES, SHARD.group))
+    return [len(r.value) for r in records if r.key and r.value and r.key[-8] < 128]
+
+
 async def test_who_takes_a_crawl_over_replays_only_what_came_since_the_snapshot(
     new_server: Callable[[str], Server],
 ) -> None:
@@ -199,18 +210,69 @@ async def test_a_crawl_handed_over_needs_no_replay(new_server: Callable[[str], S
 
 
 async def test_a_snapshot_has_the_sites_that_changed_and_old_ones_are_deleted(
-    new_server: Callable[[str], Server],
+    new_server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(residency, "_SHARE", 0)  # no state is written twice here
+    monkeypatch.setattr(sharing, "_MOST_PARTS", 4)
     server = new_server("a")
     actor = await created(server)
     await send(actor, 0, 7)  # a page of each site
     await server.hand_over()
     assert kept(server) == {-1: 1, **dict.fromkeys(range(7), 1)}
-    for times in range(2, 6):
+    for times, parts in enumerate([2, 3, 4, 4 + 1, 2, 3], start=2):  # of four the next is the whole
         await send(await server.open(), 7 * times, 7 * times + 2)
         await server.hand_over()
-        assert kept(server) == {-1: 2, 0: 2, 1: 2, **dict.fromkeys(range(2, 7), 1)}
+        assert kept(server) == {-1: 2, 0: parts, 1: parts, **dict.fromkeys(range(2, 7), 1)}
     assert server.store.counts.checkpoints_taken == 0  # its own file had them all
+    other = new_server("b")
+    actor = await other.open()
+    assert (actor.replay_count, state_of(actor)) == (0, replayed(other))
+
+
+async def test_a_hand_over_sends_what_changed(
+    new_server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(residency, "_SHARE", 0)  # no state is written twice here
+    first, second = new_server("a"), new_server("b")
+    await send(await created(first), 0, 200, sites=1)
+    await first.hand_over()
+    whole = max(sizes_of(first))
+    for server, n in ((first, 200), (second, 201), (first, 202)):
+        await send(await server.open(), n, n + 1, sites=1)
+        await server.hand_over()
+        assert 4 * sizes_of(server)[-1] < whole
+
+
+def test_a_snapshot_whose_sites_changed_before_it_was_shared_is_not(
+    brokers: Compacting, topics: MockTopics
+) -> None:
+    for topic in (LOG, STATES):
+        topics.make(topic, PARTITIONS)
+
+    def states_of(log: LogState) -> SharedStates:
+        return SharedStates(None, SharedCheckpoints(brokers, STATES, 0, log), Counts())
+
+    def opened(owner: str) -> tuple[KafkaLog, SharedStates]:
+        log = KafkaLog(brokers, LOG, 0, owner=owner, states_of=states_of)
+        assert isinstance(log.states, SharedStates)
+        return log, log.states
+
+    log, states = opened("a")
+    log.append([b"1", b"2"])
+    states.put(0, "a.example", b"", b"of event 1")
+    states.commit(1, b"core")
+    states.add(0, "a.example", b"", [b"event 2"])
+    assert log.share()
+    assert opened("b")[1].seq == 0
+    states.commit(2, b"core")
+    log, states = opened("a")
+    states.put(0, "a.example", b"", b"of event 1")
+    states.add(0, "a.example", b"", [b"event 2"])
+    states.commit(2, b"core")
+    while not log.share():
+        pass
+    taken = opened("c")[1]
+    assert (taken.seq, taken.get(0), taken.changes(0)) == (2, b"of event 1", [b"event 2"])
 
 
 async def test_a_snapshot_cut_short_is_none(
@@ -219,9 +281,11 @@ async def test_a_snapshot_cut_short_is_none(
     first, second = new_server("a"), new_server("b")
     actor = await created(first)
     await send(actor, 0, 25)
+    await actor._snapshots.end()
     allowed = iter(range(3))
     brokers.changes = lambda _, value: value if next(allowed, None) is not None else None
     await send(actor, 25, 50)
+    await actor._snapshots.end()
     assert "a snapshot is not there for others: the brokers are away" in caplog.text
     assert (first.store.counts.checkpoints, first.store.counts.checkpoint_failures, actor.replay_count) == (
         1,
@@ -345,7 +409,7 @@ def test_a_snapshot_of_events_that_an_owner_never_had_is_passed_over(
 
 
 def write(checkpoints: SharedCheckpoints, seq: int, core: bytes, sites: Sequence[bytes]) -> None:
-    for _ in checkpoints.write(seq, core, enumerate(sites), lambda: True):
+    for _ in checkpoints.write(seq, core, itertools.starmap(Part, enumerate(sites)), lambda: True):
         pass
 
 
