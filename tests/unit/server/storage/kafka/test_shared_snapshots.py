@@ -234,7 +234,10 @@ async def test_a_hand_over_sends_what_changed(
 ) -> None:
     monkeypatch.setattr(residency, "_SHARE", 0)  # no state is written twice here
     first, second = new_server("a"), new_server("b")
-    await send(await created(first), 0, 200, sites=1)
+    actor = await created(first)
+    for n in range(200):
+        await send(actor, n, n + 1, sites=1)
+        await actor._snapshots.end()
     await first.hand_over()
     whole = max(sizes_of(first))
     for server, n in ((first, 200), (second, 201), (first, 202)):
