@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -54,6 +55,8 @@ class Server:
 @contextmanager
 def linkscore(*, native: bool = False, flags: Sequence[str] = ()) -> Iterator[Server]:
     """Run linkscore, durable, on a new data folder; pages are read by pure Python unless told otherwise."""
+    if native and find_spec("linkscore_native") is None:
+        raise SystemExit("the compiled reader is not installed: make native")
     with TemporaryDirectory(prefix="linkscore-bench-") as data:
         command = [
             "linkscore_server",
