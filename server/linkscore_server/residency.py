@@ -409,6 +409,8 @@ class ResidentSites(SiteTable):
         later = [config for n, config in self._configs.items() if n > number]
         shard = self._make(name, self._configs[number])
         state, events = self._store.get(place), self._store.changes(place)
+        if self._facts[place] is not packed:
+            return self._read_back(name)  # evicted anew meanwhile: they may not belong together
         with reading_state(f"site {name}"):
             shard.load_state(unpacked_in_pieces(state))
             self._replay(shard, self._configs[number], events)

@@ -326,6 +326,41 @@ def test_a_question_keeps_a_site_in_memory_only_if_there_is_room() -> None:
     assert crawl.sites[HOSTS[0]] is not crawl.sites[HOSTS[0]]
 
 
+@pytest.mark.usefixtures("events_only")
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_site_that_is_evicted_anew_while_it_is_read_is_read_again(*, stays: bool) -> None:
+    class Racing(Store):
+        def changes(self, place: int) -> list[bytes]:
+            self.meanwhile()
+            return super().changes(place)
+
+        def meanwhile(self) -> None:
+            pass
+
+    def give(n: int, raw: bytes | None) -> None:
+        event = FeedbackGiven(f"f{n}", "a.example", f"http://a.example/{n}", b"", 1.0, 0.0)
+        crawl.apply(n, event, raw=raw and encode(event))
+
+    def write_its_state() -> None:
+        store.meanwhile = lambda: None
+        crawl.sites.bring_back(["a.example"])
+        give(4, None)  # of what only a state tells
+        if not stays:
+            crawl.sites.enforce_budget()
+
+    store = Racing()
+    crawl = new(config(extra=()), store, limit=0)
+    give(1, None)
+    crawl.apply(2, FeedbackGiven("other", "b.example", "http://b.example/", b"", 1.0, 0.0))
+    crawl.sites.enforce_budget()
+    give(3, b"as events")
+    crawl.sites.evict(["a.example"])
+    assert store.rows[0][3], "the third event was written in place of a state"
+    store.meanwhile = write_its_state
+    found = crawl.sites["a.example"]
+    assert packed(found.to_state()) == packed(crawl.sites["a.example"].to_state())
+
+
 def test_a_site_that_is_nowhere_is_an_error_of_its_own() -> None:
     crawl = new(config(extra=()))
     crawl.sites.restore(crawl.sites.configs_state(), iter([("h", b"\x90")]))
