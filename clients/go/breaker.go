@@ -15,6 +15,7 @@ const (
 	firstProbe   = time.Second
 	longestProbe = 5 * time.Second
 	probeTimeout = time.Second
+	leastPause   = 100 * time.Millisecond // before a call that a quota refused, if the server says no time
 )
 
 // Breaker keeps a server that is away from costing a deadline for every page: after an outage (no server, no answer in
@@ -94,15 +95,20 @@ func (b *Breaker) heard(err error) bool {
 	return true
 }
 
-// isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
+// isOutage says whether the next call would fail too. One beyond a limit or a quota is refused for itself.
 func isOutage(err error) bool {
 	switch CodeOf(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return true
 	case codes.ResourceExhausted:
-		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
+		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"}) && !isQuota(err)
 	}
 	return false
+}
+
+// isQuota says whether the quota of the token allows the call later; the server is well.
+func isQuota(err error) bool {
+	return errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "QUOTA_EXCEEDED"})
 }
 
 // isDiskFull says whether a server refuses to take anything in, and answers all else.

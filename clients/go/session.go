@@ -196,8 +196,25 @@ func (s *Session) Close() {
 		"scored", s.Stats.Scored.Load()+s.Stats.Late.Load(), "pages", s.Stats.Pages.Load(), "pages_not_sent", pages+dropped)
 }
 
-// call makes a call with its deadline; a crawl that the server does not know is made, and the call repeated.
+// call makes a call, and again as often as the server says that the quota of the token allows it later.
 func (s *Session) call(ctx context.Context, call func(context.Context) error) error {
+	err := s.made(ctx, call)
+	for isQuota(err) {
+		select {
+		case <-s.breaker.after(max(retryAfter(err), leastPause)):
+		case <-ctx.Done():
+			return err
+		case <-s.ctx.Done():
+			return err
+		}
+		err = s.made(ctx, call)
+	}
+	s.breaker.Done(err)
+	return err
+}
+
+// made makes a call with its deadline; a crawl that the server does not know is made, and the call repeated.
+func (s *Session) made(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := call(ctx)
@@ -206,7 +223,6 @@ func (s *Session) call(ctx context.Context, call func(context.Context) error) er
 			err = call(ctx)
 		}
 	}
-	s.breaker.Done(err)
 	return err
 }
 

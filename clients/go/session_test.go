@@ -14,6 +14,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	linkscore "linkscore.example/go"
 	pb "linkscore.example/go/linkscorev1"
@@ -182,6 +183,32 @@ func TestAFullDiskIsAnOutageUntilAPageIsTakenIn(t *testing.T) {
 	s.CaughtUp()
 	if s.Stats.Pages.Load() != 1 || said.count("disk is full: links go on") != 1 || said.count("answers again") != 1 {
 		t.Fatal(said.text.String())
+	}
+}
+
+func TestAPageBeyondTheQuotaOfTheTokenIsSentWhenTheServerSays(t *testing.T) {
+	f := &fake{}
+	s, timer, _ := session(t, f)
+	refused, err := status.New(codes.ResourceExhausted, "the quota").WithDetails(
+		&errdetails.ErrorInfo{Reason: "QUOTA_EXCEEDED"}, &errdetails.RetryInfo{RetryDelay: durationpb.New(3 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.refuses(refused.Err(), everything...)
+	sent := make(chan bool)
+	go func() {
+		_, answered := s.Page(t.Context(), page(0))
+		sent <- answered
+	}()
+	for range 3 {
+		<-timer.asked
+		timer.tick <- time.Time{}
+	}
+	<-timer.asked
+	f.refuses(nil)
+	timer.tick <- time.Time{}
+	if !<-sent || !s.Allows() || len(f.ingested) != 1 || !slices.Equal(timer.waits, slices.Repeat([]time.Duration{3 * time.Second}, 4)) {
+		t.Fatal(s.Allows(), f.ingested, timer.waits)
 	}
 }
 

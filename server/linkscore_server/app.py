@@ -43,6 +43,7 @@ from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.interceptors import CallInterceptor
+from linkscore_server.grpc.quotas import Quotas
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
@@ -273,6 +274,7 @@ class Application:
         return Gate(
             inflight,
             work,
+            quotas=Quotas(lambda token, wait_s: self.metrics.quota_wait.labels(token).inc(wait_s)),
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
             wait_s=s.target_delay_s,

@@ -1,8 +1,9 @@
 """Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
 
-A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it; empty lines
-and lines that begin with `# ` say nothing. A file that says one word of 16 characters or more, and nothing
-else, has a plain token, of role admin; so a line with a slip in it is named, and never a token itself.
+A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it, and after that
+what the token may bring, `pages_per_s=20` say; empty lines and lines that begin with `# ` say nothing. A file
+that says one word of 16 characters or more, and nothing else, has a plain token, of role admin; so a line
+with a slip in it is named, and never a token itself.
 
 Only digests are kept. Plain SHA-256 is enough for them: a token is 256 random bits, which nobody finds by
 trying, so the salt and slowness that protect passwords (scrypt, argon2) would cost every call and add
@@ -13,16 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from pathlib import Path
 
 from linkscore_server.text_files import text_of
 
 _log = logging.getLogger(__name__)
-_LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)")
+_LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<quota>.*)")
 _PLAIN_CHARS = 16
 """Least characters of a plain token: names and words of a comment are shorter. A judgement."""
 
@@ -30,6 +32,7 @@ _PLAIN_TOKEN = re.compile(rf"[^\s#:]{{{_PLAIN_CHARS},}}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,3})?")
 
 
 class Role(IntEnum):
@@ -38,6 +41,27 @@ class Role(IntEnum):
     READ = 1
     WRITE = 2
     ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a token may bring.
+
+    Attributes
+    ----------
+    pages_per_s, bytes_per_s
+        Pages, and bytes of requests, a second.
+    crawls
+        Crawls that are there, among those of the token, above which its calls create none.
+    """
+
+    pages_per_s: float = math.inf
+    bytes_per_s: float = math.inf
+    crawls: float = math.inf
+
+
+NO_QUOTA = Quota()
+"""That of a token whose line says none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +75,7 @@ class Caller:
     name: str
     role: Role
     crawls: tuple[str, ...] = ("*",)
+    quota: Quota = NO_QUOTA
 
     def may_touch(self, crawl: str) -> bool:
         """Say whether a crawl is among those of the caller."""
@@ -131,7 +156,23 @@ def _entry(number: int, line: str) -> tuple[str, Caller]:
     for rule, kept in rules.items():
         if not kept:
             raise ValueError(f"line {number}: {rule}")
-    return found["digest"], Caller(found["name"], Role[found["role"].upper()], crawls)
+    quota = _quota(number, found["quota"].split())
+    return found["digest"], Caller(found["name"], Role[found["role"].upper()], crawls, quota)
+
+
+def _quota(number: int, words: list[str]) -> Quota:
+    """Return what the words after the digest of a line allow."""
+    amounts: dict[str, float] = {}
+    known = [field.name for field in fields(Quota)]
+    for word in words:
+        name, _, amount = word.partition("=")
+        if name not in known or name in amounts:
+            rule = ", ".join(f"{each}=NUMBER" for each in known)
+            raise ValueError(f"line {number}: after the digest may only stand {rule}, each once")
+        if not _AMOUNT.fullmatch(amount) or not float(amount):
+            raise ValueError(f"line {number}: {name} must be a number from 0.001 to 999999999999")
+        amounts[name] = float(amount)
+    return Quota(**amounts) if amounts else NO_QUOTA
 
 
 class TokenFile:

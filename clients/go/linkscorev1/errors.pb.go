@@ -88,6 +88,9 @@ const (
 	// FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
 	// later refuses nothing: breadth-first order replaces it, and Site.policy_state says so.
 	ErrorReason_ERROR_REASON_POLICY_FAILED ErrorReason = 31
+	// RESOURCE_EXHAUSTED: the token of the call brings more a second than it may; nothing of the request was applied. The
+	// server is well: send the same call again after the time of RetryInfo.
+	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 32
 )
 
 // Enum value maps for ErrorReason.
@@ -121,6 +124,7 @@ var (
 		29: "ERROR_REASON_CALLER_GONE",
 		30: "ERROR_REASON_DISK_FULL",
 		31: "ERROR_REASON_POLICY_FAILED",
+		32: "ERROR_REASON_QUOTA_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -151,6 +155,7 @@ var (
 		"ERROR_REASON_CALLER_GONE":          29,
 		"ERROR_REASON_DISK_FULL":            30,
 		"ERROR_REASON_POLICY_FAILED":        31,
+		"ERROR_REASON_QUOTA_EXCEEDED":       32,
 	}
 )
 
@@ -185,7 +190,7 @@ var File_linkscore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\x83\a\n" +
+	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xa4\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n" +
@@ -215,7 +220,8 @@ const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1c\x12\x1c\n" +
 	"\x18ERROR_REASON_CALLER_GONE\x10\x1d\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x10\x1e\x12\x1e\n" +
-	"\x1aERROR_REASON_POLICY_FAILED\x10\x1fB>\n" +
+	"\x1aERROR_REASON_POLICY_FAILED\x10\x1f\x12\x1f\n" +
+	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10 B>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (

@@ -8,12 +8,15 @@ const LONGEST_PROBE_MS = 5_000;
 export const PROBE_TIMEOUT_MS = 1_000;
 const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
 
+/** Reason of a call that the quota of its token allows later; the server is well. */
+export const QUOTA_EXCEEDED = "QUOTA_EXCEEDED";
+
 /**
  * Whether a call failed because there is no server, no answer in time, too much load or a full disk: the next would fail
- * too. One beyond a limit is refused for itself.
+ * too. One beyond a limit or a quota is refused for itself.
  */
 export function isOutage(error: LinkscoreError | undefined): boolean {
-  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
+  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED" && error.reason !== QUOTA_EXCEEDED;
 }
 
 /** Waits without keeping the process alive. */

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as slept } from "node:timers/promises";
 
 import { Allowance, budgetMessage } from "./allowance.js";
 import { Backlog, type Kept } from "./backlog.js";
-import { Breaker, isOutage, PROBE_TIMEOUT_MS } from "./breaker.js";
+import { Breaker, isOutage, PROBE_TIMEOUT_MS, QUOTA_EXCEEDED } from "./breaker.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
@@ -13,6 +14,8 @@ const SLICE_REWARDS = 100;
 const SLICE_LINKS = 500;
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
+/** Least pause before a call that a quota refused, if the server says no time. */
+const LEAST_PAUSE_MS = 100;
 /** Deadline of a call of a session unless it is told otherwise: a fetch waits for it. */
 const SESSION_TIMEOUT_MS = 5_000;
 
@@ -50,7 +53,7 @@ export interface SessionOptions extends CrawlOptions {
   key?: (url: string) => string;
   /** The console if absent. */
   log?: Logger | undefined;
-  /** How a test waits between two probes. @internal */
+  /** How a test waits between two probes, and for a quota. @internal */
   sleep?: (ms: number) => Promise<unknown>;
 }
 
@@ -89,6 +92,7 @@ export class Session<T> {
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
+  private closed = false;
 
   constructor(
     private readonly client: Client,
@@ -114,7 +118,7 @@ export class Session<T> {
    * @throws LinkscoreError if the server refuses the configuration.
    */
   start(): Promise<void> {
-    this.started ??= this.ensure().catch((thrown) => {
+    this.started ??= this.repaired(() => this.ensure()).catch((thrown) => {
       const error = LinkscoreError.from(thrown);
       if (this.options.required || !isOutage(error)) throw error;
       this.breaker.done(error);
@@ -194,8 +198,9 @@ export class Session<T> {
     });
   }
 
-  /** Ends the probing. */
+  /** Ends the probing, and the waits for a quota. */
   close(): void {
+    this.closed = true;
     this.breaker.close();
   }
 
@@ -211,7 +216,20 @@ export class Session<T> {
     }
   }
 
+  /** Makes a call, and again as often as the server says that the quota of the token allows it later. */
   private async repaired<A>(call: () => Promise<A>): Promise<A> {
+    for (;;) {
+      try {
+        return await this.onceMoreIfLost(call);
+      } catch (thrown) {
+        const { reason, retryAfterMs } = LinkscoreError.from(thrown);
+        if (reason !== QUOTA_EXCEEDED || this.closed) throw thrown;
+        await (this.options.sleep ?? slept)(Math.max(retryAfterMs, LEAST_PAUSE_MS));
+      }
+    }
+  }
+
+  private async onceMoreIfLost<A>(call: () => Promise<A>): Promise<A> {
     try {
       return await call();
     } catch (thrown) {

@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata } from "@grpc/grpc-js";
 
-import { ErrorInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
+import { ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
 import { LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
 import { Breaker, Client, Code, LinkscoreError, Session, type SessionOptions } from "../src/index.js";
@@ -112,13 +112,31 @@ test("no call is made while the server is away but probes", async () => {
   assert.equal(lines.filter((line) => line.includes("does not answer")).length, 1);
 });
 
+/** What a call is refused with that finds no room. */
+function exhausted(reason: string, retrySeconds = 0): Failure {
+  const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason }));
+  const retry = anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: { seconds: BigInt(retrySeconds) } }));
+  const metadata = new Metadata();
+  const packed = toBinary(StatusSchema, create(StatusSchema, { code: Code.RESOURCE_EXHAUSTED, details: [info, retry] }));
+  metadata.set("grpc-status-details-bin", Buffer.from(packed));
+  return { code: Code.RESOURCE_EXHAUSTED, metadata };
+}
+
+test("a page beyond the quota of the token is sent when the server says", async () => {
+  const waits: number[] = [];
+  const { session } = await started({
+    sleep: async (ms) => {
+      if (waits.push(ms) === 4) fake.refuses.clear();
+    },
+  });
+  refuse(exhausted("QUOTA_EXCEEDED", 3), ...EVERYTHING);
+  assert.ok(await session.page(page(0)));
+  assert.deepEqual([waits, session.present, fake.ingested.length], [[3000, 3000, 3000, 3000], true, 1]);
+});
+
 test("a full disk is an outage until a page is taken in", async () => {
   const { session, lines, probe } = await started();
-  const info = anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: "DISK_FULL" }));
-  const metadata = new Metadata();
-  const packed = toBinary(StatusSchema, create(StatusSchema, { code: Code.RESOURCE_EXHAUSTED, details: [info] }));
-  metadata.set("grpc-status-details-bin", Buffer.from(packed));
-  refuse({ code: Code.RESOURCE_EXHAUSTED, metadata }, "IngestPages", "ReportFeedback");
+  refuse(exhausted("DISK_FULL"), "IngestPages", "ReportFeedback");
   await session.page(page(0));
   for (let n = 0; n < 3; n++) await probe();
   assert.equal(session.present, false, "its other answers must not steer");

@@ -6,10 +6,18 @@ from collections.abc import Callable
 
 import grpc
 
+from linkscore.errors import LinkscoreError
+
 OUTAGES = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
 """Codes after which the next call would fail too."""
+
+QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
+"""Reason of a call that the quota of its token allows later."""
+
+_OF_THE_CALL = frozenset({"LIMIT_EXCEEDED", QUOTA_EXCEEDED})
+"""Reasons that say nothing of the next call."""
 
 
 PROBE_FIRST_S = 1.0
@@ -17,6 +25,11 @@ PROBE_FIRST_S = 1.0
 
 PROBE_LONGEST_S = 5.0
 """Longest pause between two probes; chosen: a crawl waits no longer for a server that is back."""
+
+
+def is_outage(error: LinkscoreError) -> bool:
+    """Say whether the next call would fail too."""
+    return error.code in OUTAGES and error.reason not in _OF_THE_CALL
 
 
 class CircuitBreaker:

@@ -13,8 +13,8 @@ import grpc
 
 from linkscore._channel import DEFAULT_TIMEOUT_S, target_problem
 from linkscore.aio import AsyncClient
-from linkscore.breaker import OUTAGES, PROBE_FIRST_S, PROBE_LONGEST_S
-from linkscore.errors import LinkscoreError, NotFound
+from linkscore.breaker import PROBE_FIRST_S, PROBE_LONGEST_S, QUOTA_EXCEEDED, is_outage
+from linkscore.errors import LinkscoreError, NotFound, ResourceExhausted
 from linkscore.messages import CrawlOptions, Row, rows
 from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
@@ -54,11 +54,6 @@ class Adapter(Protocol):
 
     async def back(self) -> None:
         """Send what else was kept: the server answers again."""
-
-
-def is_outage(error: LinkscoreError) -> bool:
-    """Say whether the next call would fail too."""
-    return error.code in OUTAGES and error.reason != "LIMIT_EXCEEDED"
 
 
 class Connection:
@@ -185,6 +180,17 @@ class Connection:
         return answer.results[0]
 
     async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
+        """Make a call, and again as often as the server says that the quota of the token allows it later."""
+        while True:
+            try:
+                return await self._made(make)
+            except ResourceExhausted as error:
+                if error.reason != QUOTA_EXCEEDED:
+                    raise
+                self.count("quota/waits")
+                await self._sleep(error.retry_after_s or PROBE_FIRST_S)
+
+    async def _made(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
         client = await self.connected()
         try:
             return await make(client)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.errors import InvalidInput, LimitExceeded
 from linkscore_server.grpc.errors import NotAllowed
 from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.tokens import ANYBODY, Caller, Role
@@ -126,6 +126,19 @@ def check_crawl(who: Caller, method: str, request: Any) -> str:
     if not who.may_touch(crawl):
         raise NotAllowed(f"crawls/{crawl} is not among the crawls of {who.name}")
     return name
+
+
+def check_count(new: str, there: Collection[str]) -> None:
+    """Refuse a new crawl if the quota of its creator's token allows no more than those of its crawls there.
+
+    Raises
+    ------
+    LimitExceeded
+        Naming the token.
+    """
+    who = caller()
+    if new not in there and (n := sum(map(who.may_touch, there))) >= who.quota.crawls:
+        raise LimitExceeded(f"{n} crawls of {who.name} are there, and its quota allows no more: delete one")
 
 
 def name_in(method: str, request: Any) -> str:

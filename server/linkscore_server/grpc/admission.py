@@ -288,8 +288,12 @@ class DelayEstimator:
 
 def work_of(request: Any, size: int) -> int:
     """Return the work of a request of so many bytes, in bytes."""
-    pages = len(request.pages) if hasattr(request, "pages") else hasattr(request, "page")
-    return size + _CALL_BYTES + _PAGE_BYTES * pages
+    return size + _CALL_BYTES + _PAGE_BYTES * pages_in(request)
+
+
+def pages_in(request: Any) -> int:
+    """Return how many pages a request brings."""
+    return len(request.pages) if hasattr(request, "pages") else hasattr(request, "page")
 
 
 def require_caller(context: Any) -> None:

@@ -11,7 +11,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.access import caller
+from linkscore_server.grpc.access import caller, check_count
 from linkscore_server.grpc.convert.crawls import (
     config_of,
     crawl_message,
@@ -45,6 +45,7 @@ class CrawlService:
                 f"must be 1: this server has no directory of several groups, got {config.groups}",
                 field="crawl.groups",
             )
+        check_count(config.name, self._registry.names())
         actor = await self._registry.changes.create(config)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 

@@ -25,7 +25,7 @@ from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
-from linkscore_server.grpc.overload import Overloaded
+from linkscore_server.grpc.overload import Overloaded, QuotaExceeded
 from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.sites import SiteLost
@@ -80,6 +80,7 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
     (PolicyFailed, code_pb2.FAILED_PRECONDITION, "POLICY_FAILED"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
+    (QuotaExceeded, code_pb2.RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED"),
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),

@@ -26,10 +26,11 @@ from typing import Any
 import grpc
 
 from linkscore_server.grpc.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
-from linkscore_server.grpc.admission import DelayEstimator, Flow, work_of
+from linkscore_server.grpc.admission import DelayEstimator, Flow, pages_in, work_of
 from linkscore_server.grpc.bodies import cut_bodies
 from linkscore_server.grpc.errors import BadToken, Leaving, MalformedMessage, NotServing
 from linkscore_server.grpc.overload import overloaded
+from linkscore_server.grpc.quotas import Quotas
 from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scheduler import LargeTurns
 from linkscore_server.tokens import ANYBODY, Caller
@@ -90,12 +91,14 @@ class Gate:
         Bounds the bytes of requests.
     work
         Predicts how long calls wait, each by what its own crawl has in work.
+    quotas
+        Holds tokens to what they may bring; None: to nothing.
     caller_of
         Gives who sends a header; None: everybody may do everything.
     is_ready
         Whether state is loaded.
     wait_s
-        Longest wait for room to read a request.
+        Longest wait for room to read a request, and for what the quota of its token allows.
     receive_s
         Longest time for a request to come once it is read.
     max_body_bytes
@@ -107,6 +110,7 @@ class Gate:
         inflight: InflightBytes,
         work: DelayEstimator,
         *,
+        quotas: Quotas | None = None,
         caller_of: CallerOf | None = None,
         is_ready: Callable[[], bool] = lambda: True,
         wait_s: float = 5.0,
@@ -115,6 +119,7 @@ class Gate:
     ) -> None:
         self._inflight = inflight
         self._work = work
+        self._quotas = quotas or Quotas()
         self._caller_of = caller_of or (lambda _: ANYBODY)
         self._is_ready = is_ready
         self._wait_s = wait_s
@@ -168,7 +173,8 @@ class Gate:
         LinkscoreError
             If it may not be read, or does not come; and whatever the handler raises.
         """
-        caller = call.flow.caller
+        caller, who = call.flow.caller, call.who or ANYBODY
+        counted = await self._quotas.admit(who, call.method, call.context.time_remaining(), self._wait_s)
         async with self._inflight.reading(
             self._wait_s, peer=call.peer, caller=caller, receive_s=self._receive_s
         ) as reading:
@@ -177,11 +183,13 @@ class Gate:
                 raise MalformedMessage("there is no request")
             size = reading.size = len(raw)
             self._inflight.take(caller, size)
+        self._quotas.take(who, size=size)
         try:
             async with self._turn_for(size):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
                 request, left = _parsed(handler, raw, call), len(raw)
             del raw
+            self._quotas.take(who, pages=pages_in(request) - counted)
             with self._admitted(request, left, call) if call.is_queued else nullcontext():
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
@@ -233,6 +241,7 @@ class Gate:
         """
         caller = call.flow.caller
         while True:
+            await self._quotas.turn(call.who or ANYBODY, call.method)
             await self._inflight.room_for_a_stream(caller, in_work.size)
             async with self._inflight.reading(
                 None, peer=call.peer, caller=caller, receive_s=self._receive_s, may_be_silent=True
@@ -243,10 +252,12 @@ class Gate:
                 reading.size = len(raw)
                 in_work.begin(caller, len(raw))
             self._check_still_known(call)
+            self._quotas.take(call.who or ANYBODY, size=len(raw))
             async with self._turn_for(len(raw)):
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
                 request = _parsed(handler, raw, call)
             in_work.count_work(call.flow, work_of(request, len(raw)))
+            self._quotas.take(call.who or ANYBODY, pages=pages_in(request))
             del raw
             yield request
             del request  # the next one may be long in coming

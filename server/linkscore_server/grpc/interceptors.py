@@ -22,7 +22,7 @@ from linkscore_server.grpc.access import write_audit_line
 from linkscore_server.grpc.errors import Leaving, MalformedMessage, status_of
 from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.gate import Call, Gate
-from linkscore_server.grpc.overload import Overloaded
+from linkscore_server.grpc.overload import Overloaded, QuotaExceeded
 from linkscore_server.grpc.request_ids import KEY, begin_request
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY
@@ -155,7 +155,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             raise error
         if isinstance(error, MalformedMessage):
             _log.warning("%s of %s at %s: %s", call.method, call.name, call.peer, error)
-        if isinstance(error, Overloaded):
+        if isinstance(error, QuotaExceeded):
+            self._metrics.quota_refusals.labels(call.name).inc()
+        elif isinstance(error, Overloaded):
             self._metrics.calls_shed.labels(call.method).inc()
         status = rpc_status.to_status(status_of(error))
         call.context.set_code(status.code)

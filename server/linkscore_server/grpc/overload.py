@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from linkscore_scoring.errors import LinkscoreError
 
-_LONGEST_RETRY_S = 10.0
+LONGEST_RETRY_S = 10.0
 """Longest pause that a refused caller is asked to make. Chosen, not measured."""
 
 
@@ -16,6 +16,10 @@ class Overloaded(LinkscoreError):
         self.retry_s = retry_s
 
 
+class QuotaExceeded(Overloaded):
+    """The token of the call brings more than its line of the token file allows; nothing of it was applied."""
+
+
 def overloaded(rule: str, retry_s: float) -> Overloaded:
     """Return the refusal of a call that may come again after some seconds, within bounds."""
-    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), _LONGEST_RETRY_S))
+    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), LONGEST_RETRY_S))

@@ -1,4 +1,4 @@
-"""Prometheus metrics. Labels are few and bounded: never a host, a URL or a crawl."""
+"""Prometheus metrics. Labels are few and bounded: never a host, a URL or a crawl; at most a token's name."""
 
 from __future__ import annotations
 
@@ -104,6 +104,18 @@ class Metrics:
             "linkscore_calls_shed",
             "Calls rejected or dropped for want of time or memory; their callers try again",
             ["method"],
+            registry=r,
+        )
+        self.quota_wait = Counter(
+            "linkscore_quota_wait_seconds",
+            "Seconds that calls were held until the quota of their token allowed them",
+            ["token"],
+            registry=r,
+        )
+        self.quota_refusals = Counter(
+            "linkscore_quota_refusals",
+            "Calls refused as the quota of their token allows them too late; their callers try again",
+            ["token"],
             registry=r,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
@@ -16,7 +17,7 @@ from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.access import caller, crawl_in
+from linkscore_server.grpc.access import caller, check_count, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.routing.coordinator import CrawlCoordinator
@@ -29,7 +30,8 @@ from linkscore_server.routing.shards import list_shards
 from linkscore_server.routing.streams import GroupedImport, GroupedStream, first_of, with_first
 from linkscore_server.settings import Settings
 
-CHANGES = ("CrawlService/CreateCrawl", "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
+_CREATE = "CrawlService/CreateCrawl"
+CHANGES = (_CREATE, "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
 """What is done at the home of a crawl."""
 _OF_ALL = {*CHANGES, "CrawlService/ListShards"}
 """Calls that more than the one who has the crawl takes part in."""
@@ -209,6 +211,8 @@ class Router:
         )
 
     async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
+        if method == _CREATE and math.isfinite(caller().quota.crawls):
+            check_count(name, await self.coordinator.names())
         home = self._owners.home(name)
         self._known.pop(name, None)
         if home is not self._owners.local:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_server.tokens import Caller, Role, TokenFile, digest_of, parse_tokens
+from linkscore_server.tokens import NO_QUOTA, Caller, Quota, Role, TokenFile, digest_of, parse_tokens
 from support.command_line import run
 
 SECRET = "secret-token-of-32-characters-ab"
@@ -18,6 +18,58 @@ LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"
 def test_a_line_names_caller_role_and_crawls() -> None:
     found = parse_tokens(f"# the crawlers\n\n{LINE}\n")
     assert found == {digest_of(SECRET): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))}
+
+
+@pytest.mark.parametrize(
+    ("words", "quota"),
+    [
+        ("", NO_QUOTA),
+        ("pages_per_s=20", Quota(pages_per_s=20)),
+        ("  bytes_per_s=0.001 \t pages_per_s=2.5", Quota(pages_per_s=2.5, bytes_per_s=0.001)),
+        ("crawls=3", Quota(crawls=3)),
+    ],
+)
+def test_after_the_digest_stands_what_the_token_may_bring(words: str, quota: Quota) -> None:
+    (found,) = parse_tokens(f"{LINE} {words}").values()
+    assert found.quota == quota
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        "",
+        "0",
+        "0.000",
+        "-1",
+        "1e9",
+        "inf",
+        "nan",
+        "0x10",
+        "1_000",
+        "1,5",
+        "\u0661",
+        "1.",
+        ".5",
+        "9" * 13,
+        SECRET,
+    ],
+)
+@pytest.mark.parametrize("name", ["pages_per_s", "bytes_per_s", "crawls"])
+def test_an_amount_that_is_none_is_refused_by_line_and_name_without_its_text(name: str, amount: str) -> None:
+    with pytest.raises(ValueError, match=f"line 2: {name} must be a number from 0.001 to") as caught:
+        parse_tokens(f"# first\n{LINE} {name}={amount}")
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words", ["pages", SECRET, "sites=3", "pages_per_s=1 pages_per_s=1", "Crawls=1", "# no"]
+)
+def test_other_words_after_the_digest_are_refused_by_line_and_what_may_stand_there(words: str) -> None:
+    with pytest.raises(
+        ValueError, match="line 1: after the digest may only stand pages_per_s=NUMBER"
+    ) as caught:
+        parse_tokens(f"{LINE} {words}")
+    assert SECRET not in str(caught.value)
 
 
 def test_a_plain_token_alone_in_its_file_is_an_admin() -> None:

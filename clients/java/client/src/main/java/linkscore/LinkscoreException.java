@@ -63,8 +63,13 @@ public final class LinkscoreException extends RuntimeException {
 
   /** Whether the server is away or has no room: no server, no answer in time, too much load, or a full disk. */
   public boolean isOutage() {
-    boolean hasNoRoom = code == Status.Code.RESOURCE_EXHAUSTED && !reason.equals("LIMIT_EXCEEDED");
+    boolean hasNoRoom = code == Status.Code.RESOURCE_EXHAUSTED && !reason.equals("LIMIT_EXCEEDED") && !isQuota();
     return code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED || hasNoRoom;
+  }
+
+  /** Whether the quota of the token allows the call later: make it again after {@link #retryAfter}. */
+  public boolean isQuota() {
+    return reason.equals("QUOTA_EXCEEDED");
   }
 
   /** Whether the server has no room to keep what it is told; it still answers questions. */

@@ -43,6 +43,9 @@ public final class Session implements AutoCloseable {
   // Long enough for a server at work, short enough to be asked again soon.
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
 
+  // Before a call that a quota refused, if the server says no time.
+  private static final Duration LEAST_PAUSE = Duration.ofMillis(100);
+
   /** Pages the server took, failed fetches and rewards reported to it. */
   public final LongAdder pages = new LongAdder();
 
@@ -321,7 +324,7 @@ public final class Session implements AutoCloseable {
     sayHowItGoes();
     int before = outage.over();
     try {
-      return Optional.of(onceMoreIfLost(call));
+      return Optional.of(made(call));
     } catch (LinkscoreException e) {
       if (e.isOutage()) {
         outage.met(e, before, page);
@@ -337,6 +340,30 @@ public final class Session implements AutoCloseable {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
     refusal = e;
+  }
+
+  /** Makes a call, and again as often as the server says that the quota of the token allows it later. */
+  private <T> T made(Function<Crawl, T> call) {
+    while (true) {
+      try {
+        return onceMoreIfLost(call);
+      } catch (LinkscoreException e) {
+        if (!e.isQuota() || !isSlept(e.retryAfter())) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  /** Waits, for a moment at least; false if the thread is interrupted. */
+  private static boolean isSlept(Duration pause) {
+    try {
+      Thread.sleep(Math.max(pause.toMillis(), LEAST_PAUSE.toMillis()));
+      return true;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   private <T> T onceMoreIfLost(Function<Crawl, T> call) {
@@ -431,12 +458,12 @@ public final class Session implements AutoCloseable {
 
     @Override
     public Result ingest(Page kept) {
-      return onceMoreIfLost(crawl -> crawl.ingest(kept));
+      return made(crawl -> crawl.ingest(kept));
     }
 
     @Override
     public void feedback(List<Feedback> kept) {
-      onceMoreIfLost(crawl -> reported(crawl, kept));
+      made(crawl -> reported(crawl, kept));
     }
   }
 }

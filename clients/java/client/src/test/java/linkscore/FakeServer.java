@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -70,6 +71,9 @@ public final class FakeServer implements AutoCloseable {
   public final List<String> scoredAlone = new CopyOnWriteArrayList<>();
 
   public volatile StatusRuntimeException refusal;
+
+  /** How many calls of pages were refused. */
+  public final AtomicInteger refused = new AtomicInteger();
 
   /** What was changed of crawls, a list a change; and when every page is to be fetched again, null for never. */
   public final List<List<String>> masks = new CopyOnWriteArrayList<>();
@@ -181,6 +185,7 @@ public final class FakeServer implements AutoCloseable {
     @Override
     public void ingestPages(IngestPagesRequest request, StreamObserver<IngestPagesResponse> to) {
       if (refusal != null) {
+        refused.incrementAndGet();
         to.onError(refusal);
         return;
       }

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -106,6 +107,25 @@ class OutageTest {
         back.await();
         assertEquals(List.of("/1", "/2"), paths(server.pages));
         assertTrue(session.rankBuckets(List.of("good")).isPresent());
+      }
+    }
+  }
+
+  @Test
+  void aPageBeyondTheQuotaOfTheTokenIsSentWhenTheServerSays() throws Exception {
+    try (FakeServer server = new FakeServer()) {
+      Back back = new Back(server);
+      try (Session session = back.session) {
+        assertTrue(session.ingest(page("/1")).isPresent());
+        server.refusal = exhausted("QUOTA_EXCEEDED");
+        CompletableFuture<Boolean> sent = CompletableFuture.supplyAsync(() -> session.ingest(page("/2")).isPresent());
+        while (server.refused.get() < 3) {
+          Thread.onSpinWait();
+        }
+        server.refusal = null;
+        assertTrue(sent.get(30, TimeUnit.SECONDS));
+        assertFalse(session.isBroken());
+        assertEquals(List.of("/1", "/2"), paths(server.pages));
       }
     }
   }
