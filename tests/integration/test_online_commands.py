@@ -78,6 +78,7 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
         ("crawls", "create", "parts", "--policy", "harvest", "--groups", "2"): "groups",
         ("crawls", "list"): "life",
         ("shards", "status"): "0/1",
+        ("shards", "status", "--busiest", "1"): "events/s",
         ("shards", "status", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
         ("crawls", "show", "life", "--sites"): HOST,
         ("crawls", "update", "two", "--policy", "opic"): "opic",

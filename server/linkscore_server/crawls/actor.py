@@ -22,6 +22,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
 from linkscore_server.crawls.learning import Learnings
 from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.pace import Pace
 from linkscore_server.crawls.site_turns import SiteTurns
 from linkscore_server.crawls.snapshots import SnapshotWriter, load_newest, require_policies
 from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter, Outcomes
@@ -200,6 +201,11 @@ class CrawlActor:
     def replay_count(self) -> int:
         """Events after the last snapshot: those that a restart replays."""
         return self.model.seq - self._log.states.seq
+
+    @property
+    def pace(self) -> Pace:
+        """How much comes in a second."""
+        return self.writer.pace
 
     @property
     def waiting_count(self) -> int:

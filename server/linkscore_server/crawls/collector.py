@@ -15,6 +15,9 @@ from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
 
+_BUSIEST = 5
+"""Shards whose pace is a metric of its own, by rank: labels that name them would be without bound. Chosen."""
+
 _ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
 
 
@@ -38,6 +41,7 @@ class RegistryCollector(Collector):
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
         yield from self._crawls()
+        yield self._busiest()
         yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
         yield from self._memory()
         yield from self._disk()
@@ -65,6 +69,17 @@ class RegistryCollector(Collector):
             "Events after the last snapshots; a start after a crash replays as many, 3 ms each",
             value=sum(actor.replay_count for actor in self._registry.actors()),
         )
+
+    def _busiest(self) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(
+            "linkscore_busiest_shards_events_per_second",
+            "Events a second of the busiest open shards, by rank; `shards status --busiest` names them",
+            labels=["rank"],
+        )
+        paces = sorted((actor.pace.events_per_s for actor in self._registry.actors()), reverse=True)
+        for rank, events_per_s in enumerate(paces[:_BUSIEST], 1):
+            family.add_metric([str(rank)], events_per_s)
+        return family
 
     def _memory(self) -> Iterator[Metric]:
         budget = self._registry.memory.budget

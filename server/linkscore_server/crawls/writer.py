@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
@@ -19,6 +19,7 @@ from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
+from linkscore_server.crawls.pace import Pace
 from linkscore_server.crawls.site_turns import SiteTurns
 from linkscore_server.crawls.snapshots import SnapshotWriter
 from linkscore_server.observability.metrics import Metrics
@@ -66,6 +67,7 @@ class _Submission:
     done: asyncio.Future[Outcomes]
     trace: Submitted
     learned: LearnedSite | None = None
+    came: float = field(default_factory=time.perf_counter)
     repeats: frozenset[int] = frozenset()
     is_prepared: bool = False
 
@@ -139,6 +141,7 @@ class CrawlWriter:
         self._places = _PREPARED_AT_ONCE  # of calls whose sites are not prepared yet
         self._news = asyncio.Event()
         self._is_ending = False
+        self.pace = Pace()
         self._in_work: list[_Submission] = []
         self._owed: list[_Submission] = []
         self._task: asyncio.Task[None] | None = None
@@ -316,8 +319,11 @@ class CrawlWriter:
             return False
         if raw:
             self._space.written()
-            self._metrics.commit_seconds.observe(time.perf_counter() - started)
+            now = time.perf_counter()
+            self._metrics.commit_seconds.observe(now - started)
             self._metrics.commit_events.inc(len(raw))
+            waited_s = sum(now - item.came for item in group)
+            self.pace.add(events=len(raw), size=sum(map(len, raw)), calls=len(group), waited_s=waited_s)
         for item in group:
             item.trace.durable()
         return True
