@@ -324,7 +324,7 @@ public final class Session implements AutoCloseable {
     sayHowItGoes();
     int before = outage.over();
     try {
-      return Optional.of(made(call));
+      return Optional.of(onceAllowed(call));
     } catch (LinkscoreException e) {
       if (e.isOutage()) {
         outage.met(e, before, page);
@@ -343,7 +343,7 @@ public final class Session implements AutoCloseable {
   }
 
   /** Makes a call, and again as often as the server says that the quota of the token allows it later. */
-  private <T> T made(Function<Crawl, T> call) {
+  private <T> T onceAllowed(Function<Crawl, T> call) {
     while (true) {
       try {
         return onceMoreIfLost(call);
@@ -458,12 +458,12 @@ public final class Session implements AutoCloseable {
 
     @Override
     public Result ingest(Page kept) {
-      return made(crawl -> crawl.ingest(kept));
+      return onceAllowed(crawl -> crawl.ingest(kept));
     }
 
     @Override
     public void feedback(List<Feedback> kept) {
-      made(crawl -> reported(crawl, kept));
+      onceAllowed(crawl -> reported(crawl, kept));
     }
   }
 }
