@@ -9,6 +9,7 @@ from linkscore_lab.revisits.replay import START_S, Schedule
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.values import DAY_S
@@ -59,7 +60,9 @@ class Crawled(Schedule):
         if name and name == self._copies.get(row):
             status = 304
         elif name:
-            status, features = 200, extract(self._site.body(name), url=url)
+            body = self._site.body(name)
+            status, features = 200, extract(body, url=url)
+            features.facts |= SiteRevisitor.read(SentPage(len(body), url, body=body))
         self._copies[row] = name
         self._seq += 1
         now_s, event_id = START_S + day * DAY_S, str(self._seq)

@@ -264,36 +264,40 @@ class Run:
         """Fetch pages that nothing lists, each at its birth, up to a day."""
         while self._births and self._births[0][0] <= day:
             born, row = heapq.heappop(self._births)
-            self._enter([row], born)
+            self._enter(self._new([row], born), born)
 
     def fetch_again(self, row: int, day: float) -> None:
-        """Fetch a known page, tell the schedule what came of it, and enter what the page shows by now."""
+        """Fetch a known page, tell the schedule what came of it, then enter what the page shows by now."""
         page, last = self._pages[row], self.fetches[row][-1]
         gone = page.gone <= day
         before, now = np.searchsorted(page.changes, [last, day], "right")
         changed = not gone and bool(now > before)
-        links = 0 if gone else self._enter(self._shown(row, day), day)
+        new = [] if gone else self._new(self._shown(row, day), day)
         self.fetches[row].append(day)
-        self._schedule.again(row, day, changed=changed, links=links, gone=gone)
+        self._schedule.again(row, day, changed=changed, links=len(new), gone=gone)
+        self._enter(new, day)
         self.total += 1
-        self.wasted += not (changed or gone or links)
+        self.wasted += not (changed or gone or new)
 
     def measured(self) -> Measured:
         """Return how fresh the copies were."""
         return measured(self.history, self.fetches, self.found, self.total, self.wasted)
 
-    def _enter(self, rows: Iterable[int], day: float) -> int:
-        """Fetch pages that are new among some, and what these show in turn; return how many."""
-        waiting, count = list(rows), 0
+    def _new(self, rows: Iterable[int], day: float) -> list[int]:
+        """Find pages that are new among some, and what these show in turn; return them in that order."""
+        waiting, new = list(rows), list[int]()
         while waiting:
             row = waiting.pop()
             if np.isnan(self.found[row]):
                 self.found[row] = day
-                self.fetches[row].append(day)
-                self._schedule.first(row, self._pages[row].group, day)
                 waiting += self._shown(row, day)
-                count += 1
-        return count
+                new.append(row)
+        return new
+
+    def _enter(self, rows: Iterable[int], day: float) -> None:
+        for row in rows:
+            self.fetches[row].append(day)
+            self._schedule.first(row, self._pages[row].group, day)
 
     def _listed(self, row: int, day: float) -> list[int]:
         listed, found = self._waiting.get(row, []), []

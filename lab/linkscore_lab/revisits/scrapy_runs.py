@@ -1,36 +1,17 @@
 """Real Scrapy keeps a living site fresh: ``python -m linkscore_lab.revisits scrapy``.
 
-A site that lives is served over HTTP at a simulated time. Every few days of it Scrapy runs once, in a process
-of its own, with ``LINKSCORE_REVISIT`` and a job directory, against a server whose clock is the simulated one.
-Beside it stands what fetching every known page in each run would have reached: the same arithmetic, without
-fetches.
+Each run has ``LINKSCORE_REVISIT`` and one job directory; see `living_crawls`.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Sequence
 
-import numpy as np
+from linkscore_lab.revisits.living_crawls import PATIENCE_S, Run, compare
 
-from linkscore_lab.revisits.histories import YEAR_DAYS, SiteHistory, living
-from linkscore_lab.revisits.living_site import LivingSite, served
-from linkscore_lab.revisits.replay import START_S, Measured, measured
-from linkscore_scoring.revisits.values import DAY_S
-from linkscore_server.app import Application
-from linkscore_server.settings import Settings
-
-_PATIENCE_S = 900.0
-"""A bound: a run of Scrapy takes seconds, on a crowded machine a minute."""
 _SPIDER = """
 import json, sys
 from scrapy import Request, Spider
@@ -56,135 +37,29 @@ sys.exit(0 if crawler.stats and crawler.stats.get_value("linkscore/pages") else 
 """
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What Scrapy reached, and fetching every page in each run.
-
-    Attributes
-    ----------
-    ours, full
-        Measured alike; fetches are of known pages, the front page among them.
-    bodies
-        Of our fetches of known pages, those that the site answered with a body.
-    """
-
-    ours: Measured
-    full: Measured
-    bodies: int
-
-
 def main(argv: Sequence[str]) -> None:
-    """Print a line a site, and whether the bars are met."""
-    parser = argparse.ArgumentParser(prog="python -m linkscore_lab.revisits scrapy", description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[100], help="living sites")
-    parser.add_argument("--pages", type=int, default=150)
-    parser.add_argument("--days", type=float, default=365.0)
-    parser.add_argument("--every", type=float, default=7.0, help="days between two runs")
-    parser.add_argument("--share", type=float, default=0.1, help="fetches, of those of a full recrawl")
-    given = parser.parse_args(argv)
-    print(f"{'site':12} {'fetches':>8} {'of full':>8} {'bodies':>7} {'fresh':>6} {'full':>6} {'of full':>8}")
-    for seed in given.seeds:
-        site = living(seed, pages=given.pages, years=given.days / YEAR_DAYS)
-        found = run(site, given.every, given.share)
-        share = found.ours.fetches / max(1, found.full.fetches)
-        fresh, full = found.ours.freshness, found.full.freshness
-        print(
-            f"{site.name:12} {found.ours.fetches:8} {share:8.3f} {found.bodies:7} {fresh:6.3f} {full:6.3f} "
-            f"{fresh / full:8.3f}",
-            flush=True,
-        )
+    """Print a line a site."""
+    compare(crawl, "python -m linkscore_lab.revisits scrapy", __doc__, argv)
 
 
-def run(history: SiteHistory, every: float, share: float) -> Runs:
-    """Let Scrapy run every so many days, with a share of the fetches of a full recrawl.
-
-    The first run, which finds the site by its front page, counts for neither, nor do first fetches of pages.
-    """
-    site = LivingSite(history)
-    with (
-        TemporaryDirectory() as folder,
-        served(site) as address,
-        serving(lambda: START_S + site.day * DAY_S) as target,
-    ):
-        for day in np.arange(0.0, history.days, every).tolist():
-            site.day = day
-            there = sum(page.born <= day < page.gone for page in history.pages)
-            pages = max(1, round(share * there))
-            _crawl(address, _settings(target, every, pages, Path(folder) / "job"))
-    return _counted(site, every)
+def crawl(run: Run) -> None:
+    """Let Scrapy run once."""
+    command = [sys.executable, "-c", _SPIDER, run.site, json.dumps(_settings(run))]
+    subprocess.run(command, check=True, timeout=PATIENCE_S)  # noqa: S603 - our own program
 
 
-def _settings(target: str, every: float, pages: int, job: Path) -> dict[str, object]:
+def _settings(run: Run) -> dict[str, object]:
     return {
         "SPIDER_MIDDLEWARES": {"linkscore.scrapy.LinkscoreMiddleware": 40},
         "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
-        "LINKSCORE_TARGET": target,
+        "LINKSCORE_TARGET": run.target,
         "LINKSCORE_TIMEOUT": 60.0,
         "LINKSCORE_REQUIRED": True,
-        "LINKSCORE_REVISIT": {"fetches_per_day": pages / every},
-        "LINKSCORE_REVISIT_PAGES": pages,
-        "JOBDIR": str(job),
+        "LINKSCORE_REVISIT": {"fetches_per_day": run.pages / run.every},
+        "LINKSCORE_REVISIT_PAGES": run.pages,
+        "JOBDIR": str(run.folder),
         "CONCURRENT_REQUESTS": 4,
         "DOWNLOAD_DELAY": 0,
         "LOG_LEVEL": "WARNING",
         "TELNETCONSOLE_ENABLED": False,
     }
-
-
-def _crawl(address: str, settings: dict[str, object]) -> None:
-    command = [sys.executable, "-c", _SPIDER, address, json.dumps(settings)]
-    subprocess.run(command, check=True, timeout=_PATIENCE_S)  # noqa: S603 - our own program
-
-
-@contextmanager
-def serving(clock: Callable[[], float]) -> Iterator[str]:
-    """Serve linkscore in this process, with a clock, and keep nothing; gives its address."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    app = asyncio.run_coroutine_threadsafe(_started(clock), loop).result(_PATIENCE_S)
-    try:
-        yield app.address
-    finally:
-        asyncio.run_coroutine_threadsafe(app.stop(), loop).result(_PATIENCE_S)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _started(clock: Callable[[], float]) -> Application:
-    app = Application(_SETTINGS, clock=clock)
-    await app.start()
-    return app
-
-
-_SETTINGS = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
-
-
-def _counted(site: LivingSite, every: float) -> Runs:
-    """Return what was reached from what the site was asked."""
-    history = site.history
-    ours: list[list[float]] = [[] for _ in history.pages]
-    front = bodies = wasted = 0
-    for row, day, status in site.asked:
-        is_again = day > 0.0 and (row < 0 or bool(ours[row]))
-        bodies += is_again and status == 200
-        wasted += is_again and status == 304
-        if row < 0:
-            front += is_again
-        else:
-            ours[row].append(day)
-    full: list[list[float]] = [
-        np.arange(np.ceil(page.born / every) * every, history.days, every).tolist() for page in history.pages
-    ]
-    again = [sum(max(0, len(found) - 1) for found in each) for each in (ours, full)]
-    runs = len(np.arange(every, history.days, every))
-    return Runs(
-        measured(history, ours, _found(ours), again[0] + front, wasted),
-        measured(history, full, _found(full), again[1] + runs, 0),
-        bodies,
-    )
-
-
-def _found(fetches: list[list[float]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.array([found[0] if found else np.nan for found in fetches])

@@ -13,6 +13,8 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.titles import FACT as TITLE
+from linkscore_scoring.revisits.titles import title_mark
 from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
 from linkscore_scoring.site.config import SiteBounds
@@ -42,10 +44,14 @@ class SiteRevisitor(Companion):
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
-        """Return the validators of an answer, if it has any, and its kind, if it is no page as any other."""
+        """Return the validators of an answer, its title, and its kind if it is no page as any other."""
         said = read_validators(page.headers)
-        kind = {_KIND: page.kind} if page.kind in KINDS else {}
-        return kind | ({FACT: list(said)} if any(said) else {})
+        found: dict[str, Any] = {FACT: list(said)} if any(said) else {}
+        if page.kind in KINDS:
+            found[_KIND] = page.kind
+        elif title := title_mark(page.body, page.content_encoding):
+            found[TITLE] = title
+        return found
 
     def configure(self, value: Mapping[str, Any]) -> None:
         """See `Companion`."""
@@ -75,6 +81,7 @@ class SiteRevisitor(Companion):
                     unseen=page.unseen_chars,
                     taken=page.own_chars - page.novel_chars,
                     fresh_links=sum(page.fresh) + self._listed(fetch),
+                    title=features.facts.get(TITLE, 0),
                     validators=Validators(*features.facts.get(FACT, ())),
                     kind=features.facts.get(_KIND, "page"),
                 )

@@ -1,4 +1,4 @@
-"""The known pages of a site as columns of numbers: 29 bytes a page, the key among them, and its URL."""
+"""The known pages of a site as columns of numbers: 31 bytes a page, the key among them, and its URL."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ ROW = np.dtype(
         ("interval", "<f2"),  # days, see `rules.Rule.next_interval`
         ("own", "<u2"),  # characters of own text, modulo 2^16: only differences are read
         ("group", "<u2"),  # see `shared.SharedRates`
+        ("title", "<u2"),  # see `titles.title_mark`
         ("flags", "u1"),
     ]
 )
@@ -30,6 +31,8 @@ listing gave it a date since its last fetch; that date is later than the fetch; 
 changed since; it was sent as a sitemap, or as a feed. All eight bits are taken."""
 KINDS = {"page": 0, "sitemap": SITEMAP, "feed": FEED}
 """Flag of each kind of page, by its name in the wire contract."""
+_LATER = "title"
+"""A column that versions before did not have: written only if there is something in it."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16
@@ -51,6 +54,7 @@ class Row(NamedTuple):
     interval: float = 0.0
     own: int = 0
     group: int = 0
+    title: int = 0
     flags: int = 0
 
 
@@ -146,7 +150,8 @@ class PageTable:
 
     def to_state(self) -> State:
         """Return the rows, and how many of them are sorted."""
-        numbers = {name: pack_array(self.rows[name]) for name in ROW.names or ()}
+        names = [name for name in ROW.names or () if name != _LATER or self.rows[name].any()]
+        numbers = {name: pack_array(self.rows[name]) for name in names}
         return {"numbers": numbers, "urls": bytes(self._urls), "sorted": self._sorted}
 
     def load_state(self, state: State) -> None:
@@ -158,7 +163,8 @@ class PageTable:
             If its columns do not fit each other.
         """
         try:
-            columns = {name: unpack_array(state["numbers"][name]) for name in ROW.names or ()}
+            names = [name for name in ROW.names or () if name != _LATER or name in state["numbers"]]
+            columns = {name: unpack_array(state["numbers"][name]) for name in names}
             count, urls = len(columns["key"]), bytearray(state["urls"])
             starts = columns["url"]
             if count and (int(starts.max()) >= len(urls) or urls[-1] != ord("\n")):

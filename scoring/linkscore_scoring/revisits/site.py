@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.revisits.changes import (
     GONE,
+    LEAST_CHARS,
     UNCHANGED,
     PageChange,
     Stamps,
@@ -122,10 +123,10 @@ class SiteRevisits(Stateful):
             row = self._enter(fetch)
             return replace(self._answer(row, UNCHANGED), is_again=False)
         known = self.pages.row(row)
-        change = self._change(known.own, fetch)
+        change = self._change(known, fetch)
         flags = known.flags & ~(IS_GONE | SITEMAP | FEED) | KINDS[fetch.kind]
-        flags |= IS_GONE if change.gone else 0
-        self._learn(row, known._replace(own=fetch.own % 0x10000, flags=flags), fetch.now_s, change)
+        known = known._replace(own=fetch.own % 0x10000, title=fetch.title or known.title, flags=flags)
+        self._learn(row, known, fetch.now_s, change)
         return self._answer(row, change)
 
     def unchanged(self, key: int, now_s: float) -> Revisited | None:
@@ -398,6 +399,7 @@ class SiteRevisits(Stateful):
             interval=self._bounded(FIRST_DAYS),
             own=fetch.own % 0x10000,
             group=self.groups.number(fetch.link_path, fetch.pattern),
+            title=fetch.title,
             flags=KINDS[fetch.kind],
         )
         row = self.pages.add(new, fetch.url)
@@ -412,13 +414,14 @@ class SiteRevisits(Stateful):
         least, longest = self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S
         return max(min(max(days, least), longest, _MOST_DAYS), _LEAST_DAYS)
 
-    def _change(self, before: int, fetch: Fetched) -> PageChange:
-        if before and not fetch.own and not fetch.unseen:
-            return GONE
-        longer = own_difference(before, fetch.own) - fetch.taken
+    def _change(self, before: Row, fetch: Fetched) -> PageChange:
+        longer = own_difference(before.own, fetch.own) - fetch.taken
         chars = self._stamps.without(changed_chars(fetch.unseen, longer))
+        if before.title and fetch.title and fetch.title != before.title:
+            chars = max(chars, LEAST_CHARS)
         share = chars / max(fetch.own, fetch.own - longer, chars, 1)
-        return PageChange(chars > 0, share, fetch.fresh_links)
+        is_list = fetch.kind == "page" and fetch.fresh_links > 0
+        return PageChange(chars > 0 or is_list, share, fetch.fresh_links)
 
     def _learn(self, row: int, known: Row, now_s: float, change: PageChange) -> None:
         """Let the page, and those like it, learn from what a fetch found; write its row."""

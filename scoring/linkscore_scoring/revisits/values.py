@@ -79,6 +79,8 @@ class Fetched:
         Of these, in blocks that the site had never shown, and in blocks that were another page's before.
     fresh_links
         Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
+    title
+        What `titles.title_mark` says of it; 0 if nobody knows.
     validators
         What the site said of this copy, for conditional requests.
     kind
@@ -94,6 +96,7 @@ class Fetched:
     unseen: int = 0
     taken: int = 0
     fresh_links: float = 0
+    title: int = 0
     validators: Validators = NOTHING_SAID
     kind: str = "page"
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkscore_lab.revisits import nutch_runs
 from linkscore_lab.revisits.histories import PageHistory, SiteHistory, living, read_log
+from linkscore_lab.revisits.living_crawls import run
 from linkscore_lab.revisits.living_site import LivingSite
 from linkscore_lab.revisits.replay import Learned, Noticed, Oracle, Schedule, replay
-from linkscore_lab.revisits.scrapy_runs import run
+from linkscore_lab.revisits.scrapy_runs import crawl
 from linkscore_scoring.revisits.worth import best_intervals, freshness
 
 DAY_S = 86_400
@@ -74,11 +76,17 @@ def test_a_living_site_answers_as_it_was_at_a_time() -> None:
 
 @pytest.mark.long
 def test_scrapy_keeps_a_living_site_fresh_with_a_share_of_the_fetches() -> None:
-    found = run(living(100, pages=40, years=0.1), every=9.0, share=0.3)
+    found = run(living(100, pages=40, years=0.1), every=9.0, share=0.3, crawl=crawl)
     assert 0 < found.ours.fetches < 0.5 * found.full.fetches
     assert found.ours.wasted > 0.0
     assert found.bodies < found.ours.fetches
     assert found.ours.freshness > 0.6 * found.full.freshness
+
+
+def test_without_nutch_its_runs_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUTCH_HOME", "/no/such/folder")
+    with pytest.raises(SystemExit, match="NUTCH_HOME"):
+        nutch_runs.main([])
 
 
 class Daily(Schedule):

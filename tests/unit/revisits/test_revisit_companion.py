@@ -114,3 +114,14 @@ def test_dates_that_fit_no_links_are_passed_over(dates: list[int]) -> None:
     listing.features.facts[FACT] = dates
     observed = [each for each in (model.apply(1, listing), model.apply(2, event(2, 1, body(2)))) if each]
     assert len(observed) == 2
+
+
+def test_a_list_that_shows_a_page_nobody_had_seen_has_changed() -> None:
+    model = crawl(objective="freshness")
+    rates = []
+    for day in range(1, 6):
+        links = "".join(f'<a href="/page/{100 + n}">one</a>' for n in range(day))
+        for number, text in ((1, body(1) + links), (2, body(2))):
+            revisit = model.apply(2 * day + number, event(number, day, text)).revisit  # type: ignore[union-attr]
+            rates.append(revisit.rate)
+    assert rates[-2] > 2.0 * rates[-1]

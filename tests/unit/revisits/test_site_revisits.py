@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from linkscore_scoring.errors import NotFound
+from linkscore_scoring.revisits.changes import LEAST_CHARS
 from linkscore_scoring.revisits.pages import ENTRY_BYTES
 from linkscore_scoring.revisits.rules import BUILTIN, Rule, rule_named
 from linkscore_scoring.revisits.site import SiteRevisits
@@ -71,9 +72,18 @@ def test_pages_that_are_gone_are_not_due_until_they_are_back() -> None:
     assert 2 in [due.key for due in site.rank(day(90), 9)]
 
 
-def test_a_page_without_any_text_of_its_own_left_is_gone() -> None:
+def test_a_page_without_any_text_of_its_own_left_has_changed_and_is_fetched_again() -> None:
     site = lived()
-    assert site.fetched(page(2, 41, own=0)).change.gone
+    found = site.fetched(page(2, 41, own=0)).change
+    assert (found.share, found.gone) == (1.0, False)
+    assert 2 in [due.key for due in site.rank(day(60), 9)]
+
+
+def test_another_title_is_a_change_and_one_that_nobody_knew_is_none() -> None:
+    site, titles = lived(), (0, 5, 5, 6, 0, 6)
+    found = [site.fetched(page(3, 41 + n, title=title)).change for n, title in enumerate(titles)]
+    assert [change.changed for change in found] == [title == 6 for title in titles[:4]] + [False, False]
+    assert found[3].share == LEAST_CHARS / 500
 
 
 def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:
@@ -205,10 +215,10 @@ def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> Non
 
 @pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
 def test_intervals_of_a_price_are_where_pages_are_worth_it(rule: str) -> None:
-    site = lived(rule, fetches_per_day=0.5, objective="freshness")
+    site = lived(rule, fetches_per_day=1.0, objective="freshness")
     rows = site._known_rows()
     spent = site._fetches(site._waiting(rows, np.zeros(len(rows))), site._price_now())
-    assert spent == pytest.approx(0.5, rel=0.02)
+    assert spent == pytest.approx(1.0, rel=0.02)
 
 
 @pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])

@@ -28,7 +28,8 @@ import org.apache.nutch.util.NutchConfiguration;
  * localhost:7411}. Without a target links are in the order of scoring-opic, Nutch's default. The plugins are those of
  * {@code NUTCH_HOME} and of {@code --plugins}.
  *
- * <p>What {@code bin/crawl} does, in one virtual machine: inject once, then rounds of generate, fetch, parse, updatedb.
+ * <p>What {@code bin/crawl} does, in one virtual machine: inject once, then rounds of generate, fetch, parse, updatedb. With
+ * {@code --folder} a crawl is kept, and goes on when it is run again; {@code --adddays} as for {@code bin/nutch generate}.
  */
 public final class CrawlWithNutch {
   private static final String PLUGINS = "protocol-http|parse-html|urlfilter-validator|urlnormalizer-(pass|basic)|";
@@ -37,16 +38,19 @@ public final class CrawlWithNutch {
   private final Path folder;
   private final Configuration nutch;
   private final boolean ordered;
+  private final String addDays;
 
-  private CrawlWithNutch(Path folder, Configuration nutch, boolean ordered) {
+  private CrawlWithNutch(Path folder, Configuration nutch, boolean ordered, String addDays) {
     this.folder = folder;
     this.nutch = nutch;
     this.ordered = ordered;
+    this.addDays = addDays;
   }
 
   public static void main(String[] arguments) throws Exception {
     Map<String, String> options = options(arguments);
-    Path folder = Files.createTempDirectory("nutch");
+    String kept = options.getOrDefault("folder", "");
+    Path folder = kept.isEmpty() ? Files.createTempDirectory("nutch") : Path.of(kept).toAbsolutePath();
     String target = options.getOrDefault("target", "");
     Configuration site = new Configuration(false);
     settings(options, target).forEach(site::set);
@@ -59,10 +63,12 @@ public final class CrawlWithNutch {
     Configuration nutch = NutchConfiguration.create();
     site.forEach(setting -> nutch.set(setting.getKey(), setting.getValue()));
     try {
-      new CrawlWithNutch(folder, nutch, !target.isEmpty())
+      new CrawlWithNutch(folder, nutch, !target.isEmpty(), options.getOrDefault("adddays", "0"))
           .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
     } finally {
-      delete(folder);
+      if (kept.isEmpty()) {
+        delete(folder);
+      }
     }
   }
 
@@ -92,6 +98,7 @@ public final class CrawlWithNutch {
     settings.put("mapreduce.task.io.sort.mb", "32");
     if (!target.isEmpty()) {
       settings.put("linkscore.target", target);
+      settings.put("db.parsemeta.to.crawldb", "linkscore.next");
     }
     String proxy = options.getOrDefault("proxy", "");
     if (!proxy.isEmpty()) {
@@ -103,9 +110,11 @@ public final class CrawlWithNutch {
   }
 
   private void crawl(String start, int fetches) throws Exception {
-    Files.createDirectories(folder.resolve("urls"));
-    Files.writeString(folder.resolve("urls/seeds"), start + "\n");
-    run(new Injector(), path("db"), path("urls"));
+    if (!Files.exists(folder.resolve("db"))) {
+      Files.createDirectories(folder.resolve("urls"));
+      Files.writeString(folder.resolve("urls/seeds"), start + "\n");
+      run(new Injector(), path("db"), path("urls"));
+    }
     int fetched = 0;
     int rounds = 0;
     while (fetched < fetches && generate(Math.min(TOP_N, fetches - fetched))) {
@@ -131,7 +140,7 @@ public final class CrawlWithNutch {
 
   /** Returns whether there is another round: Nutch's generator says 1 if nothing waits. */
   private boolean generate(int size) throws Exception {
-    List<String> arguments = new ArrayList<>(List.of(path("db"), path("segments"), "-noFilter", "-topN", "" + size));
+    List<String> arguments = new ArrayList<>(List.of(path("db"), path("segments"), "-noFilter", "-topN", "" + size, "-adddays", addDays));
     if (!ordered) {
       return ToolRunner.run(nutch, new Generator(), arguments.toArray(String[]::new)) == 0;
     }

@@ -1,0 +1,40 @@
+"""The title of a page as a number that changes with it: a page whose title changed has changed.
+
+Numbers in it say nothing, as everywhere: titles count what is unread, or name the minute of a build.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.body import decompress
+
+FACT = "title"
+"""Name of the fact of a page, see `Companion.read`."""
+_MAX_BYTES = 64 * 1024 * 1024
+"""A bound: larger bodies are refused before."""
+_WITHIN_BYTES, _MOST_BYTES = 16_384, 1_024
+"""First bytes of a page in which its title is looked for, see `features.html`; and bytes of a title."""
+_TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,%d})" % _MOST_BYTES, re.IGNORECASE)
+_NUMBERS = re.compile(rb"\d+")
+
+
+def title_mark(body: bytes, content_encoding: str = "") -> int:
+    """Return 16 bits that tell one title from another, 0 if there is none; O(bytes) of a compressed body.
+
+    Examples
+    --------
+    >>> one, other = title_mark(b"<title>News (3)</title>"), title_mark(b"<title>Old news</title>")
+    >>> one == title_mark(b"<TITLE lang=en> News\\n(12)</TITLE>"), one == other, title_mark(b"<p>")
+    (True, False, 0)
+    """
+    if content_encoding or body[:2] == b"\x1f\x8b":
+        try:
+            body = decompress(body, content_encoding, max_bytes=_MAX_BYTES)
+        except InvalidPage:
+            return 0  # whoever reads the page says so
+    found = _TITLE.search(body, 0, _WITHIN_BYTES)
+    title = b" ".join(_NUMBERS.sub(b"0", found[1]).split()) if found else b""
+    return zlib.crc32(title) % 0xFFFF + 1 if title else 0
