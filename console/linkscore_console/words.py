@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from linkscore.v1 import common_pb2, crawl_service_pb2, policy_pb2, site_model_service_pb2
+from linkscore.v1 import (
+    common_pb2,
+    crawl_service_pb2,
+    link_scoring_service_pb2,
+    policy_pb2,
+    site_model_service_pb2,
+)
 
 STAGES = {
     common_pb2.SITE_STAGE_UNSPECIFIED: "unknown",
@@ -24,6 +30,11 @@ TRAPS = {
     site_model_service_pb2.TRAP_KIND_COPIES: "copies of pages seen",
     site_model_service_pb2.TRAP_KIND_ENDLESS: "endless pages of the same kind",
     site_model_service_pb2.TRAP_KIND_FADING: "fading: it once brought something",
+}
+REVISITS = {
+    link_scoring_service_pb2.REVISIT_REASON_STALE: "probably changed",
+    link_scoring_service_pb2.REVISIT_REASON_HUB: "probably shows new pages",
+    link_scoring_service_pb2.REVISIT_REASON_CHECK: "not fetched for the longest interval",
 }
 SCOPES = {
     crawl_service_pb2.CRAWL_SCOPE_HOST: "host",

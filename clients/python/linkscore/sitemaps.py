@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import zlib
 from collections import deque
@@ -25,6 +26,8 @@ MAX_BYTES = 500 * 1024 * 1024
 """A bound, chosen: ten sitemaps of the size that sitemaps.org allows."""
 MAX_SITEMAP_BYTES = 50 * 1024 * 1024
 """Bytes of one sitemap, as sitemaps.org has it; the server reads no more."""
+MAX_SENT_BYTES = 8 * 1024 * 1024
+"""Bytes of a sitemap as it is sent: a longer one is packed, for servers take bodies of 10 MB as they come."""
 _HEAD = 4_096
 """Bytes in which the first element is looked for; chosen: what stands before it are some hundred."""
 _GZIP, _GZIP_WINDOW = b"\x1f\x8b", 31  # RFC 1952, section 2.3.1; zlib: largest window, and a gzip header
@@ -65,6 +68,21 @@ def kind_of(body: bytes) -> common_pb2.PageKind:
     return _KINDS.get(_root(body), common_pb2.PAGE_KIND_UNSPECIFIED)
 
 
+def packed(body: bytes) -> bytes | None:
+    """Return a sitemap as it is sent, None if it is too long for that: cut, it would be no XML.
+
+    Examples
+    --------
+    >>> long = b"<urlset>" + b" " * MAX_SENT_BYTES
+    >>> packed(b"<urlset/>"), len(packed(long)) < len(long) / 100, packed(b" " * MAX_SITEMAP_BYTES + b" ")
+    (b'<urlset/>', True, None)
+    """
+    if len(body) > MAX_SITEMAP_BYTES:
+        return None
+    sent = body if len(body) <= MAX_SENT_BYTES else gzip.compress(body, compresslevel=1)
+    return sent if len(sent) <= MAX_SENT_BYTES else None
+
+
 def named_sitemaps(url: str, body: bytes, links: Iterable[str]) -> list[str] | None:
     """Return which links of a sitemap are sitemaps of its own host and scheme; None if it is no index.
 
@@ -95,7 +113,8 @@ def ingest_sitemaps(
 
     What an index names is known from the answer of the server, which reads the XML and refuses hostile XML.
     An index may only name sitemaps of its own host and scheme: as sitemaps.org has it, others speak for
-    themselves. A sitemap that cannot be had, is too long or is refused names nothing, and the rest goes on.
+    themselves. One of more than `MAX_SENT_BYTES` is packed. A sitemap that cannot be had, is longer than
+    `MAX_SITEMAP_BYTES`, even packed longer than those, or refused names nothing, and the rest goes on.
 
     Parameters
     ----------
@@ -114,8 +133,8 @@ def ingest_sitemaps(
     walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
     for url, depth in walk:
         body = fetch(url)
-        if body is not None and walk.takes(body):
-            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, body)]).results[0]
+        if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
+            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, sent)]).results[0]
             yield SentSitemap(url, depth, result)
             walk.follow(url, depth, body, result)
 
@@ -134,8 +153,8 @@ async def async_ingest_sitemaps(
     walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
     for url, depth in walk:
         body = await fetch(url)
-        if body is not None and walk.takes(body):
-            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, body)])
+        if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
+            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, sent)])
             yield SentSitemap(url, depth, answer.results[0])
             walk.follow(url, depth, body, answer.results[0])
 

@@ -10,7 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from linkscore.errors import LinkscoreError
-from linkscore.v1 import crawl_service_pb2, inspection_service_pb2, site_model_service_pb2
+from linkscore.v1 import (
+    crawl_service_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
 from linkscore_console import words
 from linkscore_console.page import back_to, console_of
 from linkscore_console.source import AWAY, Source
@@ -19,6 +24,8 @@ _SHOWN_CRAWLS = 50
 """A bound: rows of a page, each two calls; the command line lists them all. Chosen."""
 _SHOWN_SITES = 100
 """A bound: rows of a page, all of them one call; the command line lists them all. Chosen."""
+_SHOWN_DUE = 20
+"""A bound: pages to fetch again that are listed; `linkscore revisits` lists more. Chosen."""
 _MANY_FAILED, _MANY_COPIES, _FEW = 0.2, 0.5, 20
 """Shares of pages that failed, or showed only text known before, from which a crawl is said to be in trouble,
 and pages it takes to say so. Chosen, not measured."""
@@ -63,9 +70,10 @@ async def one(request: Request) -> Response:
     """Show a crawl and its sites."""
     console, name = console_of(request), request.path_params["crawl"]
     crawl = await console.source.ask(console.source.client.get_crawl, crawl=name)
-    row, sites = await asyncio.gather(
+    row, sites, due = await asyncio.gather(
         _row(console.source, crawl),
         console.source.ask(_first_sites, source=console.source, crawl=name),
+        _due(console.source, crawl),
     )
     return console.render(
         request,
@@ -74,6 +82,7 @@ async def one(request: Request) -> Response:
         crawl=name,
         sites=sites[:_SHOWN_SITES],
         more=len(sites) > _SHOWN_SITES,
+        due=due,
         policies=words.POLICIES,
     )
 
@@ -145,6 +154,21 @@ async def _first_sites(source: Source, crawl: str) -> list[site_model_service_pb
         if len(found) > _SHOWN_SITES:
             break
     return found
+
+
+async def _due(
+    source: Source, crawl: crawl_service_pb2.Crawl
+) -> link_scoring_service_pb2.RankRevisitsResponse | None:
+    """Return which pages are to be fetched again, None if the crawl does not, or the server does not say."""
+    if not crawl.HasField("revisit"):
+        return None
+    try:
+        name = crawl.name.removeprefix("crawls/")
+        return await source.ask(source.client.rank_revisits, crawl=name, page_size=_SHOWN_DUE)
+    except AWAY:
+        raise
+    except LinkscoreError:
+        return None
 
 
 async def _row(source: Source, crawl: crawl_service_pb2.Crawl) -> CrawlRow:

@@ -113,6 +113,9 @@ class Stamps(Stateful):
         """Return the size of the stamp in steps of `_SIZE`, 0 if there seems to be none."""
         if self._fetches < _FETCHES or not self._sizes:
             return 0
-        size, _ = max(self._sizes.items(), key=lambda found: (found[1], -found[0]))
+        least, most = _OFTEN * self._fetches, max(self._sizes.values())
+        if 3 * most < least:
+            return 0  # nor can its neighbours be as many
+        size = min(size for size, count in self._sizes.items() if count == most)
         near = sum(self._sizes[size + off] for off in (-1, 0, 1))
-        return size if near >= _OFTEN * self._fetches else 0
+        return size if near >= least else 0

@@ -431,16 +431,18 @@ class SiteRevisits(Stateful):
             self._failures.forget(known.key)
         self._heed(known, now_s, changed=change.changed)
         later = self._check_notice(known, now_s, changed=change.changed)
-        known = known._replace(last=at, flags=known.flags & ~(FAILED | LISTED | MOVED | NOTICED) | later)
+        flags = known.flags & ~(FAILED | LISTED | MOVED | NOTICED) | later
         self.fetches += 1
         self.wasted += not (change.changed or change.fresh_links)
         if waited <= 0.0:
-            self.pages.put(row, known)
+            self.pages.put(row, known._replace(last=at, flags=flags))
             return  # no time between the two, or they came out of order: that says nothing of a rate
         before = self._belief(known)
         after = before.after(waited, changed=change.changed)
         changes, days = max(0.0, after.shape - before.shape), max(0.0, after.days - before.days)
         learned = known._replace(
+            last=at,
+            flags=flags,
             changes=FORGET * known.changes + changes,
             days=min(FORGET * known.days + days, _MOST_DAYS),
             interval=self._bounded(self.rule.next_interval(known.interval, changed=change.changed)),

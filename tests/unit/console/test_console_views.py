@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 from lxml import html
 from starlette.testclient import TestClient
 
-from linkscore import Client
-from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
+from linkscore import Client, page
+from linkscore_console.words import share
+from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
 from support.small_site import HOST, url_of
 
 VIEWS = ("map", "frontier", "harvest", "teach", "rules")
@@ -60,6 +62,26 @@ def test_a_crawl_shows_its_sites_and_each_view_of_them(console: TestClient) -> N
     assert text(row).startswith(f"{HOST} learned 60 0")
     (links,) = row.find_class("links")
     assert [link.get("href") for link in links.iterfind("a")] == [of(BOOKS, v) for v in VIEWS]
+
+
+def test_a_crawl_with_revisits_shows_how_fresh_it_is_and_what_to_fetch_again(
+    console: TestClient, target: str
+) -> None:
+    long_ago = datetime(2020, 1, 2, 3, 4, tzinfo=UTC)
+    with Client(target) as client:
+        client.create_crawl(crawl="again", revisit={"fetches_per_day": 3.0})
+        client.ingest_pages(
+            crawl="again",
+            pages=[page(url=harm_url(n), body=harm_body(n), fetch_time=long_ago) for n in range(3)],
+        )
+        fresh = client.rank_revisits(crawl="again").expected_freshness
+    shown = tree(console, "/crawls/again")
+    rows = [text(row) for row in shown.get_element_by_id("due").iterfind(".//tbody/tr")]
+    assert len(rows) == 3
+    assert all("not fetched for the longest interval 2020-01-02 03:04 UTC" in row for row in rows)
+    assert f"Fresh{share(fresh)}of 3 known pages" in text(shown.get_element_by_id("tiles"))
+    assert not shown.xpath("//section[@id='due']//script")
+    assert not tree(console, f"/crawls/{BOOKS}").xpath("//section[@id='due']")
 
 
 def test_the_map_has_the_templates_as_nodes_and_navigation_as_edges(console: TestClient, target: str) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from linkscore.sitemaps import SentSitemap, async_ingest_sitemaps, ingest_sitemaps, kind_of
+from linkscore.sitemaps import MAX_SENT_BYTES, SentSitemap, async_ingest_sitemaps, ingest_sitemaps, kind_of
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import InvalidPage
@@ -146,6 +147,15 @@ def test_what_is_no_index_names_nothing_and_the_rest_goes_on(bad: bytes | None) 
     found, asked = sent(site)
     assert asked == ["/0", "/1", "/2"]
     assert list(found[-1].result.links.urls) == [f"{HOST}/p"]
+
+
+def test_a_long_sitemap_is_sent_packed_and_one_that_does_not_pack_is_left_out() -> None:
+    long, noise = b" " * (MAX_SENT_BYTES + 1), np.random.default_rng(1).bytes(MAX_SENT_BYTES + 1)
+    found, asked = sent(
+        {"/0": urlset("/a") + long, "/1": noise, "/2": urlset("/b")}, *(f"{HOST}/{n}" for n in range(3))
+    )
+    assert asked == ["/0", "/1", "/2"]
+    assert [list(each.result.links.urls) for each in found] == [[f"{HOST}/a"], [f"{HOST}/b"]]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from linkscore.messages import page
 from linkscore.outages import OwedPage
 from linkscore.scrapy.revisits import NOT_MODIFIED
 from linkscore.scrapy.scoring import ticket_of
-from linkscore.sitemaps import MAX_SITEMAP_BYTES, kind_of
+from linkscore.sitemaps import kind_of, packed
 from linkscore.v1 import common_pb2
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -94,10 +93,9 @@ def page_message(
 
 
 def _sent(body: bytes, *, is_listing: bool) -> bytes:
-    """Return a body as it is sent: a long sitemap packed, as it is no XML once it is cut."""
-    if is_listing and MAX_BODY_BYTES < len(body) <= MAX_SITEMAP_BYTES:
-        body = gzip.compress(body, compresslevel=1)
-    return body[:MAX_BODY_BYTES]
+    """Return a body as it is sent: a long sitemap packed, if it can be."""
+    whole = packed(body) if is_listing else None
+    return body[:MAX_BODY_BYTES] if whole is None else whole
 
 
 def failed_page(request: Any, exception: BaseException) -> common_pb2.Page:
