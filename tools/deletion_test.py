@@ -60,6 +60,7 @@ for root in sys.argv[1:]:
 
 
 CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka", "tests/support/cluster")
+OBJECT_TESTS = ("tests/unit/server/objects", "tests/support/objects", "tests/kafka/test_objects.py")
 LEARNERS = f"{SCORING}/learners/classifiers"
 PYTHON = "clients/python/linkscore"
 REVISITS_OF_GROUPS = "tests/integration/test_revisits_of_groups.py"
@@ -262,10 +263,17 @@ ANNEXES = {
     ),
     "kafka": Annex(
         "logs on Kafka, and the clusters that share them",
-        (f"{SERVER}/storage/kafka", f"{SERVER}/cluster"),
-        ("tests/unit/server/storage/kafka", "tests/support/kafka", *CLUSTER_TESTS),
-        extras=("kafka",),
-        packages=("confluent-kafka",),
+        (f"{SERVER}/storage/kafka", f"{SERVER}/cluster", f"{SERVER}/objects"),
+        ("tests/unit/server/storage/kafka", "tests/support/kafka", *CLUSTER_TESTS, *OBJECT_TESTS),
+        extras=("kafka", "objects"),
+        packages=("confluent-kafka", "obstore"),
+    ),
+    "objects": Annex(
+        "snapshots and copies of crawls in object storage",
+        (f"{SERVER}/objects",),
+        OBJECT_TESTS,
+        extras=("objects",),
+        packages=("obstore",),
     ),
     "cluster": Annex("one server on several machines", (f"{SERVER}/cluster",), CLUSTER_TESTS),
     "regroup": Annex(
@@ -347,7 +355,7 @@ STANDS_WITHOUT = (
     "tables",
     *("frontier", "research", "native"),
     *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
-    "regroup",
+    *("regroup", "objects"),
     *("revisits", "limits", "respect", "copies"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,

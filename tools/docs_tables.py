@@ -34,6 +34,8 @@ from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.json_port.settings import JsonPortSettings
+from linkscore_server.objects.counts import ObjectCounts
+from linkscore_server.objects.settings import ObjectSettings
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
 from linkscore_server.revisits.metrics import RevisitMetrics
@@ -230,7 +232,9 @@ def metrics_table() -> str:
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
-    on_brokers = [(family, family._labelnames) for family in Counts().collect()]
+    on_brokers = [
+        (family, family._labelnames) for counts in (Counts(), ObjectCounts()) for family in counts.collect()
+    ]
     rows = sorted(
         (f"`{_shown(family)}`", family.type, ", ".join(labels) or "-", family.documentation)
         for family, labels in [*described, *counted, *on_brokers]
@@ -305,6 +309,7 @@ ANNEX_SETTINGS: dict[str, type[Settings]] = {
     "Several processes": WorkerSettings,
     "Logs on Kafka": KafkaSettings,
     "Several machines": ClusterSettings,
+    "Object storage": ObjectSettings,
     "Browse logs": BrowseLogSettings,
     "JSON over HTTP": JsonPortSettings,
 }

@@ -20,8 +20,8 @@ from linkscore_server.tls_files import tls_problems
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-STORES, SETTINGS = "linkscore.stores", "linkscore.settings"
-"""Groups of entry points: stores of schemes of `log`, and settings of annexes."""
+STORES, SNAPSHOTS, SETTINGS = "linkscore.stores", "linkscore.snapshots", "linkscore.settings"
+"""Groups of entry points: stores of schemes of `log`, where these keep snapshots, and settings of annexes."""
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")

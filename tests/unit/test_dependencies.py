@@ -27,6 +27,7 @@ KAFKA = [
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
 JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
+OBJECTS = list((ROOT / "server/linkscore_server/objects").rglob("*.py"))
 TABLES = list((ROOT / "server/linkscore_server/tables").rglob("*.py"))
 PARTS = {
     "base": [
@@ -41,11 +42,12 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT, *TABLES)
+        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT, *OBJECTS, *TABLES)
     ],
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
     "mcp": AGENTS,
+    "objects": OBJECTS,
     "tables": TABLES,
     "kafka": KAFKA,
     "tracing": [TRACING],

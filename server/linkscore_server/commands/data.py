@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linkscore_cli.plugins import CommandGroup
-from linkscore_server.settings import ENVIRONMENT_PREFIX, SETTINGS, STORES, Settings, all_settings
+from linkscore_server.settings import ENVIRONMENT_PREFIX, SETTINGS, SNAPSHOTS, STORES, Settings, all_settings
 
 if TYPE_CHECKING:
     from linkscore_server.storage.base import Store
@@ -38,7 +38,7 @@ data_dir_option = click.option(
 
 def _store_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a log that is not in files, as `linkscore serve` has them."""
-    stores = entry_points(group=STORES).names
+    stores = entry_points(group=STORES).names | entry_points(group=SNAPSHOTS).names
     found = [entry.load() for entry in sorted(entry_points(group=SETTINGS)) if entry.name in stores]
     own = {one.name: one for more in found for one in fields(more)}
     for setting in (own[name] for name in sorted(own.keys() - {one.name for one in fields(Settings)})):

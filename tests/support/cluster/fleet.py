@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -51,9 +51,16 @@ class Fleet:
     """Servers over the same brokers, by name; each keeps its data folder when it is started again."""
 
     def __init__(
-        self, folder: Path, hosts: str, prefix: str, *, session_s: float, links: Links | None = None
+        self,
+        folder: Path,
+        hosts: str,
+        prefix: str,
+        *,
+        session_s: float,
+        links: Links | None = None,
+        flags: Sequence[str] = (),
     ) -> None:
-        self.links = links
+        self.links, self._flags = links, flags
         self.folder, self.hosts, self.prefix = folder, hosts, prefix
         self._session_s = session_s
         self.running: dict[str, ServerProcess] = {}
@@ -67,6 +74,7 @@ class Fleet:
             *("--role", "all" if role == "lone" else role),
             *("--listen", f"{host}:0", "--peers-listen", "" if role in ("front", "lone") else f"{host}:0"),
             *("--session-s", str(self._session_s)),
+            *self._flags,
             within=self.links.command(name) if self.links is not None else (),
         )
 

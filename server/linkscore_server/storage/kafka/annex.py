@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from pathlib import Path
 
-from linkscore_server.settings import Settings
+from linkscore_server.settings import SNAPSHOTS, Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.kafka.moving import to_brokers, to_files
 from linkscore_server.storage.kafka.settings import KafkaSettings
+from linkscore_server.storage.kafka.snapshots import SnapshotPlace
 from linkscore_server.storage.kafka.store import KafkaStore
 from linkscore_server.storage.remote import RemoteLogs
 
@@ -26,6 +28,7 @@ class KafkaLogs(RemoteLogs):
             prefix=s.kafka_prefix,
             replicas=s.kafka_replicas,
             owner=owner,
+            snapshots=_snapshot_place(settings),
         )
 
     def to_files(self, store: Store, crawl: str, files: FileStore) -> None:
@@ -35,6 +38,15 @@ class KafkaLogs(RemoteLogs):
     def from_files(self, files: FileStore, crawl: str, store: Store) -> None:
         """See `RemoteLogs.from_files`."""
         to_brokers(files, crawl, _on_brokers(store))
+
+
+def _snapshot_place(settings: Settings) -> SnapshotPlace | None:
+    """Return what keeps snapshots of these settings, None if the brokers do."""
+    for entry in entry_points(group=SNAPSHOTS):
+        place: SnapshotPlace | None = entry.load()(settings)
+        if place is not None:
+            return place
+    return None
 
 
 def _on_brokers(store: Store) -> KafkaStore:

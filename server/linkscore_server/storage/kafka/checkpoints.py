@@ -21,17 +21,25 @@ import zlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-import msgpack
 import zstandard
+from prometheus_client.registry import Collector
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.formats import SNAPSHOT
 from linkscore_server.storage.kafka.records import LogState, Record
+from linkscore_server.storage.kafka.snapshots import (
+    Checkpoint,
+    Checkpoints,
+    Part,
+    Partitions,
+    SnapshotPlace,
+    Stored,
+    Version,
+)
 
 PIECE_BYTES = 512 << 10
 """Largest piece of a state: any broker takes it, whose own bound is 1 MiB (`message.max.bytes`)."""
@@ -43,71 +51,6 @@ _MARK = b"LC"
 _CRC = struct.Struct(">I")
 _CORE = -1  # in place of the place of a site: what a checkpoint keeps beside them
 _log = logging.getLogger(__name__)
-
-
-class Partitions(Protocol):
-    """What keeps records; see `brokers.Brokers`."""
-
-    def send(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> Future[int]:
-        """Append a record; its offset comes when it is replicated."""
-
-    def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[Record]:
-        """Yield the records of some offsets."""
-
-    def end(self, topic: str, partition: int) -> int:
-        """Return the offset that the next record gets at least."""
-
-
-class Version(NamedTuple):
-    """Of a checkpoint: epoch of its owner, and number of the last event in it. The highest is the newest."""
-
-    epoch: int
-    seq: int
-
-
-class Stored(NamedTuple):
-    """Where a part of a site is: the version of the checkpoint it was written for, in so many pieces."""
-
-    version: Version
-    pieces: int
-
-
-class Part(NamedTuple):
-    """Of a site, to be written: its state, or what is added to the parts that are there."""
-
-    place: int
-    body: bytes
-    is_added: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A whole checkpoint: what it keeps beside the sites, and where the parts of each are, by place."""
-
-    version: Version
-    core: bytes
-    sites: list[tuple[Stored, ...]]
-
-    def pack(self) -> bytes:
-        """Return the body of its record; a site of one part is its number, as before there were several."""
-        numbers = {stored: n for n, stored in enumerate(dict.fromkeys(chain.from_iterable(self.sites)))}
-        kinds = [[*stored.version, stored.pieces] for stored in numbers]
-        sites = [[numbers[part] for part in site] for site in self.sites]
-        body: bytes = msgpack.packb([self.core, kinds, [one[0] if len(one) == 1 else one for one in sites]])
-        return zstandard.compress(body)
-
-    def names(self) -> Iterator[_Name]:
-        """Yield the name of each part."""
-        for place, parts in enumerate(self.sites):
-            yield from _names(place, parts)
-
-    @classmethod
-    def unpacked(cls, version: Version, body: bytes) -> Checkpoint:
-        """Return the checkpoint of a body; checksums were compared before."""
-        core, kinds, sites = msgpack.unpackb(zstandard.decompress(body))
-        stored = [Stored(Version(epoch, seq), pieces) for epoch, seq, pieces in kinds]
-        parts = [[numbers] if isinstance(numbers, int) else numbers for numbers in sites]
-        return cls(version, core, [tuple(stored[n] for n in numbers) for numbers in parts])
 
 
 class _Name(NamedTuple):
@@ -124,6 +67,10 @@ class _Name(NamedTuple):
 
 def _names(place: int, parts: Iterable[Stored]) -> Iterator[_Name]:
     return (_Name(part.version, place, part.pieces) for part in parts)
+
+
+def _all_names(checkpoint: Checkpoint) -> Iterator[_Name]:
+    return chain.from_iterable(_names(place, parts) for place, parts in enumerate(checkpoint.sites))
 
 
 class _Seen:
@@ -152,8 +99,8 @@ class _Seen:
             self.foreign.discard(record.key)
 
 
-class SharedCheckpoints:
-    """The checkpoints of one log.
+class SharedCheckpoints(Checkpoints):
+    """The checkpoints of one log, all on the brokers.
 
     Parameters
     ----------
@@ -178,17 +125,11 @@ class SharedCheckpoints:
 
     @property
     def name(self) -> str:
-        """Name of the partition, for people."""
+        """See `Checkpoints.name`."""
         return f"{self._topic} [{self._partition}]"
 
     def whole(self) -> Iterator[Checkpoint]:
-        """Yield the whole checkpoints that count, the newest first; why another one does not is logged.
-
-        Raises
-        ------
-        LogAway
-            If the brokers do not answer.
-        """
+        """See `Checkpoints.whole`."""
         self._end = self._partitions.end(self._topic, self._partition)
         self._seen = seen = self._look()
         for name in sorted(seen.cores, reverse=True):
@@ -198,16 +139,8 @@ class SharedCheckpoints:
                 _log.warning("%s: %s: it is passed over", self.name, exc)
 
     def states(self, checkpoint: Checkpoint) -> Iterator[tuple[int, bytes]]:
-        """Yield place and body of each part of a checkpoint that `whole` gave; those of a site in order.
-
-        Raises
-        ------
-        CorruptState
-            If one is gone or damaged since.
-        LogAway
-            If the brokers do not answer.
-        """
-        missing = set(checkpoint.names())
+        """See `Checkpoints.states`."""
+        missing = set(_all_names(checkpoint))
         parts: defaultdict[_Name, dict[int, bytes]] = defaultdict(dict)
         for record in self._partitions.read(self._topic, self._partition, 0, self._end):
             found, piece = self._named(record), _piece(record)
@@ -222,52 +155,41 @@ class SharedCheckpoints:
                 f"snapshot of event {checkpoint.version.seq}: site {min(missing).place} is gone"
             )
 
-    def go_on_from(self, checkpoint: Checkpoint | None) -> None:
-        """Let the next checkpoint be what changed since one of these; what is not of it is deleted then."""
+    def go_on_from(self, checkpoint: Checkpoint | None) -> bool:
+        """See `Checkpoints.go_on_from`."""
         self._sites = list(checkpoint.sites) if checkpoint else []
         self._newest = next(
             (name for name in self._seen.cores if checkpoint and name.version == checkpoint.version), None
         )
-        needed = set(checkpoint.names()) if checkpoint else set()
+        needed = set(_all_names(checkpoint)) if checkpoint else set()
         needed |= {self._newest} if self._newest else set()
         held = [name for name, pieces in (*self._seen.sites.items(), *self._seen.cores.items()) if pieces]
         self._deleted_next = [key for name in held if name not in needed for key in name.keys(self._identity)]
         self._deleted_next += self._seen.foreign
         self._seen = _Seen()
+        return checkpoint is not None
 
     def forget(self) -> None:
-        """Let the next checkpoint hold all sites anew."""
+        """See `Checkpoints.forget`."""
         for place, parts in enumerate(self._sites):
             self._deleted_next += self._keys(place, parts)
         self._sites = []
 
     def parts(self, place: int) -> int:
-        """Return how many parts of a site the newest checkpoint has; 0 if it has not that site."""
+        """See `Checkpoints.parts`."""
         return len(self._sites[place]) if place < len(self._sites) else 0
 
     def write(
-        self, seq: int, core: bytes, changed: Iterable[Part], is_owner: Callable[[], bool]
+        self,
+        seq: int,
+        core: bytes,
+        changed: Iterable[Part],
+        whole: Callable[[int], Part],
+        is_owner: Callable[[], bool],
     ) -> Generator[None, None, Version]:
-        """Write a checkpoint and return its version; yields whenever it waits for brokers.
-
-        Parameters
-        ----------
-        seq
-            Of the last event in it.
-        core
-            What it keeps beside the sites.
-        changed
-            A part of each site that changed since the checkpoint before, by place.
-        is_owner
-            Says whether the log is still this process's: else its new owner may need what would be deleted.
-
-        Raises
-        ------
-        OSError
-            If a record is not known to be written: the checkpoint does not count.
-        """
+        """See `Checkpoints.write`."""
         version, sites = Version(self._log.epoch, seq), list(self._sites)
-        window = _Window(self._partitions, self._topic, self._partition)
+        window = Window(self._partitions, self._topic, self._partition)
         deleted_next = [] if self._newest is None else list(self._newest.keys(self._identity))
         try:
             for place, body, is_added in changed:
@@ -300,7 +222,7 @@ class SharedCheckpoints:
     def _keys(self, place: int, parts: Iterable[Stored]) -> Iterator[bytes]:
         return chain.from_iterable(name.keys(self._identity) for name in _names(place, parts))
 
-    def _write(self, window: _Window, name: _Name, body: bytes) -> Iterator[None]:
+    def _write(self, window: Window, name: _Name, body: bytes) -> Iterator[None]:
         for n, key in enumerate(name.keys(self._identity)):
             piece = body[n * PIECE_BYTES : (n + 1) * PIECE_BYTES]
             yield from window.add(key, _CRC.pack(_crc(key, piece)) + piece)
@@ -343,13 +265,31 @@ class SharedCheckpoints:
             checkpoint = Checkpoint.unpacked(name.version, _joined(found))
         except (ValueError, TypeError, IndexError, zstandard.ZstdError) as exc:
             raise CorruptState(f"{said}: cannot be read: {exc}") from exc
-        for part in checkpoint.names():
+        for part in _all_names(checkpoint):
             if len(self._seen.sites.get(part, ())) != part.pieces:
                 raise CorruptState(f"{said}: site {part.place} is missing or damaged")
         return checkpoint
 
 
-class _Window:
+class OnBrokers(SnapshotPlace):
+    """Keeps checkpoints in the topic itself."""
+
+    def of(self, partitions: Partitions, topic: str, partition: int, log: LogState) -> Checkpoints:
+        """See `SnapshotPlace.of`."""
+        return SharedCheckpoints(partitions, topic, partition, log)
+
+    def delete(self, topic: str, partition: int | None = None) -> None:
+        """See `SnapshotPlace.delete`: there is nothing beside."""
+
+    def collectors(self) -> list[Collector]:
+        """See `SnapshotPlace.collectors`."""
+        return []
+
+    def close(self) -> None:
+        """See `SnapshotPlace.close`."""
+
+
+class Window:
     """Records on their way to the brokers, so many bytes at a time.
 
     Attributes

@@ -13,7 +13,6 @@ from linkscore_scoring.errors import AlreadyExists, NotFound
 from linkscore_server.storage.base import CrawlLog
 from linkscore_server.storage.files import SITES_FILE, FileStore
 from linkscore_server.storage.frames import unpack
-from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.sharing import SharedStates
@@ -47,8 +46,9 @@ def to_files(store: KafkaStore, crawl: str, files: FileStore) -> None:
             _append_all(log, _events(store, topic, shard.group, begin, end.offset))
         finally:
             log.close()
-        checkpoints = SharedCheckpoints(store.brokers, store.topics.states_of(crawl), shard.group, end)
-        SharedStates(files.crawl_folder(shard.key) / SITES_FILE, checkpoints, Counts()).close()
+        SharedStates(
+            files.crawl_folder(shard.key) / SITES_FILE, store.checkpoints(shard, end), Counts()
+        ).close()
 
 
 def to_brokers(files: FileStore, crawl: str, store: KafkaStore) -> None:

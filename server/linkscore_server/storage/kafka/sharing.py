@@ -11,8 +11,8 @@ import msgpack
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
-from linkscore_server.storage.kafka.checkpoints import Checkpoint, Part, SharedCheckpoints, Version
 from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.snapshots import Checkpoint, Checkpoints, Part, Version
 from linkscore_server.storage.sites import SiteStates
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class SharedStates(SiteStates):
         Where to count.
     """
 
-    def __init__(self, path: Path, checkpoints: SharedCheckpoints, counts: Counts) -> None:
+    def __init__(self, path: Path, checkpoints: Checkpoints, counts: Counts) -> None:
         self._checkpoints = checkpoints
         self._counts = counts
         # Places of sites of which the newest checkpoint on the brokers is behind, and the first part of their
@@ -112,7 +112,7 @@ class SharedStates(SiteStates):
 
     def _shared(self, seq: int, core: bytes, is_owner: Callable[[], bool]) -> Generator[None, None, None]:
         rows = (self._part(place, since) for place, since in sorted(self._changed.items()))
-        version = yield from self._checkpoints.write(seq, core, rows, is_owner)
+        version = yield from self._checkpoints.write(seq, core, rows, self._part, is_owner)
         self._changed.clear()
         self._note(version)
         self._counts.checkpoints += 1
@@ -130,7 +130,8 @@ class SharedStates(SiteStates):
             base = self._caught_up()
         except LogAway as exc:
             _log.warning("%s: cannot be read, more of the log is replayed: %s", self._checkpoints.name, exc)
-        self._checkpoints.go_on_from(base)
+        if not self._checkpoints.go_on_from(base):
+            base = None
         # A file without a checkpoint has no sites, and is not made before it is needed.
         if self.seq and (base is None or self._version() != base.version or self.seq != base.version.seq):
             self._changed = dict.fromkeys(range(self._count()))
@@ -171,7 +172,7 @@ class SharedStates(SiteStates):
         self._note(checkpoint.version)
         self._counts.checkpoints_taken += 1
 
-    def _part(self, place: int, since: int | None) -> Part:
+    def _part(self, place: int, since: int | None = None) -> Part:
         """Return what is kept of a site: from a part of its changes on, or its state and all of them."""
         is_added = since is not None and self._checkpoints.parts(place) < _MOST_PARTS
         with self._reading("site"), self._lock:

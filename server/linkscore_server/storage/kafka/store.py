@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
+from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import Shard
@@ -19,11 +20,12 @@ from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.frames import unpack
 from linkscore_server.storage.kafka.brokers import Brokers
-from linkscore_server.storage.kafka.checkpoints import SharedCheckpoints
+from linkscore_server.storage.kafka.checkpoints import OnBrokers
 from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker
 from linkscore_server.storage.kafka.sharing import SharedStates
+from linkscore_server.storage.kafka.snapshots import Checkpoints, SnapshotPlace
 from linkscore_server.storage.kafka.topics import Topics
 from linkscore_server.storage.secret_files import new_secret, secret_in
 from linkscore_server.storage.sites import SiteStates
@@ -47,6 +49,8 @@ class KafkaStore(Store):
         The data folder: states of sites, which are derived, and visits of browse logs.
     owner
         What others call this process, for people.
+    snapshots
+        Keeps snapshots of the states of sites, for whoever takes a log over.
 
     Raises
     ------
@@ -61,7 +65,14 @@ class KafkaStore(Store):
     places_apart = EVENTS_A_PLACE
     """See `KafkaLog`."""
 
-    def __init__(self, brokers: Brokers, topics: Topics, files: FileStore, owner: str) -> None:
+    def __init__(
+        self,
+        brokers: Brokers,
+        topics: Topics,
+        files: FileStore,
+        owner: str,
+        snapshots: SnapshotPlace | None = None,
+    ) -> None:
         if left := files.shards():
             raise CorruptState(
                 f"{files.folder}: holds crawls with logs of their own ({', '.join(left[:3])}), but log is "
@@ -71,19 +82,32 @@ class KafkaStore(Store):
         self.topics = topics
         self._files = files
         self._owner = owner
+        self._snapshots = snapshots or OnBrokers()
         self._secret = b""
         self._checked_s: dict[str, float] = {}
         self.counts = Counts()
 
     @classmethod
     def at(
-        cls, hosts: str, folder: Path, *, properties: dict[str, str], prefix: str, replicas: int, owner: str
+        cls,
+        hosts: str,
+        folder: Path,
+        *,
+        properties: dict[str, str],
+        prefix: str,
+        replicas: int,
+        owner: str,
+        snapshots: SnapshotPlace | None = None,
     ) -> KafkaStore:
         """Return the store on brokers at ``host:port,host:port`` with a data folder."""
         brokers = Brokers(hosts, properties)
         admin = AdminClient(brokers.properties, logger=_log)
         topics = Topics(admin, prefix, replicas, partial(groups_in, brokers))
-        return cls(brokers, topics, FileStore(folder), owner)
+        return cls(brokers, topics, FileStore(folder), owner, snapshots)
+
+    def checkpoints(self, shard: Shard, log: LogState) -> Checkpoints:
+        """Return the checkpoints of a log."""
+        return self._snapshots.of(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
 
     def shards(self) -> list[str]:
         """See `Store.shards`."""
@@ -129,12 +153,14 @@ class KafkaStore(Store):
     def delete(self, crawl: str) -> None:
         """See `Store.delete`; the key of a shard among several makes its log begin anew."""
         shard = Shard.of(crawl)
-        topic = self.topics.log_of(shard.crawl)
+        topic, states = self.topics.log_of(shard.crawl), self.topics.states_of(shard.crawl)
         if shard.groups == 1:
             self.topics.delete(topic)
-            self.topics.delete(self.topics.states_of(shard.crawl))
+            self.topics.delete(states)
+            self._snapshots.delete(states)
         elif self.topics.partitions(topic) >= shard.groups:
             self.brokers.append(topic, shard.group, None, Marker.of(self._owner, voids=True).pack())
+            self._snapshots.delete(states, shard.group)
         self._files.delete(crawl)
 
     def forget(self, shard: str) -> None:
@@ -161,13 +187,14 @@ class KafkaStore(Store):
             self._secret = secret_in(first.value, topic)
         return self._secret
 
-    def collectors(self) -> list[Counts]:
+    def collectors(self) -> list[Collector]:
         """See `Store.collectors`."""
-        return [self.counts]
+        return [self.counts, *self._snapshots.collectors()]
 
     def close(self) -> None:
-        """Let go of the brokers and of the data folder."""
+        """Let go of the brokers, of what keeps snapshots, and of the data folder."""
         self.brokers.close()
+        self._snapshots.close()
         self._files.close()
 
     def _ensure(self, topic: str, partitions: int) -> None:
@@ -216,7 +243,7 @@ class KafkaStore(Store):
                 shutil.rmtree(path.parent)
         for path in (folder.parent, folder, folder / log.identity):
             ensure_folder(path)
-        checkpoints = SharedCheckpoints(self.brokers, self.topics.states_of(shard.crawl), shard.group, log)
+        checkpoints = self.checkpoints(shard, log)
         return open_states(
             folder / log.identity / SITES_FILE, lambda path: SharedStates(path, checkpoints, self.counts)
         )
