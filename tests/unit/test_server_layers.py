@@ -68,6 +68,7 @@ MAY_READ |= {
     "revisits": {"crawls", "grpc", "services", "tasks"},
     "tables": {"crawls", "grpc", "storage"},
     "regroup": {"commands", "storage"},
+    "objects": {"commands", "settings", "storage", "storage/kafka"},
     "json_port": {"addresses", "tasks", "settings", "tls_files", "grpc", "services", "app"},
     "routing": {"tasks", "settings", "observability", "crawls", "grpc", "directories"},
     "cluster": {

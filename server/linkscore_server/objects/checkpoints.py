@@ -356,8 +356,8 @@ def _numbers_of(checkpoint: Checkpoint) -> list[tuple[Number, ...]]:
 def _written_again(sites: Sequence[Sequence[Number]], packs: Mapping[Number, Pack]) -> list[int]:
     """Return places of sites to be written anew, so that some packs need not stay.
 
-    A pack goes while there are more than `MOST_PACKS`, the one that fewest sites need, or while less than half
-    of the bytes of all are needed, the one with most others; parts of a pack are taken for alike.
+    A pack goes while there are more than `MOST_PACKS`, the one that fewest sites need, or while less than
+    half of the bytes of all are needed, the one with most others; parts of a pack are taken for alike.
     """
     left: dict[Number, set[int]] = {}
     for place, parts in enumerate(sites):

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-SLOW_S = 1.0
+SLOW_S = 4.0
 """How long a slow answer takes; the client of a test waits less."""
 
 Answer = tuple[int, bytes]
@@ -97,6 +97,7 @@ def running() -> Iterator[S3]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer is one write: a second would wait for the client
     server: S3
     _span = ""  # of an answer that is part of an object
 

@@ -34,6 +34,8 @@ NO_TABLES = {
     ("data", "check"),
     ("data", "export"),
     ("data", "regroup"),
+    ("data", "backup"),
+    ("data", "restore"),
     ("data", "import"),
     ("token", "new"),
     ("crawls", "delete"),
