@@ -227,6 +227,7 @@ async def test_a_deleted_crawl_leaves_nothing_for_long(
 def test_packs_are_few_and_half_of_their_bytes_are_needed(
     s3: S3, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
+    monkeypatch.setattr(store, "_OPTIONS", {})  # patient
     monkeypatch.setattr(checkpoints, "MOST_PACKS", 6)
     monkeypatch.setattr(checkpoints, "PIECE_BYTES", 5_000)
     draws = random.Random(seed)
