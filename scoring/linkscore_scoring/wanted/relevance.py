@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.features.text_quality import Measures, TextQuality, quality_of
 from linkscore_scoring.features.types import PageWords
-from linkscore_scoring.features.words import url_forms, url_hashes, word_hash, words_of, written_forms
+from linkscore_scoring.features.words import url_forms, url_hashes, word_hash, written_forms
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
+from linkscore_scoring.wanted.questions import telling_words
 from linkscore_scoring.wanted.spec import Wanted
 
 # Weights, length normalisations and mean lengths of title and headings, then of the text, whose mean is the
@@ -107,7 +108,7 @@ class Topic:
         most = max((query.weight for query in wanted.queries), default=1.0)
         added = {term: weight * share for term, share in expansion.items()}
         self.facets: list[tuple[float, dict[int, float]]] = [
-            (query.weight / most, _facet(words_of(query.text), added, counts)) for query in wanted.queries
+            (query.weight / most, _facet(telling_words(query.text), added, counts)) for query in wanted.queries
         ]
         if not self.facets and expansion:
             self.facets = [(1.0, _facet((), added, counts))]

@@ -21,6 +21,7 @@ from linkscore_scoring.wanted import PageRelevance, Wanted, WantedQuery, WantedS
 
 HOST = "http://h"
 KAYAKS = Wanted((WantedQuery("kayak repair"),))
+QUESTION = Wanted((WantedQuery("how do I repair the hull of a kayak"),))
 
 
 def crawl(wanted: Wanted | None = KAYAKS) -> CrawlModel:
@@ -45,6 +46,11 @@ def links(*targets: tuple[str, str], place: str = "li") -> str:
 
 def scores(outcome: PageOutcome) -> list[float]:
     return outcome.links.scores.tolist()
+
+
+def terms(model: CrawlModel, url: str) -> set[str]:
+    (why,) = CrawlQueries(model).explain([url], [url], [b""], [""])
+    return {term.name for term in why.explanation.terms}
 
 
 def test_links_that_say_words_of_the_query_come_first() -> None:
@@ -95,8 +101,9 @@ def test_pages_of_no_relevance_are_passed_through_where_what_lies_behind_pays() 
     assert terms["anchor"] == terms["url"] == 0.0
 
 
-def test_buckets_are_worth_what_their_links_are() -> None:
-    model = crawl()
+@pytest.mark.parametrize("wanted", [KAYAKS, QUESTION])
+def test_buckets_are_worth_what_their_links_are(wanted: Wanted) -> None:
+    model = crawl(wanted)
     found = fetch(model, "/", links(("/1", "Kayak repair"), ("/2", "kayak"), ("/3", "About us")))
     _, values = CrawlQueries(model).rank_buckets(found.links.bucket_names)
     assert [values[bucket] for bucket in found.links.buckets] == scores(found)
@@ -355,3 +362,62 @@ def test_a_site_keeps_its_count_when_its_arms_reach_their_bound() -> None:
         arms.credit([(n, n)], 1.0)
     assert arms.pulls == 50
     assert arms.mean((99, 99), 0.0) == pytest.approx(50 / 52)
+
+
+def test_arms_that_show_unseen_links_come_first_until_a_question_is_answered() -> None:
+    model = crawl(QUESTION)
+    boards = [(f"/board/{n}", f"board {n}") for n in range(4)]
+    others = [(f"/misc/{n}", f"misc {n}") for n in range(4)]
+    fetch(model, "/", f"<ul>{links(*boards)}</ul><dl>{links(*others, place='dd')}</dl>")
+    for n in range(2):
+        fetch(model, f"/misc/{n}", "<title>Misc</title>")
+        fetch(model, f"/board/{n}", links(*((f"/t{n}-{i}", f"thread {i}") for i in range(40))))
+    urls = [f"{HOST}/board/3", f"{HOST}/misc/3"]
+    board, other = CrawlQueries(model).score_links(urls, urls, [b""] * 2, [""] * 2).scores
+    assert board > other
+    assert "unseen" in terms(model, urls[0])
+    fetch(model, "/misc/2", "<title>How do I repair the hull of a kayak</title>")
+    assert "unseen" not in terms(model, urls[0])
+
+
+def test_unseen_links_count_for_nothing_where_a_topic_is_wanted() -> None:
+    model = crawl()
+    fetch(model, "/", links(("/1", "one"), ("/2", "two")))
+    assert "unseen" not in terms(model, f"{HOST}/1")
+    assert "unseen" not in model.shard("h").served.to_state()
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("kayak repair", [1.0, 0.25]),
+        ("how do I repair a kayak", [1.0, 0.25]),
+        ("kayak repair hull resin glue varnish paddle seat", [0.25, 0.0625]),
+    ],
+)
+def test_three_words_of_a_question_tell_as_much_as_all(query: str, told: list[float]) -> None:
+    outcome = fetch(crawl(Wanted((WantedQuery(query),))), "/", links(("/1", "Kayak repair"), ("/2", "kayak")))
+    both, one = scores(outcome)
+    values = [(2.0 * score - 1.0) / (2.0 - 2.0 * score) for score in (both, one)]  # v of (1 + v / (1 + v)) / 2
+    assert (values[0] - values[1]) / 0.6 == pytest.approx(told[0] - told[1], abs=0.04)
+
+
+def test_function_words_of_a_question_lead_nowhere() -> None:
+    model = crawl(Wanted((WantedQuery("how do I repair a kayak"),)))
+    how, kayak, neither = scores(
+        fetch(model, "/", links(("/1", "How do I pay"), ("/2", "A kayak"), ("/3", "Us")))
+    )
+    assert kayak > how == neither
+
+
+@pytest.mark.parametrize("wanted", [KAYAKS, QUESTION])
+def test_states_are_kept_whether_a_topic_is_wanted_or_a_question_asked(wanted: Wanted) -> None:
+    model = crawl(wanted)
+    fetch(model, "/", links(("/1", "kayak"), ("/2", "About us")))
+    fetch(model, "/1", links(("/3", "kayak hull"), ("/4", "repair")))
+    state = msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False)
+    again = crawl(wanted)
+    again.load_state(state)
+    page = links(("/5", "kayak repair"), ("/6", "x"))
+    assert scores(fetch(again, "/2", page)) == scores(fetch(model, "/2", page))
+    assert again.to_state() == model.to_state()

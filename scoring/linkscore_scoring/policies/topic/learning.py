@@ -17,6 +17,7 @@ from linkscore_scoring.state import Stateful, Stored, digest
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
+from linkscore_scoring.wanted.questions import is_question, telling_words
 from linkscore_scoring.wanted.relevance import SAMPLES_WEIGHT, expansion_of, mixed
 
 Arm = tuple[int, int]
@@ -25,26 +26,60 @@ Arm = tuple[int, int]
 ANY = -1
 SITE: Arm = (ANY, ANY)
 
+_FINE = 15  # steps of what a link says of a question: as many as a hexadecimal digit of a bucket tells
+
 # Expansion words are chosen anew after each of the first pages, then every so many: idf settles soon.
 _EACH, _EVERY = 16, 32  # pages; chosen, not measured
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSignals:
-    """What is seen of a link before it is fetched, each in quarters 0..4: anchor, URL, page it stands on."""
+    """What is seen of a link before it is fetched.
+
+    Attributes
+    ----------
+    anchor, url
+        Share of the topic's words that they say: its power `Tunables.sign_power` in quarters 0..4; of a
+        question the share itself in fifteenths 0..15, or the little that most links say would be nothing.
+    parent
+        Relevance of the best page it stands on, in quarters 0..4.
+    asked
+        Whether it is of a question.
+    """
 
     anchor: int = 0
     url: int = 0
     parent: int = 0
+    asked: bool = False
 
-    def vector(self, arm_mean: float, list_mean: float) -> NDArray[np.float64]:
-        """Return the features of a link: 1, the signals in [0, 1], and what its arm and its list earned."""
-        return np.array([1.0, self.anchor / 4, self.url / 4, self.parent / 4, arm_mean, list_mean])
+    @classmethod
+    def of_topic(cls, anchor: float, url: float, parent: float, power: float) -> LinkSignals:
+        """Return what is seen of a link of a topic."""
+        return cls(round(4 * anchor**power), round(4 * url**power), round(4 * parent))
 
-    @property
-    def total(self) -> float:
-        """All signals together, in [0, 3]."""
-        return (self.anchor + self.url + self.parent) / 4
+    @classmethod
+    def of_question(cls, anchor: float, url: float, parent: float) -> LinkSignals:
+        """Return what is seen of a link of a question."""
+        return cls(round(_FINE * anchor), round(_FINE * url), round(4 * parent), asked=True)
+
+    def vector(
+        self, arm_mean: float, list_mean: float, power: float = 1.0, most: float = 1.0
+    ) -> NDArray[np.float64]:
+        """Return the features of a link: 1, the signals in [0, 1], and what its arm and its list earned.
+
+        What a question is told counts with a power, and against `most`, the share hoped for.
+        """
+        return np.array([1.0, *self._told(power, most), self.parent / 4, arm_mean, list_mean])
+
+    def total(self, power: float = 1.0) -> float:
+        """Return all signals together, in [0, 3]; what a question is told counts with a power."""
+        anchor, url = self._told(power, 1.0)
+        return anchor + url + self.parent / 4
+
+    def _told(self, power: float, most: float) -> tuple[float, float]:
+        if not self.asked:
+            return self.anchor / 4, self.url / 4
+        return min(1.0, self.anchor / _FINE / most) ** power, min(1.0, self.url / _FINE / most) ** power
 
 
 class SignalWeights(Stateful):
@@ -116,6 +151,10 @@ class TopicCrawl(Stateful):
         wanted, by identity of the URL.
     expansion
         Words that both add to the query.
+    asks
+        Whether all queries are questions.
+    most_told
+        Share of the words of the shortest question that an anchor or URL is hoped to say; 1 of a topic.
     known_pages
         What sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
     """
@@ -134,6 +173,7 @@ class TopicCrawl(Stateful):
         self._tunables = tunables
         self.wanted: Wanted | None = None
         self.known_pages: dict[int, float] = {}
+        self.asks, self.most_told = False, 1.0
         self.wanted_digest = ""
         self.counts = WordCounts()
         self._topic: Topic | None = None
@@ -152,6 +192,7 @@ class TopicCrawl(Stateful):
         self.wanted, self._topic = wanted, None
         samples = wanted.samples if wanted is not None else ()
         self.known_pages = {hash64(one.key): float(not one.unwanted) for one in samples if one.key}
+        self._take_questions([query.text for query in wanted.queries] if wanted is not None else [])
 
     @property
     def topic(self) -> Topic | None:
@@ -159,6 +200,11 @@ class TopicCrawl(Stateful):
         if self._topic is None and self.wanted is not None:
             self._topic = Topic(self.wanted, self.counts, self.expansion, self._expansion_weight())
         return self._topic if self._topic is not None and self._topic.facets else None
+
+    @property
+    def searches(self) -> bool:
+        """Whether questions are asked and no page found surely answers one."""
+        return self.asks and not self._found_words()
 
     @property
     def mean(self) -> float:
@@ -189,6 +235,12 @@ class TopicCrawl(Stateful):
             self.samples[key] = words
             self._expand()
             self._topic = None
+
+    def _take_questions(self, queries: Sequence[str]) -> None:
+        self.asks, self.most_told = bool(queries) and all(map(is_question, queries)), 1.0
+        if self.asks:
+            words = min(len(set(telling_words(query))) for query in queries)
+            self.most_told = max(self._tunables.least_told, min(1.0, self._tunables.told_words / words))
 
     def _expand(self) -> None:
         found = expansion_of([(1.0, words) for words in self._found_words()], self.counts)
@@ -250,7 +302,7 @@ class SiteArms(Stateful):
 
     def credit(self, arms: Sequence[Arm], reward: float, *, gain: float = 0.0) -> None:
         """Count a page found through some arms: what it is worth, and how much more the links on it are."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in _nodes(arm)):
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
             # What is credited goes to the end, so that at the bound the site itself is never dropped.
             counts = self._means[node] = self._means.pop(node, [0.0, 0.0])
             counts[0] += 1.0
@@ -265,14 +317,14 @@ class SiteArms(Stateful):
 
     def revise(self, arms: Sequence[Arm], change: float) -> None:
         """Take in that a page counted before is worth so much more."""
-        for node in dict.fromkeys(node for arm in arms or [SITE] for node in _nodes(arm)):
+        for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
             if node in self._means:
                 self._means[node][1] += change
 
     def mean(self, arm: Arm, prior: float) -> float:
         """Return the shrunk mean reward of an arm; `prior` is that of a site nothing is known of."""
         weight = self._tunables.parent_pulls
-        for node in _nodes(arm):
+        for node in nodes(arm):
             if (counts := self._means.get(node)) is not None:
                 prior = shrunk(counts[1], counts[0], prior, weight)
         return prior
@@ -354,5 +406,6 @@ def gain_behind(reward: float, links: Sequence[float], at_most: int) -> float:
     return best - reward
 
 
-def _nodes(arm: Arm) -> tuple[Arm, ...]:
+def nodes(arm: Arm) -> tuple[Arm, ...]:
+    """Return what an arm is part of, the site first and itself last."""
     return SITE, (ANY, arm[1]), (arm[0], ANY), arm

@@ -26,9 +26,10 @@ from linkscore_scoring.policies.topic.learning import (
     gain_behind,
 )
 from linkscore_scoring.policies.topic.tunables import Tunables
+from linkscore_scoring.policies.topic.unseen import UnseenLinks
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Flat, State, Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.wanted import PageRelevance, Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
@@ -37,7 +38,10 @@ _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words,
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
 _ARM = 4  # place of the arm's mean among the features
 _ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Link path, pattern and the arm itself
-_BUCKET = re.compile(r"w([0-9]{1,18})\.([0-9a-f]{1,16})\.([0-4])([0-4])([0-4])(?:\.([0-9a-f]{1,16}))?")
+_BUCKET = re.compile(
+    r"(?:w(?=[0-9]+\.[0-9a-f]+\.[0-4]{3})|(q))"  # of a topic or of a question
+    r"([0-9]{1,18})\.([0-9a-f]{1,16})\.([0-9a-f])([0-9a-f])([0-4])(?:\.([0-9a-f]{1,16}))?"
+)
 
 
 class Key(NamedTuple):
@@ -92,6 +96,10 @@ class Topical(Stateful, Policy):
     ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
 
+    Queries of more than three words are questions, which few pages answer. Their function words do not count;
+    three of the others are as good as all. Until a page found is surely relevant a link is also worth
+    c f / (f + k), f unseen links on pages of its arm. Their buckets begin with ``q``, in finer steps.
+
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
     the signals; arm-acquiring bandits, Whittle 1981; optimism about sites of few pulls, Auer 2002.
@@ -120,6 +128,7 @@ class Topical(Stateful, Policy):
     _links: Stored[Flat[dict[int, LinkWords]]]
     _pages: Stored[Flat[dict[int, JudgedPage]]]
     _wanted_digest: Stored[str]
+    unseen: UnseenLinks
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -160,6 +169,8 @@ class Topical(Stateful, Policy):
         reward, self._latest = found.value, (page.seq, found)
         self._open_lists(page, site, signals, reward)
         self._credit_lists_of_samples(page, site)
+        if self.crawl.searches:
+            self.unseen.credit(arms, self._unseen_links(page, site))
         behind = self._take_links(page, site, reward)
         if arms:
             self.crawl.weights.learn(features, reward)
@@ -198,6 +209,21 @@ class Topical(Stateful, Policy):
         known = self._pages.get(page.key)
         return None if known is None else PageRelevance(known.reward)
 
+    def to_state(self) -> State:
+        """Return what was learned; unseen links only if a question was asked."""
+        state = super().to_state()
+        if self.unseen:
+            state["unseen"] = self.unseen.to_state()
+        return state
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned."""
+        kept = dict(state)
+        self.unseen = UnseenLinks(self.tunables)
+        if "unseen" in kept:
+            self.unseen.load_state(kept.pop("unseen"))
+        super().load_state(kept)
+
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signals; links that are alike in both are equal."""
         keys = self._keys(links, site)
@@ -229,6 +255,11 @@ class Topical(Stateful, Policy):
             return None
         return relevance_of(page.words, wanted, self.crawl.topic, text_reward(page.own_chars))
 
+    def _unseen_links(self, page: PageObservation, site: SiteModel) -> int:
+        """Return how many pages a page links to that no page did before."""
+        fetched = site.memory.fetched_among(page.links.keys)
+        return len({key for key in page.links.keys if key not in fetched and key not in self._links})
+
     def _take_links(self, page: PageObservation, site: SiteModel, worth: float) -> list[float]:
         """Remember what the links of a page say; return what each page not fetched yet is expected worth."""
         fetched = site.memory.fetched_among(page.links.keys)
@@ -253,7 +284,7 @@ class Topical(Stateful, Policy):
         self, page: PageObservation, site: SiteModel, signals: LinkSignals, reward: float
     ) -> None:
         """Tell the links of a page apart that may be a list of what is wanted."""
-        if signals.total + reward < self.tunables.list_signals:
+        if signals.total(self.tunables.sign_power) + reward < self.tunables.list_signals:
             return
         fetched = site.memory.fetched_among(page.links.keys)
         waiting = {
@@ -292,9 +323,10 @@ class Topical(Stateful, Policy):
         if topic is None:
             return LinkSignals(parent=round(4 * link.parent))
         named = max(topic.coverage(tuple(anchor)), topic.coverage(link.anchor))
-        power = self.tunables.sign_power
         in_url = topic.coverage_of_url(url)
-        return LinkSignals(round(4 * named**power), round(4 * in_url**power), round(4 * link.parent))
+        if self.crawl.asks:
+            return LinkSignals.of_question(named, in_url, link.parent)
+        return LinkSignals.of_topic(named, in_url, link.parent, self.tunables.sign_power)
 
     def _features(
         self, arms: Sequence[Arm], lists: Sequence[Arm], signals: LinkSignals
@@ -302,7 +334,7 @@ class Topical(Stateful, Policy):
         """Return the features of a link by the best of the ways it was found."""
         arm_mean = max((self.arms.mean(arm, self.crawl.mean) for arm in arms), default=self.crawl.mean)
         list_mean = max((self.lists.mean(*found, arm_mean) for found in lists), default=arm_mean)
-        return signals.vector(arm_mean, list_mean)
+        return signals.vector(arm_mean, list_mean, self.tunables.sign_power, self.crawl.most_told)
 
     def _vector(self, key: Key) -> NDArray[np.float64]:
         return self._features([key.arm], [(key.page, key.arm[1])] if key.page else [], key.signals)
@@ -325,7 +357,8 @@ class Topical(Stateful, Policy):
         return self.tunables.list_trust * self.lists.mean(key.page, key.arm[1], 0.0)
 
     def _gain(self, key: Key) -> float:
-        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + key.signals.total)
+        said = key.signals.total(self.tunables.sign_power)
+        return self.arms.gain(key.arm) * min(1.0, self.tunables.gain_floor + said)
 
     def _unknown(self) -> float:
         """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
@@ -337,6 +370,8 @@ class Topical(Stateful, Policy):
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
         values += self._unknown()
+        if self.crawl.searches:
+            values += np.fromiter((self.unseen.worth(key.arm) for key in keys), np.float64, len(keys))
         return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
 
     def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
@@ -357,6 +392,7 @@ class Topical(Stateful, Policy):
         beyond = self._list_worth(key) - float(parts.sum())
         unknown = self._unknown()
         site = [Term("site", unknown, "little is known of its site, beside the others of the crawl")]
+        unseen = [Term("unseen", self.unseen.worth(key.arm), "how many unseen links pages like it showed")]
         alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
@@ -368,6 +404,7 @@ class Topical(Stateful, Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
+                *(unseen if self.crawl.searches else ()),
                 *(site if unknown > 0.0 else ()),
                 *(alone if beyond > 0.0 else ()),
             ],
@@ -380,11 +417,12 @@ class Topical(Stateful, Policy):
         return list(arms), [way for way in dict.fromkeys(ways) if self.lists.is_open(*way)]
 
     def _take_bounds(self, site: SiteModel) -> None:
-        self.arms.max_arms = _ARMS_PER_BOUND * site.bounds.arms
+        self.arms.max_arms = self.unseen.max_arms = _ARMS_PER_BOUND * site.bounds.arms
 
     def _forget(self) -> None:
         """Forget what pages were worth; the words of links that wait stay."""
         self.arms, self.lists = SiteArms(self.tunables), Lists(self.tunables)
+        self.unseen = UnseenLinks(self.tunables)
         self._pages: dict[int, JudgedPage] = {}
         for link in self._links.values():
             link.parent = 0.0
@@ -393,13 +431,14 @@ class Topical(Stateful, Policy):
 def _bucket(key: Key) -> str:
     (pattern, link_path), signals, page = key
     of_list = f".{page:x}" if page else ""
-    return f"w{pattern}.{link_path:x}.{signals.anchor}{signals.url}{signals.parent}{of_list}"
+    said = f"{signals.anchor:x}{signals.url:x}{signals.parent}"
+    return f"{'q' if signals.asked else 'w'}{pattern}.{link_path:x}.{said}{of_list}"
 
 
 def _key(bucket: str) -> Key:
     found = _BUCKET.fullmatch(bucket)
     if found is None:
         return Key(SITE, LinkSignals())
-    pattern, link_path, anchor, url, parent, page = found.groups()
-    signals = LinkSignals(int(anchor), int(url), int(parent))
+    asked, pattern, link_path, anchor, url, parent, page = found.groups()
+    signals = LinkSignals(int(anchor, 16), int(url, 16), int(parent), asked is not None)
     return Key((int(pattern), int(link_path, 16)), signals, int(page or "0", 16))

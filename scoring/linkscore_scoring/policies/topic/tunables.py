@@ -10,7 +10,8 @@ class Tunables:
     """Weights, pulls and gains are those of a simulator tried on the dev half of the tasks of `make wanted`
     (research/notebook/topic.md); precisions, `sign_power`, `list_trust`, optimism and what is
     said of pages found were chosen on that half
-    itself, of a few values; what says when a page is a list was chosen, not measured.
+    itself, of a few values; what is said of questions on the first half of research/notebook/questions.md;
+    what says when a page is a list was chosen, not measured.
 
     Attributes
     ----------
@@ -33,6 +34,12 @@ class Tunables:
         or of others, at which it is half of that, > 0.
     sign_power
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
+    told_words, least_told
+        Words of a question that an anchor or URL is hoped to say, >= 1: of a longer one as many tell all, but
+        never less than this share, in (0, 1].
+    unseen_worth, unseen_half
+        What it is worth at most that a page shows links nobody has seen, until a page found surely answers a
+        question, >= 0, and how many such links make half of that, > 0.
     list_trust
         What a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0.
     found_pages, found_relevance, found_weight
@@ -56,6 +63,10 @@ class Tunables:
     site_optimism: float = 0.4
     site_pulls: float = 8.0
     sign_power: float = 2.0
+    told_words: int = 3
+    least_told: float = 0.5
+    unseen_worth: float = 0.2
+    unseen_half: float = 30.0
     list_trust: float = 0.8
     found_pages: int = 10
     found_relevance: float = 0.7
