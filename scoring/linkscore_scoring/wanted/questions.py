@@ -5,33 +5,34 @@ from __future__ import annotations
 from linkscore_scoring.features.words import words_of
 
 FEW_WORDS = 3
-"""Distinct words up to which a query names a topic, of which a site has many pages: tags of stored sites have
-one to three. Of a longer one few pages say all. Chosen on the first half of research/notebook/questions.md."""
+"""Distinct words up to which a query names a topic, of which a site has many pages: what stored sites tag
+their pages with has no more. Chosen on the first half of research/notebook/questions.md."""
 
 # The stop list of Snowball for English, with the modal verbs that it leaves to its user
 # (https://snowballstem.org/algorithms/english/stop.txt).
 _FUNCTION_WORDS = frozenset(
     words_of(
-        "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers "
-        "herself it its itself they them their theirs themselves what which who whom this that these those am is "
-        "are was were be been being have has had having do does did doing would should could ought can will shall "
-        "may might must a an the and but if or because as until while of at by for with about against between "
-        "into through during before after above below to from up down in out on off over under again further "
-        "then once here there when where why how all any both each few more most other some such no nor not only "
-        "own same so than too very"
+        "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she "
+        "her hers herself it its itself they them their theirs themselves what which who whom this that "
+        "these those am is are was were be been being have has had having do does did doing would should "
+        "could ought can will shall may might must a an the and but if or because as until while of at by "
+        "for with about against between into through during before after above below to from up down in "
+        "out on off over under again further then once here there when where why how all any both each "
+        "few more most other some such no nor not only own same so than too very"
     )
 )
 
 
 def is_question(text: str) -> bool:
-    """Say whether a query is too long to name a topic.
+    """Say whether a query is a sentence, which few pages answer: no name of a topic is, however long.
 
     Examples
     --------
-    >>> is_question("How do I repair a kayak?"), is_question("kayak repair")
-    (True, False)
+    >>> [is_question(text) for text in ("How do I repair a kayak?", "high energy plasma thrower", "to be")]
+    [True, False, False]
     """
-    return len(set(words_of(text))) > FEW_WORDS
+    words = set(words_of(text))
+    return len(words) > FEW_WORDS and not words.isdisjoint(_FUNCTION_WORDS)
 
 
 def telling_words(text: str) -> list[str]:

@@ -108,7 +108,8 @@ class Topic:
         most = max((query.weight for query in wanted.queries), default=1.0)
         added = {term: weight * share for term, share in expansion.items()}
         self.facets: list[tuple[float, dict[int, float]]] = [
-            (query.weight / most, _facet(telling_words(query.text), added, counts)) for query in wanted.queries
+            (query.weight / most, _facet(telling_words(query.text), added, counts))
+            for query in wanted.queries
         ]
         if not self.facets and expansion:
             self.facets = [(1.0, _facet((), added, counts))]

@@ -398,7 +398,8 @@ def test_unseen_links_count_for_nothing_where_a_topic_is_wanted() -> None:
 def test_three_words_of_a_question_tell_as_much_as_all(query: str, told: list[float]) -> None:
     outcome = fetch(crawl(Wanted((WantedQuery(query),))), "/", links(("/1", "Kayak repair"), ("/2", "kayak")))
     both, one = scores(outcome)
-    values = [(2.0 * score - 1.0) / (2.0 - 2.0 * score) for score in (both, one)]  # v of (1 + v / (1 + v)) / 2
+    # v of (1 + v / (1 + v)) / 2
+    values = [(2.0 * score - 1.0) / (2.0 - 2.0 * score) for score in (both, one)]
     assert (values[0] - values[1]) / 0.6 == pytest.approx(told[0] - told[1], abs=0.04)
 
 

@@ -96,8 +96,8 @@ class Topical(Stateful, Policy):
     ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
 
-    Queries of more than three words are questions, which few pages answer. Their function words do not count;
-    three of the others are as good as all. Until a page found is surely relevant a link is also worth
+    Queries that are sentences are questions, which few pages answer. Their function words do not count; three
+    of the others are as good as all. Until a page found is surely relevant a link is also worth
     c f / (f + k), f unseen links on pages of its arm. Their buckets begin with ``q``, in finer steps.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
