@@ -392,7 +392,7 @@ def test_unseen_links_count_for_nothing_where_a_topic_is_wanted() -> None:
     [
         ("kayak repair", [1.0, 0.25]),
         ("how do I repair a kayak", [1.0, 0.25]),
-        ("kayak repair hull resin glue varnish paddle seat", [0.25, 0.0625]),
+        ("kayak repair with hull resin glue varnish paddle seat", [0.25, 0.0625]),
     ],
 )
 def test_three_words_of_a_question_tell_as_much_as_all(query: str, told: list[float]) -> None:

@@ -24,7 +24,7 @@ class UnseenLinks(Stateful):
     ...     unseen.credit([(1, 2)], 60)
     ...     unseen.credit([(1, 3)], 0)
     >>> round(unseen.worth((1, 2)), 2), round(unseen.worth((1, 3)), 2), round(unseen.worth((4, 5)), 2)
-    (0.13, 0.02, 0.1)
+    (0.13, 0.03, 0.09)
     """
 
     _shown: Stored[dict[Arm, list[float]]]  # pages, and unseen links on them
