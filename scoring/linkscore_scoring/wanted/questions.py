@@ -5,8 +5,8 @@ from __future__ import annotations
 from linkscore_scoring.features.words import words_of
 
 FEW_WORDS = 3
-"""Distinct words up to which a query names a topic, of which a site has many pages: what stored sites tag
-their pages with has no more. Chosen on the first half of research/notebook/questions.md."""
+"""Distinct words up to which a query is no question: as few as most tags of stored sites have. Chosen, not
+measured."""
 
 # The stop list of Snowball for English, with the modal verbs that it leaves to its user
 # (https://snowballstem.org/algorithms/english/stop.txt).
