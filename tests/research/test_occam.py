@@ -19,7 +19,7 @@ from linkscore_research.tuning.regret import with_numbers
 from linkscore_research.tuning.sites import opened
 from linkscore_scoring.policies.harvest import Tunables
 
-DOUBT, MENUS, TRIALS = "doubt of pulls in flight", "menus", "kinds nobody opened"
+DOUBT, BULK, TRIALS = "doubt of pulls in flight", "bulk", "kinds nobody opened"
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -45,10 +45,10 @@ def test_mechanisms_are_tried_where_a_crawl_comes_to_them(monkeypatch: pytest.Mo
 
 def test_what_costs_too_much_is_tried_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(occam, "MUCH", -1.0)
-    assert settings_of(MENUS) == [(MENUS, "none", 1)]
+    assert settings_of(BULK) == [(BULK, "none", 1)]
 
 
-ROW = Row("a", MENUS, "none", 1, valid=0.5, area=0.5, valid_lost=0.004, area_lost=0.0)
+ROW = Row("a", BULK, "none", 1, valid=0.5, area=0.5, valid_lost=0.004, area_lost=0.0)
 
 
 @pytest.mark.parametrize(

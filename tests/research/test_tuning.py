@@ -25,20 +25,20 @@ from linkscore_research.tuning.regret import (
 from linkscore_scoring.policies.harvest import Harvest, Tunables
 from linkscore_scoring.policies.registry import policy_class
 
-DEFAULT, OTHER = (), (("value.bulk", 0.5),)
+DEFAULT, OTHER = (), (("bulk", 0.5),)
 
 
 def test_every_value_tried_is_another_than_the_default() -> None:
     for choice in choices(GRID)[1:]:
         assert with_numbers(Tunables(), choice) != Tunables()
-    assert choices({"value.bulk": (0.0, 0.5)}) == [(), (("value.bulk", 0.0),), (("value.bulk", 0.5),)]
+    assert choices({"bulk": (0.0, 0.5)}) == [(), (("bulk", 0.0),), (("bulk", 0.5),)]
 
 
 def test_a_choice_is_a_policy_of_its_own() -> None:
     assert tuned(DEFAULT) is Harvest
     made = policy_class(tuned(OTHER).name)(Harvest.Params())
     assert isinstance(made, Harvest)
-    assert (made.tunables.value.bulk, Harvest(Harvest.Params()).tunables) == (0.5, Tunables())
+    assert (made.tunables.bulk, Harvest(Harvest.Params()).tunables) == (0.5, Tunables())
 
 
 def test_the_worst_tenth_is_one_site_at_least() -> None:

@@ -31,47 +31,39 @@ LITTLE, MUCH = 0.003, 0.01
 NEVER = 1 << 30
 
 WITHOUT: Mapping[str, Choice] = {
-    "doubt of pulls in flight": (("arms.doubt", 0.0),),
-    "pulls pooled in the bonus": (("arms.pooled", 0.0),),
-    "bulk": (("value.bulk", 0.0),),
-    "trust": (("value.trust", 0.0),),
-    "half saturation of links that wait": (("value.waiting_half_saturation", 1e-9),),
-    "curiosity": (("value.curious_tries", 0),),
-    "pages until full curiosity": (("value.curious_pages", 1.0),),
-    "menus": (("value.menu_pages", NEVER),),
-    "pages until a menu": (("value.menu_pages", 1),),
-    "share of the mean that a link brings": (("value.link_share", 1.0),),
-    "places by answers": (("in_flight.places_per_pull", float(NEVER)),),
-    "links that wait for better ones": (("in_flight.worth_a_place", 0.0),),
-    "scale of the site": (("text.least_half", 400.0),),
-    "least half": (("text.least_half", 1.0),),
-    "pages before the first": (("text.prior_pages", 1.0),),
-    "shortest text of the scale": (("text.least_chars", 1),),
-    "looks that grow rarer": (("text.look_growth", 1.0),),
-    "doubt of texts": (("text.most_doubt", 0.0),),
-    "excerpts": (("text.excerpt_links", 1e9), ("text.most_doubt", 0.0)),
-    "links between texts": (("text.between_links", 1),),
-    "yields forgotten": (("hubs.decay", 1.0),),
-    "kinds nobody opened": (("hubs.trials", 0.0),),
-    "tries that fade": (("hubs.unopened_kept", 1.0),),
-    "order of kinds nobody opened": (("hubs.tie", 0.0),),
-    "counts anew that grow rarer": (
-        ("hubs.count_each", 0),
-        ("hubs.count_often", 0),
-        ("hubs.every", 8),
-    ),
-    "text of labelled pages": (("labels.half_saturation", 1e-9),),
-    "class tokens of few pages": (("likeness.few_pages", NEVER),),
-    "share of pages with a class token": (("likeness.least_share", 0.0),),
-    "last fit": (("likeness.last_fit", NEVER),),
-    "URLs of examples": (("starts.example_pulls", 0.0),),
+    "doubt of pulls in flight": (("doubt", 0.0),),
+    "pulls pooled in the bonus": (("pooled", 0.0),),
+    "bulk": (("bulk", 0.0),),
+    "trust": (("trust", 0.0),),
+    "half saturation of links that wait": (("half_saturation", 1e-9),),
+    "share of the mean that a link brings": (("link_share", 1.0),),
+    "places by answers": (("places_per_pull", float(NEVER)),),
+    "links that wait for better ones": (("worth_a_place", 0.0),),
+    "scale of the site": (("least_half", 400.0),),
+    "least half": (("least_half", 1.0),),
+    "pages before the first": (("prior_pages", 1.0),),
+    "looks that grow rarer": (("look_growth", 1.0),),
+    "doubt of texts": (("most_doubt", 0.0),),
+    "yields forgotten": (("decay", 1.0),),
+    "kinds nobody opened": (("unopened", 0.0),),
+    "tries that fade": (("unopened_kept", 1.0),),
+    "order of kinds nobody opened": (("tie", 0.0),),
+    "counts anew that grow rarer": (("count_each", 0), ("count_often", 0), ("every", 8)),
+    "class tokens of few pages": (("few_pages", NEVER),),
+    "share of pages with a class token": (("least_share", 0.0),),
+    "last fit": (("last_fit", NEVER),),
 }
 """Mechanisms, and the numbers that leave nothing of each."""
 
-LABELLED = ("hubs.", "labels.", "likeness.", "starts.")
-"""Parts that no crawl without labels or experience asks."""
-CROWDED = ("in_flight.", "arms.doubt")
-"""Parts that only crawls with several fetches under way ask."""
+LABELLED = frozenset(
+    {
+        *("decay", "unopened", "unopened_kept", "tie", "count_each", "count_often", "every"),
+        *("few_pages", "least_share", "last_fit"),
+    }
+)
+"""Numbers that no crawl without labels asks."""
+CROWDED = frozenset({"doubt", "worth_a_place", "places_per_pull"})
+"""Numbers that only crawls with several fetches under way ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +125,7 @@ def figures(
 
 def _is_asked(choice: Choice, told: str, in_flight: int) -> bool:
     """Say whether a crawl of a setting can come to any of the numbers."""
-    labelled, crowded = (all(path.startswith(parts) for path, _ in choice) for parts in (LABELLED, CROWDED))
+    labelled, crowded = ({number for number, _ in choice} <= numbers for numbers in (LABELLED, CROWDED))
     return (told != NONE or not labelled) and (in_flight > 1 or not crowded)
 
 

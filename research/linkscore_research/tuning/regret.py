@@ -21,7 +21,7 @@ from linkscore_scoring.policies.harvest import Harvest, Tunables
 from linkscore_scoring.policies.registry import register
 
 Choice = tuple[tuple[str, float], ...]
-"""Numbers of `Tunables` with other values than the default, as ``part.name``; empty for the defaults."""
+"""Numbers of `Tunables` with other values than the default, by name; empty for the defaults."""
 
 BASELINES = ("breadth_first", "in_degree")
 BELOW = 0.02
@@ -30,18 +30,17 @@ _WORST = 0.1  # share of the sites, those of most regret, whose mean counts as m
 _AREA = "area_5pct"
 
 GRID: Mapping[str, Sequence[float]] = {
-    "arms.prior": (0.2, 0.4),
-    "arms.parent_pulls": (1.0, 4.0),
-    "value.hub_links": (10.0, 40.0),
-    "value.link_share": (0.75, 0.85),
-    "text.quantile": (0.5, 0.9),
-    "text.share": (0.0625, 0.25),
-    "text.prior_pages": (2.0, 8.0),
-    "text.excerpt_links": (1.0, 4.0),
-    "value.waiting_half_saturation": (2.0, 20.0),
-    "value.bulk": (0.0, 0.5),
-    "value.bulk_half_saturation": (10.0, 100.0),
-    "value.trust": (0.0, 0.1, 0.4),
+    "prior": (0.2, 0.4),
+    "prior_weight": (1.0, 4.0),
+    "hub_links": (10.0, 40.0),
+    "link_share": (0.75, 0.85),
+    "text_quantile": (0.5, 0.9),
+    "text_share": (0.0625, 0.25),
+    "prior_pages": (2.0, 8.0),
+    "half_saturation": (2.0, 20.0),
+    "bulk": (0.0, 0.5),
+    "bulk_half_saturation": (10.0, 100.0),
+    "trust": (0.0, 0.1, 0.4),
 }
 """Values tried of each constant, the others at their defaults: half and twice the default, or the ends."""
 
@@ -85,11 +84,9 @@ def rows_of(experiment: Experiment, task: Task, tried: Sequence[Choice]) -> Iter
 
 
 def with_numbers(tunables: Tunables, choice: Choice) -> Tunables:
-    """Return tunables with other numbers, each named as ``part.name``."""
-    for path, value in choice:
-        part, _, name = path.partition(".")
-        tunables = replace(tunables, **{part: replace(getattr(tunables, part), **{name: value})})
-    return tunables
+    """Return tunables with other numbers."""
+    numbers: dict[str, Any] = dict(choice)
+    return replace(tunables, **numbers)
 
 
 @cache
@@ -100,7 +97,7 @@ def tuned(choice: Choice) -> type[Harvest]:
     numbers = with_numbers(Tunables(), choice)
 
     class Tuned(Harvest):
-        name = "_".join(["harvest", *(f"{path}_{value:g}" for path, value in choice)])
+        name = "_".join(["harvest", *(f"{number}_{value:g}" for number, value in choice)])
 
         def __init__(self, params: Any, *, seed: int = 0) -> None:
             super().__init__(params, seed=seed, tunables=numbers)

@@ -209,5 +209,5 @@ def test_what_is_kept_follows_the_bounds_of_the_site() -> None:
     board = Board("harvest")
     board.page("/")
     policy, bounds = harvest(board), board.shard.model.bounds
-    assert policy.arms.max_nodes == 3 * bounds.arms
+    assert policy.arms.max_arms == bounds.arms
     assert policy.rewards.ledger.max_link_paths == bounds.apaths

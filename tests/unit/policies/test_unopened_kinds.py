@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from linkscore_scoring.policies.harvest import Harvest, Tunables
@@ -12,8 +10,7 @@ from support.boards import Board
 LIST = "html/body/ul/li/a"
 MENU = "html/body/nav/a"
 POST = "html/body/main/a"
-HUBS = Tunables().hubs
-GRANTED = HUBS.unopened
+GRANTED = Tunables().unopened
 
 
 def opened(tries: int, *, labels: bool = True) -> Board:
@@ -48,7 +45,7 @@ def test_what_is_granted_falls_with_each_try_and_ends_with_the_third() -> None:
 def test_only_labels_grant_kinds_anything(labels: bool) -> None:
     board = opened(0, labels=labels)
     policy, site = board.shard.served, board.shard.model
-    nothing = Harvest(Harvest.Params(), tunables=replace(Tunables(), hubs=replace(HUBS, unopened=0.0)))
+    nothing = Harvest(Harvest.Params(), tunables=Tunables(unopened=0.0))
     nothing.load_state(policy.to_state())
     buckets = [why.bucket.rpartition("/")[2] for why in board.explain("/about/8")]
     assert (policy.value(buckets, site) > nothing.value(buckets, site)).tolist() == [labels]
@@ -81,4 +78,4 @@ def test_a_fetch_under_way_is_a_try() -> None:
     assert isinstance(policy, Harvest)
     arm = next(arm for arm, _ in policy.arms.links() if site.patterns.text(arm[0]).startswith("h/about"))
     calm, busy = (policy.hubs.worth(arm, site.patterns, in_flight) for in_flight in ({}, {(arm[0], -1): 1}))
-    assert busy == pytest.approx(calm - GRANTED * (1.0 - HUBS.unopened_kept))
+    assert busy == pytest.approx(calm - GRANTED * (1.0 - Tunables().unopened_kept))

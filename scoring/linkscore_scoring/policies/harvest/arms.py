@@ -13,7 +13,7 @@ from math import log, sqrt
 from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, ArmTunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum, shrunk
 
@@ -38,8 +38,6 @@ Starts = Callable[[Node], Counts | None]
 ArmStats = tuple[float, float, float, float]
 """Shrunk mean reward and hub yield of an arm, its pulls, and its bonus."""
 
-_MAX_NODES = DEFAULTS.bounds.nodes_per_arm * DEFAULTS.bounds.arms
-
 
 def nodes_of(pattern: int, link_path: int) -> tuple[Node, Node, Node, Node]:
     """Return the nodes an arm stands on, from general to specific: site, link path, pattern, arm."""
@@ -61,7 +59,7 @@ def summed(starts: Sequence[Starts]) -> Starts | None:
 class HierarchicalArms(Stateful):
     """Pulls, rewards and hub yields of arms and of the nodes above them, and the links that wait in each arm.
 
-    The mean of a node is shrunk towards the mean of the one above it by `parent_pulls` pseudo-pulls, down the
+    The mean of a node is shrunk towards the mean of the one above it by `prior_weight` pseudo-pulls, down the
     chain site -> link path -> pattern -> (pattern, link path), so that an arm nobody pulled starts from what
     its parts are worth. Fixed fine arms, each explored on its own, lose: hundreds of them would have to be
     tried.
@@ -70,11 +68,12 @@ class HierarchicalArms(Stateful):
     ----------
     tunables
         Prior, pseudo-pulls of the node above, and what the bonus is made of.
-    max_nodes
-        Nodes kept; beyond it the quarter with the fewest pulls is dropped and starts again from its parents.
 
     Attributes
     ----------
+    max_arms
+        Arms kept; beyond it the quarter of the nodes with the fewest pulls is dropped and starts again from
+        its parents.
     elsewhere
         What nodes start with (`starts`); None: with nothing.
 
@@ -98,9 +97,9 @@ class HierarchicalArms(Stateful):
     _nodes: Annotated[dict[Node, list[float]], stored_as("nodes", "counts")]
     _waiting: Stored[dict[Node, int]]
 
-    def __init__(self, tunables: ArmTunables = DEFAULTS.arms, *, max_nodes: int = _MAX_NODES) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
-        self.max_nodes = max_nodes
+        self.max_arms = tunables.kept
         self.elsewhere: Starts | None = None
         self.pulls_total = 0
         self._nodes, self._waiting = {}, {}
@@ -112,7 +111,7 @@ class HierarchicalArms(Stateful):
         """Count the links that were found through each arm, of pages nobody had linked to."""
         for arm, n in links.items():
             self._waiting[arm] = self._waiting.get(arm, 0) + n
-        drop_oldest(self._waiting, self.max_nodes)
+        drop_oldest(self._waiting, self.max_arms)
 
     def fetched(self, arm: Node) -> None:
         """Note that a link of an arm waits no more."""
@@ -157,7 +156,7 @@ class HierarchicalArms(Stateful):
             counts[_N] += weight
             counts[_REWARD] += weight * reward
             counts[_HUB] += weight * hub
-        if len(self._nodes) > self.max_nodes:
+        if len(self._nodes) > 3 * self.max_arms:  # of each its link path, its pattern and itself
             self._evict()
 
     def revise(self, nodes: Iterable[Node], change: float, weight: float = 0.0) -> None:
@@ -190,7 +189,7 @@ class HierarchicalArms(Stateful):
         little where much is known (commit) and much where little is (spread). All arms share the site's node,
         so what is under way there tells nothing between them. What arms share is worked out once.
         """
-        weight, pooled = self.tunables.parent_pulls, self.tunables.pooled
+        weight, pooled = self.tunables.prior_weight, self.tunables.pooled
         counts_of = self._nodes.get if self.elsewhere is None else self._started
         growth = 2.0 * log(self.pulls_total + 1.0)
         of_link_paths: dict[int, tuple[float, float, float]] = {}
@@ -225,7 +224,7 @@ class HierarchicalArms(Stateful):
     ) -> tuple[float, float, float]:
         """Return means of the node of a link path, shrunk to those of the site, and its pulls."""
         node, reward, hub = (ANY, link_path), self.tunables.prior, self.tunables.prior
-        weight = self.tunables.parent_pulls
+        weight = self.tunables.prior_weight
         for above in (SITE, node):
             pulls = 0.0
             if (counts := counts_of(above)) is not None:
@@ -237,7 +236,7 @@ class HierarchicalArms(Stateful):
         """Return the mean reward of a node with what is under way there, each a standard error below it."""
         if not (out := in_flight.get(node, 0)):
             return reward
-        n, mean = pulls + self.tunables.parent_pulls, min(max(reward, 0.0), 1.0)
+        n, mean = pulls + self.tunables.prior_weight, min(max(reward, 0.0), 1.0)
         expected = max(0.0, mean - self.tunables.doubt * sqrt(mean * (1.0 - mean) / n))
         return shrunk(out * expected, out, mean, n)
 
@@ -288,9 +287,7 @@ class MenuLinks(Stateful):
     _pages: Stored[int]
     _arms: Stored[dict[Node, list[int]]]
 
-    def __init__(
-        self, least_pages: int = DEFAULTS.value.menu_pages, *, max_arms: int = DEFAULTS.bounds.arms
-    ) -> None:
+    def __init__(self, least_pages: int = DEFAULTS.few, *, max_arms: int = DEFAULTS.kept) -> None:
         self.least_pages = least_pages
         self.max_arms = max_arms
         self._pages = 0

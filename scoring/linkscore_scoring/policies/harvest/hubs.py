@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, HubTunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -67,7 +67,7 @@ class HubLedger(Stateful):
     _pages: Stored[Flat[dict[int, HubPage]]]
     _nodes: Stored[dict[Node, list[float]]]
 
-    def __init__(self, arms: HierarchicalArms, tunables: HubTunables = DEFAULTS.hubs) -> None:
+    def __init__(self, arms: HierarchicalArms, tunables: Tunables = DEFAULTS) -> None:
         self.arms = arms
         self.tunables = tunables
         self._pages, self._nodes = {}, {}
@@ -85,7 +85,7 @@ class HubLedger(Stateful):
         """Count a page; now and then count all of them anew by what links are worth by now."""
         self._pages[key] = page
         n, t = self.arms.pulls_total, self.tunables
-        drop_oldest(self._pages, t.max_pages)
+        drop_oldest(self._pages, t.hub_pages)
         if n < t.count_each or n % (t.every_often if n < t.count_often else t.every) == 0:
             self.refresh(patterns)
         else:
@@ -116,9 +116,9 @@ class HubLedger(Stateful):
         index, t = self.index(arm, patterns), self.tunables
         of_pattern = (arm[0], ANY)
         tries = self.arms.pulls(of_pattern) + in_flight.get(of_pattern, 0)
-        if tries >= t.trials:
+        if tries >= t.few:
             return index
-        unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), self.arms.tunables.parent_pulls)
+        unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), self.tunables.prior_weight)
         granted: float = unopened * t.unopened_kept**tries
         return max(index, granted + t.tie * index)
 
@@ -129,7 +129,7 @@ class HubLedger(Stateful):
     def _means(self, arm: Arm, patterns: UrlPatterns) -> tuple[float, float]:
         """Return the shrunk mean worth and number of the fresh links of an arm."""
         gain = links = 0.0
-        weight = self.arms.tunables.parent_pulls
+        weight = self.tunables.prior_weight
         for node in nodes_above(arm, patterns):
             counts = self._nodes.get(node)
             if counts is not None:
@@ -173,7 +173,7 @@ class HubLedger(Stateful):
         if arm not in known:
             worth = self.index(arm, patterns)
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
-            known[arm] = worth, shrunk(worth * n, n, 0.0, self.arms.tunables.parent_pulls)
+            known[arm] = worth, shrunk(worth * n, n, 0.0, self.tunables.prior_weight)
         return known[arm]
 
 

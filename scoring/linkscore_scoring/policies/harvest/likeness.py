@@ -12,7 +12,7 @@ from zlib import crc32
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, LikenessTunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage
@@ -82,7 +82,7 @@ class Likeness(Stateful):
     _unlike: Annotated[int, stored_as("counts")]
     _due: Annotated[int, stored_as("counts")]
 
-    def __init__(self, tunables: LikenessTunables = DEFAULTS.likeness) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
         self.layouts = Layouts(tunables)
         self._examples: list[ExamplePage] = []
@@ -91,7 +91,7 @@ class Likeness(Stateful):
         self._unwanted: list[tuple[str, Vector]] = []
         self._least = tunables.least_cosine
         self._unlike = 0
-        self._due = tunables.first_fit
+        self._due = 2
 
     def __bool__(self) -> bool:
         return bool(self._unwanted) or len(self) > 0
@@ -141,7 +141,7 @@ class Likeness(Stateful):
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
         t = self.tunables
         self._unlike = max(self._unlike, len(unlike))
-        self._due = max(t.first_fit, 2 * self._unlike) if self._unlike < t.last_fit else _NEVER
+        self._due = 2 * max(1, self._unlike) if self._unlike < t.last_fit else _NEVER
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
         shown += self._refused.values()
         self.layouts.fit([*shown, *islice(reversed(unlike), t.background)])
@@ -222,7 +222,7 @@ class Layouts:
     0
     """
 
-    def __init__(self, tunables: LikenessTunables = DEFAULTS.likeness) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
         self._pages = 0
         self._tokens: Counter[str] = Counter()
@@ -236,14 +236,14 @@ class Layouts:
         self._pages += 1
         # Sorted, or the order of the state would depend on the hash seed of the process.
         self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
-        for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.max_tokens))):
+        for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.kept))):
             del self._tokens[token]
 
     def fit(self, background: Sequence[PathTrie]) -> None:
         """Choose the tokens that count, and count paths over some pages; cost O(nodes of these pages)."""
         t = self.tunables
         few = self._pages < t.few_pages
-        least = t.least_of_few if few else max(t.least_pages, t.least_share * self._pages)
+        least = 2 if few else max(t.least_pages, t.least_share * self._pages)
         self._keep(token for token, pages in self._tokens.items() if pages >= least)
         self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self._n = max(1, len(background))
@@ -281,7 +281,7 @@ class Layouts:
         kept = [token for token in normal_tokens(classes) if token in self._kept]
         is_markup = not kept and tag in _MARKUP_TAGS
         element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
-        if len(self._elements) >= self.tunables.max_tokens:
+        if len(self._elements) >= self.tunables.kept:
             self._elements.clear()
         self._elements[tag, classes] = element
         return element

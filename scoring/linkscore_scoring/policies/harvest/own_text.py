@@ -13,8 +13,9 @@ from math import log2
 from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.features.walk import BLOCK_CHARS
 from linkscore_scoring.policies.harvest.arms import Node
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, TextTunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum, shrunk
@@ -90,7 +91,7 @@ class TextScale(Stateful):
 
     Examples
     --------
-    >>> scale = TextScale(TextTunables())
+    >>> scale = TextScale()
     >>> round(scale.half_chars)  # as on most sites
     400
     >>> for _ in range(50):
@@ -106,11 +107,11 @@ class TextScale(Stateful):
     _pages: Stored[int]
     _next: Stored[int]
 
-    def __init__(self, tunables: TextTunables) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self._t = tunables
         self._bins = {self._bin(tunables.prior_chars): tunables.prior_pages}
         self._pages, self._next = 0, 1
-        self.half_chars = tunables.most_half
+        self.half_chars = HALF_CHARS
 
     def add(self, chars: int) -> None:
         """Count a page with so many characters of its own."""
@@ -130,17 +131,17 @@ class TextScale(Stateful):
         t = self._t
         before, self.half_chars = (
             self.half_chars,
-            min(t.most_half, max(t.least_half, t.share * self._quantile())),
+            min(HALF_CHARS, max(t.least_half, t.text_share * self._quantile())),
         )
         return self.half_chars != before
 
     def _count(self, chars: int, pages: float) -> None:
-        if chars >= self._t.least_chars:
+        if chars >= BLOCK_CHARS:
             number = self._bin(chars)
             self._bins[number] = self._bins.get(number, 0.0) + pages
 
     def _quantile(self) -> float:
-        left = self._t.quantile * left_sum(self._bins.values())
+        left = self._t.text_quantile * left_sum(self._bins.values())
         for number in sorted(self._bins):
             left -= self._bins[number]
             if left <= 0.0:
@@ -188,10 +189,10 @@ class ExcerptLedger(Stateful):
 
     def __init__(
         self,
-        tunables: TextTunables = DEFAULTS.text,
+        tunables: Tunables = DEFAULTS,
         *,
-        max_pages: int = DEFAULTS.bounds.pages,
-        max_link_paths: int = DEFAULTS.bounds.apaths,
+        max_pages: int = DEFAULTS.pages,
+        max_link_paths: int = DEFAULTS.kept,
     ) -> None:
         self.tunables = tunables
         self.scale = TextScale(tunables)
@@ -232,7 +233,7 @@ class ExcerptLedger(Stateful):
 
     def reward(self, page: PageWorth) -> float:
         """Return x / (x + half_chars), x = own text less what pending links are expected to take."""
-        tested, k, expected = self._tested, self.tunables.excerpt_links, 0.0
+        tested, k, expected = self._tested, self.tunables.prior_weight, 0.0
         for link_path, n in page.pending.items():
             if (counts := tested.get(link_path)) is not None:
                 expected += n * shrunk(counts[1], counts[0], 0.0, k)
@@ -253,7 +254,7 @@ class ExcerptLedger(Stateful):
         It fades with every page that shows such links, followed or not: some links are never followed,
         because the crawler's own rules drop them.
         """
-        k = self.tunables.excerpt_links
+        k = self.tunables.prior_weight
         looked_at = map(self.looked_at, page.between)
         doubts = (k / (k + tested + pages) for tested, pages in looked_at)
         return min(self.tunables.most_doubt, max(doubts, default=0.0))

@@ -146,10 +146,10 @@ class Harvest(Stateful, Policy):
     def __init__(self, params: Any, *, seed: int = 0, tunables: Tunables = DEFAULTS) -> None:
         super().__init__(params, seed=seed)
         self.tunables = tunables
-        self.arms = HierarchicalArms(tunables.arms)
+        self.arms = HierarchicalArms(tunables)
         self.rewards = PageRewards(self.arms, tunables)
-        self.hubs = HubLedger(self.arms, tunables.hubs)
-        self.menus = MenuLinks(tunables.value.menu_pages)
+        self.hubs = HubLedger(self.arms, tunables)
+        self.menus = MenuLinks(tunables.few)
         self._warm_start: WarmStart | None = None
         self._example_urls: ExampleUrls | None = None
 
@@ -166,7 +166,7 @@ class Harvest(Stateful, Policy):
             fetched = site.memory.fetched_among(page.links.keys)
             shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
             worth.pending = _by_link_path(shown)
-            worth.between = _between(page, arms, fetched, self.tunables.text.between_links)
+            worth.between = _between(page, arms, fetched, self.tunables.few)
             self.rewards.update_text_reward(worth)
             hub = self._hub_yield(page, arms)
             self.arms.found(found)
@@ -183,15 +183,13 @@ class Harvest(Stateful, Policy):
         """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
         self.rewards.set_examples(examples, site)
         keys = (example.key for example in examples)
-        self._example_urls = ExampleUrls(keys, site.patterns, self.tunables.starts) or None
+        self._example_urls = ExampleUrls(keys, site.patterns, self.tunables) or None
         self._set_starts()
         self._judge_experience()
 
     def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
         """Let what was learned on other sites count beside the pulls of this one."""
-        self._warm_start = (
-            WarmStart(experiences, site.patterns, self.tunables.starts) if experiences else None
-        )
+        self._warm_start = WarmStart(experiences, site.patterns, self.tunables) if experiences else None
         self._set_starts()
         self._judge_experience()
 
@@ -248,7 +246,7 @@ class Harvest(Stateful, Policy):
             (stats,) = self.arms.arm_stats([arm], in_flight)
             return self._score(arm, stats, context, in_flight)
 
-        t = self.tunables.in_flight
+        t = self.tunables
         places = 1 + int(t.places_per_pull * self.arms.pulls_total)
         return PullsInFlight(places, t.worth_a_place, arm_of=_arm, score=score)
 
@@ -264,11 +262,9 @@ class Harvest(Stateful, Policy):
         return [self._explanation(arm, stats, context) for arm, stats in rows]
 
     def _take_bounds(self, site: SiteModel) -> None:
-        bounds = self.tunables.bounds
-        self.arms.max_nodes = bounds.nodes_per_arm * site.bounds.arms
-        self.menus.max_arms = site.bounds.arms
+        self.arms.max_arms = self.menus.max_arms = site.bounds.arms
         self.rewards.ledger.max_link_paths = site.bounds.apaths
-        self.rewards.ledger.max_pages = min(bounds.pages, site.bounds.links)
+        self.rewards.ledger.max_pages = min(self.tunables.pages, site.bounds.links)
 
     def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
         context = self._context(site)
@@ -276,7 +272,7 @@ class Harvest(Stateful, Policy):
         return [self._score(arm, stats, context) for arm, stats in rows]
 
     def _context(self, site: SiteModel) -> SiteContext:
-        link_reward = max(0.0, self.tunables.value.link_share * self.arms.own_mean)
+        link_reward = max(0.0, self.tunables.link_share * self.arms.own_mean)
         return SiteContext(site, self.rewards.labelled_share, link_reward)
 
     def _score(
@@ -305,13 +301,13 @@ class Harvest(Stateful, Policy):
         mean, hub, pulls, bonus = stats
         if mean < 0.0:  # not `max`: each arm of a page is valued anew
             mean = 0.0
-        t, waiting, unlabelled = self.tunables.value, self.arms.waiting(arm), 1.0 - share
+        t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
         reward, menu = mean, self.menus.share(arm)
         if reward > a_link:
             reward -= unlabelled * menu * (reward - a_link)
-        worth_trying = waiting / (waiting + t.waiting_half_saturation)
+        worth_trying = waiting / (waiting + t.half_saturation)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
-        parent_pulls = self.tunables.arms.parent_pulls
+        parent_pulls = t.prior_weight
         untried = parent_pulls / (parent_pulls + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.worth(arm, site.patterns, in_flight) - reward if share else 0.0
@@ -335,15 +331,15 @@ class Harvest(Stateful, Policy):
         1 + H / a_link fetches bring reward + H. Together that is less than `a_link` for any page worth less
         itself, so lists come when the good pages known are fetched, and not before.
         """
-        links = max(0.0, self.tunables.value.hub_links * hub)
+        links = max(0.0, self.tunables.hub_links * hub)
         return (reward + links) / (1.0 + links / a_link) - reward
 
     def _curiosity(self, link_path: int) -> float:
         tested, pages = self.rewards.ledger.looked_at(link_path)
         started = self._warm_start.counts((ANY, link_path)) if self._warm_start is not None else None
-        t = self.tunables.value
-        untried = tested + (started[0] if started is not None else 0.0) < t.curious_tries
-        return min(1.0, pages / t.curious_pages) if untried else 0.0
+        t = self.tunables
+        untried = tested + (started[0] if started is not None else 0.0) < t.few
+        return min(1.0, pages / t.few) if untried else 0.0
 
     def _set_starts(self) -> None:
         """Let arms start with what other sites brought, and what the URLs of examples say."""
@@ -386,7 +382,7 @@ class Harvest(Stateful, Policy):
         for key, arm in shown:
             if means[arm] > best.get(key, 0.0):
                 best[key] = means[arm]
-        return min(1.0, left_sum(best.values()) / self.tunables.value.hub_links)
+        return min(1.0, left_sum(best.values()) / self.tunables.hub_links)
 
     def _explanation(self, arm: Arm, stats: ArmStats, context: SiteContext) -> Explanation:
         """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""

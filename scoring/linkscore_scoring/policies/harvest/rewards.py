@@ -15,7 +15,7 @@ from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.harvest.arms import HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.likeness import Likeness
 from linkscore_scoring.policies.harvest.own_text import ExcerptLedger, PageWorth, RewardSource
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, QuestionTunables, Tunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored
@@ -53,10 +53,10 @@ class PageRewards(Stateful):
 
     def __init__(self, arms: HierarchicalArms, tunables: Tunables = DEFAULTS) -> None:
         self.arms = arms
-        self.tunables = tunables.labels
-        self.ledger = ExcerptLedger(tunables.text)
-        self.likeness = Likeness(tunables.likeness)
-        self.candidates = ExampleCandidates(tunables.questions)
+        self.tunables = tunables
+        self.ledger = ExcerptLedger(tunables)
+        self.likeness = Likeness(tunables)
+        self.candidates = ExampleCandidates(tunables)
         self.labels = self.reported = 0
 
     @property
@@ -66,9 +66,9 @@ class PageRewards(Stateful):
         n pages and examples are known to be wanted, and feedback came for m of m' pages. Who says of a dozen
         pages in two hundred that they are not wanted has not said what is; who says so of every page has.
         """
-        n, half_saturation = self.labels + len(self.likeness), self.tunables.half_saturation
-        silent = 1.0 - self.reported / (self.arms.pulls_total + half_saturation)
-        return 1.0 - min(silent, half_saturation / (half_saturation + n))
+        n, of_text = self.labels + len(self.likeness), self.tunables.prior_weight
+        silent = 1.0 - self.reported / (self.arms.pulls_total + of_text)
+        return 1.0 - min(silent, of_text / (of_text + n))
 
     def set_examples(self, examples: Iterable[ExamplePage], site: SiteModel) -> None:
         """Compare pages fetched from now on with these, and those of the sample right now."""
@@ -159,8 +159,8 @@ class PageRewards(Stateful):
         text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
             return text
-        n, half_saturation = len(self.likeness), self.tunables.half_saturation
-        text *= (1.0 - self.ledger.doubt(page)) * half_saturation / (half_saturation + n)
+        n, of_text = len(self.likeness), self.tunables.prior_weight
+        text *= (1.0 - self.ledger.doubt(page)) * of_text / (of_text + n)
         return max(0.0, page.label) + (1.0 - abs(page.label)) * text
 
     def _judge(self, page: PageWorth, source: RewardSource, reward: float) -> None:
@@ -280,14 +280,12 @@ class CandidateGroup:
     uncertainty: float = 0.0
     members: list[Flat[ExampleCandidate]] = field(default_factory=list)
 
-    def take(
-        self, pages: int, uncertainty: float, members: list[ExampleCandidate], t: QuestionTunables
-    ) -> None:
+    def take(self, pages: int, uncertainty: float, members: list[ExampleCandidate], t: Tunables) -> None:
         """Take in pages; beyond 4 the least uncertain goes, of several the oldest."""
         self.pages += pages
         self.uncertainty += (uncertainty - self.uncertainty) * pages / min(self.pages, max(pages, t.latest))
         self.members += members
-        while len(self.members) > t.kept:
+        while len(self.members) > t.asked_kept:
             self.members.remove(min(self.members, key=lambda member: member.uncertainty))
 
 
@@ -319,7 +317,7 @@ class ExampleCandidates(Stateful):
 
     _groups: Stored[Flat[dict[int, CandidateGroup]]]
 
-    def __init__(self, tunables: QuestionTunables = DEFAULTS.questions) -> None:
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
         self._groups = {}
 
@@ -328,7 +326,7 @@ class ExampleCandidates(Stateful):
         self._groups = self.groups(patterns)
         own = patterns.resolve(pattern)
         self._groups.setdefault(own, CandidateGroup()).take(1, page.uncertainty, [page], self.tunables)
-        if len(self._groups) > self.tunables.max_groups:
+        if len(self._groups) > self.tunables.asked_groups:
             others = (each for each in self._groups if each != own)
             del self._groups[min(others, key=lambda each: self._groups[each].pages)]
 
@@ -410,7 +408,7 @@ def _suggested(
     pattern: str,
     likeness: Likeness,
     text_reward_of: Callable[[ExampleCandidate], float],
-    t: QuestionTunables,
+    t: Tunables,
     *,
     is_named: bool,
 ) -> Iterator[ExampleWanted]:

@@ -16,7 +16,7 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
 from linkscore_scoring.policies.harvest.arms import ANY, Counts, HierarchicalArms, Node
-from linkscore_scoring.policies.harvest.tunables import DEFAULTS, StartTunables
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.urls.pattern_tree import UrlPatterns, is_fixed, url_tokens, wildcard_of
 
@@ -68,7 +68,7 @@ class WarmStart:
         self,
         experiences: Iterable[Experience],
         patterns: UrlPatterns,
-        tunables: StartTunables = DEFAULTS.starts,
+        tunables: Tunables = DEFAULTS,
     ) -> None:
         self._t = tunables
         self._known = [_Known(experience) for experience in experiences]
@@ -114,11 +114,11 @@ class WarmStart:
             if (group := self._group(known, arm)) is not None
         ]
         brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
-        before = arms.tunables.parent_pulls
+        before = self._t.prior_weight
         scale = min(1.0, max(t.least_scale, (before + brought) / (before + said)))
         error = left_sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
         baseline = left_sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
-        return min(1.0, (t.patience + baseline) / (t.patience + error))
+        return min(1.0, (1.0 + baseline) / (1.0 + error))
 
     def _counted(self, node: Node) -> Counts | None:
         most = self._t.most_pulls
@@ -227,9 +227,7 @@ class ExampleUrls:
     ([1.0, 1.0, 0.0], None)
     """
 
-    def __init__(
-        self, keys: Iterable[str], patterns: UrlPatterns, tunables: StartTunables = DEFAULTS.starts
-    ) -> None:
+    def __init__(self, keys: Iterable[str], patterns: UrlPatterns, tunables: Tunables = DEFAULTS) -> None:
         self._patterns = patterns
         self._t = tunables
         self._shapes = dict.fromkeys(tuple(url_tokens(key)) for key in keys if key)
@@ -243,12 +241,12 @@ class ExampleUrls:
         pattern, link_path = node
         if link_path != ANY or pattern <= 0 or not self._is_named(pattern):
             return None
-        return [self._t.example_pulls, self._t.example_pulls, 0.0]
+        return [1.0, 1.0, 0.0]
 
     def _is_named(self, pattern: int) -> bool:
         tokens = tuple(self._patterns.tokens(pattern))
         if tokens not in self._known:
-            drop_oldest(self._known, self._t.max_shapes - 1)
+            drop_oldest(self._known, self._t.pages - 1)
             self._known[tokens] = any(_has_shape(tokens, shape) for shape in self._shapes)
         return self._known[tokens]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.policies.harvest.arms import SITE, HierarchicalArms, Node, nodes_of
-from linkscore_scoring.policies.harvest.tunables import ArmTunables
+from linkscore_scoring.policies.harvest.tunables import Tunables
 
 
 def test_links_wait_until_they_are_fetched_and_never_less_than_none() -> None:
@@ -57,7 +57,7 @@ def bonus(arms: HierarchicalArms, arm: Node) -> float:
 
 
 def test_the_bonus_is_that_of_ucb1_with_pulls_pooled_from_parents() -> None:
-    arms = HierarchicalArms(ArmTunables(pooled=0.3))
+    arms = HierarchicalArms(Tunables(pooled=0.3))
     for _ in range(10):
         arms.credit(nodes_of(1, 2), 0.5, 0.0)
     assert bonus(arms, (1, 2)) == pytest.approx(sqrt(2 * log(11) / 11))
@@ -75,7 +75,7 @@ def test_a_revised_reward_counts_as_if_it_had_been_so_at_once() -> None:
 
 
 def test_the_least_pulled_go_when_there_are_too_many_and_the_site_stays() -> None:
-    arms = HierarchicalArms(max_nodes=100)
+    arms = HierarchicalArms(Tunables(kept=33))
     for n in range(200):
         arms.credit(nodes_of(1, n), 1.0, 0.0)
         arms.credit(nodes_of(7, 7), 1.0, 0.0)

@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from linkscore_scoring.policies.harvest.rewards import ExampleCandidate, ExampleCandidates
-from linkscore_scoring.policies.harvest.tunables import QuestionTunables
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 
@@ -64,7 +64,7 @@ def test_groups_whose_patterns_merged_are_one() -> None:
 
 
 def test_the_smallest_group_goes_when_there_are_too_many() -> None:
-    pages, patterns = ExampleCandidates(QuestionTunables(max_groups=2)), UrlPatterns()
+    pages, patterns = ExampleCandidates(Tunables(asked_groups=2)), UrlPatterns()
     a, b, c = (patterns.insert(f"http://h/{name}/x") for name in "abc")
     for key, pattern in enumerate([a, a, b, c]):
         pages.add(pattern, page(key), patterns)

@@ -7,7 +7,7 @@ from math import log, sqrt
 import pytest
 
 from linkscore_scoring.policies.harvest.likeness import Layouts, Likeness, cosine
-from linkscore_scoring.policies.harvest.tunables import LikenessTunables
+from linkscore_scoring.policies.harvest.tunables import Tunables
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -24,7 +24,7 @@ def example(path: str = "/post/1", trie: object = POST) -> ExamplePage:
 
 
 def shown(*examples: ExamplePage, least_cosine: float = 0.4) -> Likeness:
-    likeness = Likeness(LikenessTunables(least_cosine=least_cosine))
+    likeness = Likeness(Tunables(least_cosine=least_cosine))
     likeness.set_examples(examples)
     for _ in range(2):
         for trie in (POST, LIST):

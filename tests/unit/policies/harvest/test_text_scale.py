@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.policies.harvest.own_text import TextScale
-from linkscore_scoring.policies.harvest.tunables import TextTunables
 
 
 def scale_of(*pages: int) -> TextScale:
-    scale = TextScale(TextTunables())
+    scale = TextScale()
     for chars in pages:
         scale.add(chars)
     scale.look()
@@ -44,7 +43,7 @@ def test_it_is_looked_at_again_after_a_tenth_more_pages() -> None:
 
 
 def test_a_scale_restored_goes_on_as_it_would_have() -> None:
-    scale, again = scale_of(*[100] * 30), TextScale(TextTunables())
+    scale, again = scale_of(*[100] * 30), TextScale()
     again.load_state(scale.to_state())
     for one in (scale, again):
         one.add(900)
