@@ -48,19 +48,10 @@ WITHOUT: Mapping[str, Choice] = {
     "kinds nobody opened": (("unopened", 0.0),),
     "tries that fade": (("unopened_kept", 1.0),),
     "order of kinds nobody opened": (("tie", 0.0),),
-    "counts anew that grow rarer": (("count_each", 0), ("count_often", 0), ("every", 8)),
-    "class tokens of few pages": (("few_pages", NEVER),),
-    "share of pages with a class token": (("least_share", 0.0),),
-    "last fit": (("last_fit", NEVER),),
 }
 """Mechanisms, and the numbers that leave nothing of each."""
 
-LABELLED = frozenset(
-    {
-        *("decay", "unopened", "unopened_kept", "tie", "count_each", "count_often", "every"),
-        *("few_pages", "least_share", "last_fit"),
-    }
-)
+LABELLED = frozenset({"decay", "unopened", "unopened_kept", "tie"})
 """Numbers that no crawl without labels asks."""
 CROWDED = frozenset({"doubt", "worth_a_place", "places_per_pull"})
 """Numbers that only crawls with several fetches under way ask."""

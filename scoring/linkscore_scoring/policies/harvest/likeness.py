@@ -21,7 +21,6 @@ from linkscore_scoring.urls.pattern_tree import UrlPatterns
 Vector = dict[int, float]
 """Hash of a tag path -> weight."""
 
-_NEVER = 1 << 60  # pages after the last fit until the next
 _PRIME, _MASK, _ROOT = 1_000_003, (1 << 61) - 1, 7  # of the hash of paths: an odd prime, 61 bits, any start
 _MARKUP = -1  # stands for an element that does not count; hashes are never negative
 _MARKUP_TAGS = frozenset(
@@ -48,7 +47,7 @@ class Likeness(Stateful):
     little but wanted pages, and what they all show would weigh nothing. Pages whose URL has the shape of an
     example's are none of it while most of them seem unlike: they would take the weight of the paths of the
     wanted ones, and all later ones would seem unlike too. It is learned anew whenever the pages unlike the
-    examples have doubled, up to 256.
+    examples have doubled.
 
     Parameters
     ----------
@@ -57,8 +56,7 @@ class Likeness(Stateful):
 
     Notes
     -----
-    Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit, at most 9 a site, reads
-    128 pages.
+    Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 128 pages.
 
     Examples
     --------
@@ -141,7 +139,7 @@ class Likeness(Stateful):
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
         t = self.tunables
         self._unlike = max(self._unlike, len(unlike))
-        self._due = 2 * max(1, self._unlike) if self._unlike < t.last_fit else _NEVER
+        self._due = 2 * max(1, self._unlike)
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
         shown += self._refused.values()
         self.layouts.fit([*shown, *islice(reversed(unlike), t.background)])
@@ -199,10 +197,9 @@ class Likeness(Stateful):
 class Layouts:
     """Turns tag paths into vectors ln(tf + 1) x ln(n / df + 1), as the crawl goes on.
 
-    A class token counts once it is on 4 pages and 0.5 % of them (2 pages while fewer than 40 are known);
-    digits are folded. Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with
-    a class: a post with a list and one without are of one layout. Tokens are counted page by page; the
-    background, which df is from, is given at each `fit`.
+    A class token counts once it is on two pages; digits are folded. Elements an author marks text up with
+    (``p``, ``ul``, ``strong``, ...) count only with a class: a post with a list and one without are of one
+    layout. Tokens are counted page by page; the background, which df is from, is given at each `fit`.
 
     Notes
     -----
@@ -224,7 +221,6 @@ class Layouts:
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
-        self._pages = 0
         self._tokens: Counter[str] = Counter()
         self._kept: frozenset[str] = frozenset()
         self._df: dict[int, int] = {}
@@ -233,7 +229,6 @@ class Layouts:
 
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page; cost O(distinct classes)."""
-        self._pages += 1
         # Sorted, or the order of the state would depend on the hash seed of the process.
         self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
         for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.kept))):
@@ -241,10 +236,7 @@ class Layouts:
 
     def fit(self, background: Sequence[PathTrie]) -> None:
         """Choose the tokens that count, and count paths over some pages; cost O(nodes of these pages)."""
-        t = self.tunables
-        few = self._pages < t.few_pages
-        least = 2 if few else max(t.least_pages, t.least_share * self._pages)
-        self._keep(token for token, pages in self._tokens.items() if pages >= least)
+        self._keep(token for token, pages in self._tokens.items() if pages > 1)
         self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self._n = max(1, len(background))
 
@@ -289,7 +281,6 @@ class Layouts:
     def to_state(self) -> dict[str, Any]:
         """Return counts and what was fitted as plain values."""
         return {
-            "pages": self._pages,
             "tokens": list(self._tokens.items()),
             "kept": sorted(self._kept),
             "df": list(self._df.items()),
@@ -298,7 +289,7 @@ class Layouts:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the counts of `to_state`."""
-        self._pages, self._n = int(state["pages"]), int(state["n"])
+        self._n = int(state["n"])
         self._tokens = Counter(dict(state["tokens"]))
         self._df = dict(state["df"])
         self._keep(state["kept"])

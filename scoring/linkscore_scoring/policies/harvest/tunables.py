@@ -74,10 +74,6 @@ class Tunables:
         Share of an arm's own worth, in [0, 1), that orders kinds of pages hardly opened. Chosen.
     hub_pages, arms_per_page
         Pages whose links are remembered, and arms of fresh links kept of each, those with most. Bounds.
-    count_each, count_often, every_often, every
-        All these pages are counted anew every pull up to `count_each`, every `every_often` pulls up to
-        `count_often`, then every `every`: early on worths change with every fetch, later a full count would
-        cost O(pages) a fetch for little. Chosen.
     wanted
         Reward by feedback, or label by examples, from which a page counts as wanted, in (0, 1). Chosen.
     relabelled
@@ -85,16 +81,9 @@ class Tunables:
     least_cosine
         Of a page that counts as like an example, in (0, 1]. Measured: a fifth site, forum_opendcl, moved it
         from .5.
-    last_fit
-        Fits read pages, so they come when the pages unlike the examples have doubled, up to this number:
-        weights move by shares, not by counts. A bound; chosen.
     background, max_unwanted
         Pages unlike the examples that a fit reads, and pages not wanted that a page is compared with, the
         latest. Bounds.
-    few_pages, least_pages, least_share
-        A class token counts from `least_pages` and this share of the pages on, as in
-        `clustering.class_paths`; from 2 while there are fewer than `few_pages`, or nothing would count at
-        first. Chosen.
     sure_left
         Of the value of asking about what is surely like a named page, in (0, 1). Chosen.
     uncertain
@@ -143,19 +132,11 @@ class Tunables:
     tie: float = 0.1
     hub_pages: int = 1_000
     arms_per_page: int = 64
-    count_each: int = 32
-    count_often: int = 512
-    every_often: int = 8
-    every: int = 32
     wanted: float = 0.5
     relabelled: int = 512
     least_cosine: float = 0.4
-    last_fit: int = 256
     background: int = 128
     max_unwanted: int = 16
-    few_pages: int = 40
-    least_pages: int = 4
-    least_share: float = 0.005
     sure_left: float = 0.1
     uncertain: float = 0.25
     latest: int = 32
