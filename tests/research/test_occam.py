@@ -19,7 +19,7 @@ from linkscore_research.tuning.regret import with_numbers
 from linkscore_research.tuning.sites import opened
 from linkscore_scoring.policies.harvest import Tunables
 
-DOUBT, BULK, TRIALS = "doubt of pulls in flight", "bulk", "kinds nobody opened"
+WAITING, BULK, TRIALS = "links that wait for better ones", "bulk", "kinds nobody opened"
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -35,10 +35,10 @@ def settings_of(*names: str) -> list[tuple[str, str, int]]:
 
 def test_mechanisms_are_tried_where_a_crawl_comes_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(occam, "MUCH", 1.0)
-    assert settings_of(DOUBT, TRIALS) == [
-        (DOUBT, "none", 4),
+    assert settings_of(WAITING, TRIALS) == [
+        (WAITING, "none", 4),
         (TRIALS, "examples", 1),
-        (DOUBT, "examples", 4),
+        (WAITING, "examples", 4),
         (TRIALS, "examples", 4),
     ]
 
@@ -70,11 +70,11 @@ def test_the_command_takes_several_away_at_once(tmp_path: Path) -> None:
     types = "site\tpage_type\tuser_content\ttarget\nsmall\titem\t1\t1\n"
     (tmp_path / "page_types.tsv").write_text(types)
     asked = ["--corpora", str(tmp_path), "--starts", "1", "--together", "--out", str(out)]
-    result = CliRunner().invoke(occam.occam, [*asked, "--without", DOUBT, "--without", TRIALS])
+    result = CliRunner().invoke(occam.occam, [*asked, "--without", WAITING, "--without", TRIALS])
     assert result.exit_code == 0
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert found
-    assert {row["without"] for row in found} == {f"{DOUBT} + {TRIALS}"}
+    assert {row["without"] for row in found} == {f"{WAITING} + {TRIALS}"}
 
 
 def test_without_a_site_there_is_nothing_to_measure(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ LITTLE, MUCH = 0.003, 0.01
 NEVER = 1 << 30
 
 WITHOUT: Mapping[str, Choice] = {
-    "doubt of pulls in flight": (("doubt", 0.0),),
     "pulls pooled in the bonus": (("pooled", 0.0),),
     "bulk": (("bulk", 0.0),),
     "trust": (("trust", 0.0),),
@@ -47,13 +46,12 @@ WITHOUT: Mapping[str, Choice] = {
     "yields forgotten": (("decay", 1.0),),
     "kinds nobody opened": (("unopened", 0.0),),
     "tries that fade": (("unopened_kept", 1.0),),
-    "order of kinds nobody opened": (("tie", 0.0),),
 }
 """Mechanisms, and the numbers that leave nothing of each."""
 
-LABELLED = frozenset({"decay", "unopened", "unopened_kept", "tie"})
+LABELLED = frozenset({"decay", "unopened", "unopened_kept"})
 """Numbers that no crawl without labels asks."""
-CROWDED = frozenset({"doubt", "worth_a_place", "places_per_pull"})
+CROWDED = frozenset({"worth_a_place", "places_per_pull"})
 """Numbers that only crawls with several fetches under way ask."""
 
 

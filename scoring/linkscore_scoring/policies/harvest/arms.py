@@ -237,7 +237,7 @@ class HierarchicalArms(Stateful):
         if not (out := in_flight.get(node, 0)):
             return reward
         n, mean = pulls + self.tunables.prior_weight, min(max(reward, 0.0), 1.0)
-        expected = max(0.0, mean - self.tunables.doubt * sqrt(mean * (1.0 - mean) / n))
+        expected = max(0.0, mean - sqrt(mean * (1.0 - mean) / n))
         return shrunk(out * expected, out, mean, n)
 
     def _started(self, node: Node) -> Counts | None:

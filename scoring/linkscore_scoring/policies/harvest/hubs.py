@@ -119,7 +119,7 @@ class HubLedger(Stateful):
             return index
         unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), self.tunables.prior_weight)
         granted: float = unopened * t.unopened_kept**tries
-        return max(index, granted + t.tie * index)
+        return max(index, granted)
 
     def fresh_links(self, arm: Arm, patterns: UrlPatterns) -> float:
         """Return how many fresh links worth following an arm is expected to show."""

@@ -20,8 +20,6 @@ from linkscore_scoring.site.texts import HALF_CHARS, text_reward
 from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.sums import left_sum, shrunk
 
-_UNTESTED = (0.0, 0.0)  # links followed, and characters they took
-
 
 class RewardSource(IntEnum):
     """Where a reward came from; a higher one overrules a lower one."""
@@ -261,4 +259,4 @@ class ExcerptLedger(Stateful):
 
     def looked_at(self, link_path: int) -> tuple[float, int]:
         """Return how many links of a link path were followed, and pages with text have them between texts."""
-        return self._tested.get(link_path, _UNTESTED)[0], self._pages_showing.get(link_path, 0)
+        return self._tested.get(link_path, (0.0,))[0], self._pages_showing.get(link_path, 0)

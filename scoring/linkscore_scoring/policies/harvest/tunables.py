@@ -32,9 +32,6 @@ class Tunables:
         > 0. Six sites.
     pooled
         Share of its parents' pulls that an arm counts as its own in its bonus, in [0, 1]. Four sites.
-    doubt
-        Standard errors by which a pull in flight is expected below the mean, >= 0. Measured with many in
-        flight.
     hub_links
         Expected reward of fresh links that makes a whole hub, > 0. Four sites.
     link_share
@@ -70,8 +67,6 @@ class Tunables:
         Worth per fetch that a kind of pages nobody opened is granted where labels decide and no link of its
         link path was followed, and the share of it that each of `few` tries leaves, both in [0, 1]. Chosen on
         synthetic sites by few trials.
-    tie
-        Share of an arm's own worth, in [0, 1), that orders kinds of pages hardly opened. Chosen.
     hub_pages, arms_per_page
         Pages whose links are remembered, and arms of fresh links kept of each, those with most. Bounds.
     wanted
@@ -110,7 +105,6 @@ class Tunables:
     few: int = 3
     half_saturation: float = 5.0
     pooled: float = 0.3
-    doubt: float = 1.0
     hub_links: float = 20.0
     link_share: float = 0.8
     bulk: float = 0.2
@@ -129,7 +123,6 @@ class Tunables:
     decay: float = 0.9
     unopened: float = 0.5
     unopened_kept: float = 0.8
-    tie: float = 0.1
     hub_pages: int = 1_000
     arms_per_page: int = 64
     wanted: float = 0.5
