@@ -44,12 +44,13 @@ WITHOUT: Mapping[str, Choice] = {
     "looks that grow rarer": (("look_growth", 1.0),),
     "doubt of texts": (("most_doubt", 0.0),),
     "yields forgotten": (("decay", 1.0),),
+    "class tokens of few pages": (("few_pages", NEVER),),
     "kinds nobody opened": (("unopened", 0.0),),
     "tries that fade": (("unopened_kept", 1.0),),
 }
 """Mechanisms, and the numbers that leave nothing of each."""
 
-LABELLED = frozenset({"decay", "unopened", "unopened_kept"})
+LABELLED = frozenset({"few_pages", "decay", "unopened", "unopened_kept"})
 """Numbers that no crawl without labels asks."""
 CROWDED = frozenset({"worth_a_place", "places_per_pull"})
 """Numbers that only crawls with several fetches under way ask."""

@@ -197,9 +197,10 @@ class Likeness(Stateful):
 class Layouts:
     """Turns tag paths into vectors ln(tf + 1) x ln(n / df + 1), as the crawl goes on.
 
-    A class token counts once it is on two pages; digits are folded. Elements an author marks text up with
-    (``p``, ``ul``, ``strong``, ...) count only with a class: a post with a list and one without are of one
-    layout. Tokens are counted page by page; the background, which df is from, is given at each `fit`.
+    A class token counts once it is on three pages, two while fewer than 40 are known; digits are folded.
+    Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class: a post
+    with a list and one without are of one layout. Tokens are counted page by page; the background, which df
+    is from, is given at each `fit`.
 
     Notes
     -----
@@ -221,6 +222,7 @@ class Layouts:
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables
+        self._pages = 0
         self._tokens: Counter[str] = Counter()
         self._kept: frozenset[str] = frozenset()
         self._df: dict[int, int] = {}
@@ -229,6 +231,7 @@ class Layouts:
 
     def see(self, paths: PathTrie) -> None:
         """Count the class tokens of a page; cost O(distinct classes)."""
+        self._pages += 1
         # Sorted, or the order of the state would depend on the hash seed of the process.
         self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
         for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.kept))):
@@ -236,7 +239,9 @@ class Layouts:
 
     def fit(self, background: Sequence[PathTrie]) -> None:
         """Choose the tokens that count, and count paths over some pages; cost O(nodes of these pages)."""
-        self._keep(token for token, pages in self._tokens.items() if pages > 1)
+        t = self.tunables
+        least = 2 if self._pages < t.few_pages else t.few
+        self._keep(token for token, pages in self._tokens.items() if pages >= least)
         self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
         self._n = max(1, len(background))
 
@@ -281,6 +286,7 @@ class Layouts:
     def to_state(self) -> dict[str, Any]:
         """Return counts and what was fitted as plain values."""
         return {
+            "pages": self._pages,
             "tokens": list(self._tokens.items()),
             "kept": sorted(self._kept),
             "df": list(self._df.items()),
@@ -289,7 +295,7 @@ class Layouts:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the counts of `to_state`."""
-        self._n = int(state["n"])
+        self._pages, self._n = int(state["pages"]), int(state["n"])
         self._tokens = Counter(dict(state["tokens"]))
         self._df = dict(state["df"])
         self._keep(state["kept"])

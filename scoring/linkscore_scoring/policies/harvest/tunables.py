@@ -26,7 +26,7 @@ class Tunables:
         measured against 1.
     few
         Cases that make a rule of what may be chance, >= 1: links of a link path followed, or standing between
-        texts; pages that show an arm; tries of a URL pattern. Chosen, looking at four sites.
+        texts; pages that show an arm, or a class token; tries of a URL pattern. Chosen, looking at four sites.
     half_saturation
         Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach,
         > 0. Six sites.
@@ -79,6 +79,8 @@ class Tunables:
     background, max_unwanted
         Pages unlike the examples that a fit reads, and pages not wanted that a page is compared with, the
         latest. Bounds.
+    few_pages
+        Pages until which two with a class token will do, or nothing would count at first. Chosen.
     sure_left
         Of the value of asking about what is surely like a named page, in (0, 1). Chosen.
     uncertain
@@ -130,6 +132,7 @@ class Tunables:
     least_cosine: float = 0.4
     background: int = 128
     max_unwanted: int = 16
+    few_pages: int = 40
     sure_left: float = 0.1
     uncertain: float = 0.25
     latest: int = 32
