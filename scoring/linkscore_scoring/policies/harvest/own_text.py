@@ -13,7 +13,6 @@ from math import log2
 from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.features.walk import BLOCK_CHARS
 from linkscore_scoring.policies.harvest.arms import Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
@@ -96,8 +95,8 @@ class TextScale(Stateful):
     ...     scale.add(64)
     >>> scale.look()
     True
-    >>> scale.half_chars  # a shop: an eighth of 64, and never below 10
-    10.0
+    >>> scale.half_chars  # a shop: an eighth of 64
+    8.0
     """
 
     half_chars: Stored[float]
@@ -126,15 +125,12 @@ class TextScale(Stateful):
         if self._pages < self._next:
             return False
         self._next = int(self._t.look_growth * self._pages) + 1
-        t = self._t
-        before, self.half_chars = (
-            self.half_chars,
-            min(HALF_CHARS, max(t.least_half, t.text_share * self._quantile())),
-        )
+        before = self.half_chars
+        self.half_chars = min(HALF_CHARS, self._t.text_share * self._quantile())
         return self.half_chars != before
 
     def _count(self, chars: int, pages: float) -> None:
-        if chars >= BLOCK_CHARS:
+        if chars > 0:
             number = self._bin(chars)
             self._bins[number] = self._bins.get(number, 0.0) + pages
 
@@ -255,7 +251,7 @@ class ExcerptLedger(Stateful):
         k = self.tunables.prior_weight
         looked_at = map(self.looked_at, page.between)
         doubts = (k / (k + tested + pages) for tested, pages in looked_at)
-        return min(self.tunables.most_doubt, max(doubts, default=0.0))
+        return min(1.0 - self.tunables.least_left, max(doubts, default=0.0))
 
     def looked_at(self, link_path: int) -> tuple[float, int]:
         """Return how many links of a link path were followed, and pages with text have them between texts."""

@@ -42,9 +42,6 @@ from linkscore_scoring.types import (
     PageObservation,
 )
 
-_NAMES_REMEMBERED = 16_384
-"""Names of buckets read and written lately, a bound: pages show, and a frontier asks of, the same again."""
-
 Arm = tuple[int, int]
 """URL pattern and folded link path of a link."""
 
@@ -461,13 +458,13 @@ def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int]
     return [link_path for link_path, n in gaps.items() if n >= least]
 
 
-@lru_cache(maxsize=_NAMES_REMEMBERED)
+@lru_cache(maxsize=DEFAULTS.kept)
 def _bucket(arm: Arm) -> str:
     """Return the bucket name of an arm."""
     return f"h{arm[0]}.{arm[1]:x}"
 
 
-@lru_cache(maxsize=_NAMES_REMEMBERED)
+@lru_cache(maxsize=DEFAULTS.kept)
 def _arm(bucket: str) -> Arm:
     """Return the arm of a bucket name, (0, 0) for a name of another policy."""
     pattern, _, link_path = bucket[1:].partition(".")

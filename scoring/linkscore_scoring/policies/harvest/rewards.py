@@ -423,7 +423,7 @@ def _suggested(
         mean = left_sum(rewards) / len(rewards)
         typical, _ = min(zip(members, rewards, strict=True), key=lambda pair: abs(pair[1] - mean))
         total = group.pages * mean
-        value = total / (total + t.half_saturation) * (1.0 - (1.0 - t.sure_left) * abs(typical.label))
+        value = total / (total + t.half_saturation) * (1.0 - (1.0 - t.least_left) * abs(typical.label))
         reason = (
             f"no example is one of the {group.pages} pages of {pattern or 'any URL'}; "
             f"mean worth by text {mean:.2f}"

@@ -26,7 +26,7 @@ class Tunables:
         measured against 1.
     few
         Cases that make a rule of what may be chance, >= 1: links of a link path followed, or standing between
-        texts; pages that show an arm, or a class token; tries of a URL pattern. Chosen, looking at four sites.
+        texts; pages that show an arm, or a class token; tries of a URL pattern. Chosen on four sites.
     half_saturation
         Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach,
         > 0. Six sites.
@@ -48,18 +48,17 @@ class Tunables:
         Share of the mean worth of what is under way below which a fetch waits, in [0, 1]. Measured with many
         in flight: .85, .9, .95.
     text_quantile, text_share
-        Characters worth a reward of 0.5 are this share of this quantile of the own text of pages. Six sites.
+        Characters worth a reward of 0.5 are this share of this quantile of the own text of pages,
+        `site.texts.HALF_CHARS` at most. Six sites.
     prior_pages, prior_chars
         Pages that a new site is taken to have had before its first one, and their own text. Six sites.
-    least_half
-        Fewest characters worth 0.5, > 0; `site.texts.HALF_CHARS` are the most. Six sites.
     bins_per_octave
         Of the histogram: text need not be told apart finer. Chosen.
     look_growth
         Times as many pages as at the last look at the quantile: rewards are revised when it moves. Chosen.
-    most_doubt
-        Of a page whose text may be excerpts, in (0, 1): what is left of a pull can be scaled up again.
-        Chosen.
+    least_left
+        Of a pull whose text may be excerpts, and of the value of asking about what is surely like a named
+        page, in (0, 1): what is left can be scaled up again. Chosen.
     decay
         Share of earlier yields behind links kept a pull, in (0, 1]. Measured: with 1, recall of the target
         `question` is .66.
@@ -81,8 +80,6 @@ class Tunables:
         latest. Bounds.
     few_pages
         Pages until which two with a class token will do, or nothing would count at first. Chosen.
-    sure_left
-        Of the value of asking about what is surely like a named page, in (0, 1). Chosen.
     uncertain
         Uncertainty from which a page is worth a question, in [0, 1]. Chosen.
     latest
@@ -118,10 +115,9 @@ class Tunables:
     text_share: float = 0.125
     prior_pages: float = 4.0
     prior_chars: float = 4_096.0
-    least_half: float = 10.0
     bins_per_octave: int = 2
     look_growth: float = 1.1
-    most_doubt: float = 0.9
+    least_left: float = 0.1
     decay: float = 0.9
     unopened: float = 0.5
     unopened_kept: float = 0.8
@@ -133,7 +129,6 @@ class Tunables:
     background: int = 128
     max_unwanted: int = 16
     few_pages: int = 40
-    sure_left: float = 0.1
     uncertain: float = 0.25
     latest: int = 32
     asked_kept: int = 4
