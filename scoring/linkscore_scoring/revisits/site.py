@@ -98,6 +98,7 @@ class SiteRevisits(Stateful):
         self._change_days, self._link_days = [FIRST_DAYS], [FIRST_LINK_DAYS]
         self._hub_days = FIRST_LINK_DAYS  # of pages that showed some: most never do, and say nothing of those
         self._stamps = Stamps()
+        self._titles: Stamps | None = None  # when the first one changes
         self._hubs = {}
         self._importance = {}
         self._failures = Failures()
@@ -320,6 +321,8 @@ class SiteRevisits(Stateful):
             state["failures"] = self._failures.to_state()
         if self._validators:
             state["validators"] = [[key, *said] for key, said in self._validators.items()]
+        if self._titles is not None:
+            state["titles"] = self._titles.to_state()
         if self.signals is not None:
             state["signals"] = self.signals.to_state()
         if self.notices is not None:
@@ -330,6 +333,9 @@ class SiteRevisits(Stateful):
         """Take over what `to_state` returned."""
         kept: dict[str, Any] = dict(state)
         self._hub_days = kept.pop("hub_days", FIRST_LINK_DAYS)
+        self._titles = Stamps() if "titles" in kept else None
+        if self._titles is not None:
+            self._titles.load_state(kept.pop("titles"))
         self.signals = Signals() if "signals" in kept else None
         if self.signals is not None:
             self.signals.load_state(kept.pop("signals"))
@@ -417,11 +423,17 @@ class SiteRevisits(Stateful):
     def _change(self, before: Row, fetch: Fetched) -> PageChange:
         longer = own_difference(before.own, fetch.own) - fetch.taken
         chars = self._stamps.without(changed_chars(fetch.unseen, longer))
-        if before.title and fetch.title and fetch.title != before.title:
-            chars = max(chars, LEAST_CHARS)
+        chars = max(chars, self._renamed(before.title, fetch.title))
         share = chars / max(fetch.own, fetch.own - longer, chars, 1)
         is_list = fetch.kind == "page" and fetch.fresh_links > 0
         return PageChange(chars > 0 or is_list, share, fetch.fresh_links)
+
+    def _renamed(self, before: int, now: int) -> int:
+        """Return the characters that another title counts as: none where most fetches bring another one."""
+        chars = LEAST_CHARS if before and now and now != before else 0
+        if chars and self._titles is None:
+            self._titles = Stamps()
+        return 0 if self._titles is None else self._titles.without(chars)
 
     def _learn(self, row: int, known: Row, now_s: float, change: PageChange) -> None:
         """Let the page, and those like it, learn from what a fetch found; write its row."""

@@ -86,6 +86,26 @@ def test_another_title_is_a_change_and_one_that_nobody_knew_is_none() -> None:
     assert found[3].share == LEAST_CHARS / 500
 
 
+def test_titles_that_change_at_most_fetches_say_nothing_until_they_rest() -> None:
+    site = lived()
+    found = [site.fetched(page(3, 41 + n, title=1 + n)).change.changed for n in range(40)]
+    again = SiteRevisits(RevisitSettings(rule="greedy"))
+    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    assert sum(found) < 10
+    assert not any(found[10:])
+    for each in (site, again):
+        for n in range(80):
+            each.fetched(page(3, 90 + n, title=40))
+        assert each.fetched(page(3, 171, title=41)).change.changed
+
+
+def test_a_crawl_whose_titles_stay_keeps_nothing_of_them() -> None:
+    site = lived()
+    for n in range(9):
+        site.fetched(page(3, 41 + n, title=7))
+    assert "titles" not in site.to_state()
+
+
 def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:
     site, hour = lived(), DAY_S / 24
     before = site.belief(site.pages.find(2))
