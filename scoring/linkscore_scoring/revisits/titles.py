@@ -1,6 +1,7 @@
 """The title of a page as a number that changes with it: a page whose title changed has changed.
 
-Numbers in it say nothing, as everywhere: titles count what is unread, or name the minute of a build.
+Numbers in it say nothing, as everywhere, nor whether there are any: titles count what is unread, or name the
+minute of a build.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 _WITHIN_BYTES, _MOST_BYTES = 16_384, 1_024
 """First bytes of a page in which its title is looked for, see `features.html`; and bytes of a title."""
 _TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,%d})" % _MOST_BYTES, re.IGNORECASE)
-_NUMBERS = re.compile(rb"\d+")
+_WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
 
 
 def title_mark(body: bytes, content_encoding: str = "") -> int:
@@ -36,5 +37,5 @@ def title_mark(body: bytes, content_encoding: str = "") -> int:
         except InvalidPage:
             return 0  # whoever reads the page says so
     found = _TITLE.search(body, 0, _WITHIN_BYTES)
-    title = b" ".join(_NUMBERS.sub(b"0", found[1]).split()) if found else b""
+    title = b" ".join(_WORDS.findall(found[1])) if found else b""
     return zlib.crc32(title) % 0xFFFF + 1 if title else 0
