@@ -403,6 +403,15 @@ def test_three_words_of_a_question_tell_as_much_as_all(query: str, told: list[fl
     assert (values[0] - values[1]) / 0.6 == pytest.approx(told[0] - told[1], abs=0.04)
 
 
+def test_a_question_beside_a_topic_lacks_function_words_and_is_crawled_for_as_a_topic() -> None:
+    model = crawl(Wanted((WantedQuery("how do I repair a kayak"), WantedQuery("garden"))))
+    found = fetch(model, "/", links(("/1", "How do I pay"), ("/2", "A kayak repair"), ("/3", "Us")))
+    how, kayak, neither = scores(found)
+    assert kayak > how == neither
+    assert all("/w" in name for name in found.links.bucket_names)
+    assert "unseen" not in terms(model, f"{HOST}/1")
+
+
 def test_function_words_of_a_question_lead_nowhere() -> None:
     model = crawl(Wanted((WantedQuery("how do I repair a kayak"),)))
     how, kayak, neither = scores(

@@ -96,9 +96,10 @@ class Topical(Stateful, Policy):
     ``w<pattern>.<link path>.<quarters of anchor, URL, page>``, and the page if its links are told apart as a
     list.
 
-    Queries that are sentences are questions, which few pages answer. Their function words do not count; three
-    of the others are as good as all. Until a page found is surely relevant a link is also worth
-    c f / (f + k), f unseen links on pages of its arm. Their buckets begin with ``q``, in finer steps.
+    Queries that are sentences are questions, which few pages answer. Their function words do not count. If
+    all are questions, three of their other words are as good as all, buckets begin with ``q`` and have finer
+    steps, and until a page found is surely relevant a link is also worth c f / (f + k), f unseen links on
+    pages of its arm.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
