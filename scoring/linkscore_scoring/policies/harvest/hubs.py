@@ -179,6 +179,9 @@ class HubLedger(Stateful):
 def is_due(n: int) -> bool:
     """Say whether the n-th of many is one to look at all of them: each of the first 16, then 8 an octave.
 
+    Early on worths change with every fetch, later a full count would cost O(pages) a fetch for little.
+    Chosen; more often was no better, see research/notebook/occam.md.
+
     Examples
     --------
     >>> [n for n in range(1, 50) if is_due(n)][-7:]

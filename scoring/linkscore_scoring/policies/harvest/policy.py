@@ -304,8 +304,7 @@ class Harvest(Stateful, Policy):
             reward -= unlabelled * menu * (reward - a_link)
         worth_trying = waiting / (waiting + t.half_saturation)
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
-        parent_pulls = t.prior_weight
-        untried = parent_pulls / (parent_pulls + pulls)
+        untried = t.prior_weight / (t.prior_weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
         beyond = self.hubs.worth(arm, site.patterns, in_flight) - reward if share else 0.0
         by_links = p.hub_weight * hub

@@ -106,7 +106,10 @@ class WarmStart:
         return shared / found if found else 0.0
 
     def _evidence(self, known: _Known, arms: HierarchicalArms) -> float:
-        """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1]."""
+        """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1].
+
+        Errors are squared and add up by pulls; one pull that is all wrong is granted to both.
+        """
         t = self._t
         found = [
             (min(pulls, t.most_pulls), reward, group.reward)
@@ -212,7 +215,7 @@ class ExampleUrls:
     patterns
         URL patterns of the site.
     tunables
-        How many pulls examples count as.
+        How many shapes are remembered.
 
     Notes
     -----

@@ -26,7 +26,8 @@ class Tunables:
         measured against 1.
     few
         Cases that make a rule of what may be chance, >= 1: links of a link path followed, or standing between
-        texts; pages that show an arm, or a class token; tries of a URL pattern. Chosen on four sites.
+        texts, and pages that show such links; pages that show an arm, or a class token; tries of a URL
+        pattern. Chosen on four sites.
     half_saturation
         Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach,
         > 0. Six sites.
@@ -95,8 +96,9 @@ class Tunables:
     judged_arms
         Arms, the first ones found, that trust in experience is judged by. A bound of work.
     kept, pages
-        Arms, link paths and class tokens kept, and pages whose rewards can be revised (ADR 6), or shapes of
-        URLs remembered. Bounds; those of a site lower or replace them with its first page.
+        Arms, link paths, class tokens and names of buckets kept, and pages whose rewards can be revised
+        (ADR 6), or shapes of URLs remembered. Bounds; those of a site lower or replace them with its first
+        page.
     """
 
     prior: float = 0.3
