@@ -28,6 +28,8 @@ SITE_MB, READ_BACK_MS = 0.75, 8.0
 OWNER_MB = 900.0
 """Memory of an owner for sites. Chosen, as in notebook/cluster-sizing."""
 STEP_S = 0.1
+"""Virtual time between two looks at the queues. Pages of a step wait for all that came in it, so that waits
+below a step say nothing: halved, it halves the median and leaves the longest. Chosen."""
 
 
 @dataclass(frozen=True)
