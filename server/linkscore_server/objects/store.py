@@ -27,6 +27,7 @@ _OPTIONS: dict[str, Any] = {"retry_config": {"max_retries": 3, "retry_timeout": 
 of the log rather than wait. Chosen, not measured. Options of the client hide those of the environment."""
 
 _DIGEST_BYTES = 16
+"""Of the BLAKE2b checksum of an object, against damage that comes by chance: 128 bits, as of `storage.replays`."""
 _T = TypeVar("_T")
 
 
@@ -80,7 +81,7 @@ class Objects:
             If it is not there, or not what was written.
         """
         try:
-            with self._asking():
+            with self._asking(FileNotFoundError):
                 found = obstore.get(self._store, object_.name)
                 body = bytes(found.bytes()) if found.meta["size"] == object_.size else b""
         except FileNotFoundError:
@@ -121,7 +122,7 @@ class Objects:
             If there is none of this name.
         """
         try:
-            with self._asking(), file.open("xb") as out:
+            with self._asking(FileNotFoundError), file.open("xb") as out:
                 size = obstore.head(self._store, name)["size"]
                 for start in range(0, size, PIECE_BYTES):
                     end = min(start + PIECE_BYTES, size)
@@ -135,10 +136,11 @@ class Objects:
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _asking(self, *answers: type[OSError]) -> Iterator[None]:
+        """Count and translate what goes wrong, but for errors that are an answer."""
         try:
             yield
-        except FileNotFoundError:
+        except answers:
             raise
         except (BaseError, ValueError, OSError) as exc:
             self.counts.failures += 1

@@ -16,6 +16,7 @@ pytest.importorskip("obstore", reason="needs the extra objects")
 from linkscore_server.objects import checkpoints, store
 from linkscore_server.objects.annex import InObjects
 from linkscore_server.objects.checkpoints import Pointer
+from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
 from linkscore_server.storage.kafka.snapshots import Part, SnapshotPlace
 from support.kafka.mock_brokers import MockBrokers, MockTopics
@@ -132,6 +133,18 @@ async def test_a_store_that_takes_nothing_costs_the_crawl_nothing(
     assert state_of(actor) == replayed(second)
     await second.hand_over()
     assert named(second) == set(s3.objects)  # what the other one left is gone
+
+
+@pytest.mark.parametrize("fault", [*CANNOT, "gone"])
+def test_what_cannot_be_written_is_counted_and_said_in_a_line(s3: S3, fault: str) -> None:
+    objects = store.Objects("s3://bucket/below")
+    s3.faults["PUT"] = {**CANNOT, **LIES}[fault]  # gone: there is no such bucket
+    with pytest.raises(LogAway) as failure:
+        objects.put("name", b"body")
+    assert str(failure.value).startswith("s3://bucket/below: ")
+    assert "\n" not in str(failure.value)
+    assert objects.counts.failures == 1
+    objects.close()
 
 
 @pytest.mark.parametrize("fault", [*CANNOT, *LIES])
