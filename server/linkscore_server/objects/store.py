@@ -22,12 +22,14 @@ AT_ONCE = 4
 """Requests on their way: some 40 MB/s of 8 MiB objects where each takes .8 s. Chosen, not measured."""
 PIECE_BYTES = 8 << 20
 """Bytes of an object in one request, some more of a snapshot: large beside the price of a request. Chosen."""
+_REQUEST_BYTES = 4 * PIECE_BYTES
+"""Most of one request for a snapshot, which has to get through in 30 s. An object is larger where a site is."""
 _OPTIONS: dict[str, Any] = {"retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}}
 """A request may take 30 s, the library's default, and is begun again within 20: then a takeover replays more
 of the log rather than wait. Chosen, not measured. Options of the client hide those of the environment."""
 
 _DIGEST_BYTES = 16
-"""Of the BLAKE2b checksum of an object, against damage that comes by chance: 128 bits, as of `storage.replays`."""
+"""Of the BLAKE2b checksum of an object, against damage that comes by chance, as of `storage.replays`."""
 _T = TypeVar("_T")
 
 
@@ -66,9 +68,9 @@ class Objects:
         return self._executor.submit(call, *args)
 
     def put(self, name: str, body: bytes) -> Written:
-        """Write an object in one request: half of one is never there."""
+        """Write an object, a large one piece by piece: half of one is never there."""
         with self._asking():
-            obstore.put(self._store, name, body, use_multipart=False)
+            obstore.put(self._store, name, body, chunk_size=_REQUEST_BYTES, max_concurrency=AT_ONCE)
         self.counts.written += len(body)
         return Written(name, len(body), _digest(body))
 
@@ -82,8 +84,7 @@ class Objects:
         """
         try:
             with self._asking(FileNotFoundError):
-                found = obstore.get(self._store, object_.name)
-                body = bytes(found.bytes()) if found.meta["size"] == object_.size else b""
+                body = self._body(object_.name, object_.size)
         except FileNotFoundError:
             raise CorruptState(f"object {object_.name}: is gone") from None
         self.counts.read += len(body)
@@ -124,9 +125,7 @@ class Objects:
         try:
             with self._asking(FileNotFoundError), file.open("xb") as out:
                 size = obstore.head(self._store, name)["size"]
-                for start in range(0, size, PIECE_BYTES):
-                    end = min(start + PIECE_BYTES, size)
-                    out.write(obstore.get_range(self._store, name, start=start, end=end))
+                out.writelines(self._pieces(name, size, PIECE_BYTES))
         except FileNotFoundError:
             raise NotFound(f"{self.url}: has no object {name}") from None
         self.counts.read += size
@@ -134,6 +133,19 @@ class Objects:
     def close(self) -> None:
         """Let go; what is on its way is given up."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _body(self, name: str, size: int) -> bytes:
+        """Return the bytes of an object, none if it is of another size."""
+        if size <= _REQUEST_BYTES:
+            found = obstore.get(self._store, name)
+            return bytes(found.bytes()) if found.meta["size"] == size else b""
+        is_whole = obstore.head(self._store, name)["size"] == size
+        return b"".join(self._pieces(name, size, _REQUEST_BYTES)) if is_whole else b""
+
+    def _pieces(self, name: str, size: int, most: int) -> Iterator[bytes]:
+        """Yield the bytes of an object, so many a request."""
+        for start in range(0, size, most):
+            yield bytes(obstore.get_range(self._store, name, start=start, end=min(start + most, size)))
 
     @contextmanager
     def _asking(self, *answers: type[OSError]) -> Iterator[None]:

@@ -51,6 +51,8 @@ class S3(ThreadingHTTPServer):
     ----------
     objects
         What it has, by the path of each.
+    uploads
+        Parts of objects that are not whole, by the path of each and number.
     faults
         What goes wrong, by method: `PUT`, `GET` of an object, `LIST`, `POST` that deletes.
     """
@@ -60,6 +62,7 @@ class S3(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.objects: dict[str, bytes] = {}
+        self.uploads: dict[str, dict[int, bytes]] = {}
         self.faults: dict[str, Fault] = {}
 
     @property
@@ -109,14 +112,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("PUT", lambda: self._put(body))
 
     def do_GET(self) -> None:
-        is_list = "list-type" in parse_qs(urlsplit(self.path).query)
+        is_list = "list-type" in self._query
         self._answer("LIST" if is_list else "GET", self._listed if is_list else self._got)
 
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
         body = self._body()
-        self._answer("POST", lambda: self._deleted(body))
+        if "delete" in self._query:
+            self._answer("POST", lambda: self._deleted(body))
+        else:
+            self._answer("PUT", self._begun if "uploads" in self._query else self._completed)
+
+    @property
+    def _query(self) -> dict[str, list[str]]:
+        return parse_qs(urlsplit(self.path).query, keep_blank_values=True)
 
     @property
     def _name(self) -> str:
@@ -126,8 +136,20 @@ class _Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def _put(self, body: bytes) -> Answer:
-        self.server.objects[self._name] = body
+        if "partNumber" in self._query:
+            self.server.uploads[self._name][int(self._query["partNumber"][0])] = body
+        else:
+            self.server.objects[self._name] = body
         return 200, b""
+
+    def _begun(self) -> Answer:
+        self.server.uploads[self._name] = {}
+        return 200, b"<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+
+    def _completed(self) -> Answer:
+        parts = self.server.uploads.pop(self._name)
+        self.server.objects[self._name] = b"".join(part for _, part in sorted(parts.items()))
+        return 200, b"<CompleteMultipartUploadResult><ETag>e</ETag></CompleteMultipartUploadResult>"
 
     def _got(self) -> Answer:
         body = self.server.objects.get(self._name)
@@ -140,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _listed(self) -> Answer:
         bucket = self._name.rstrip("/")
-        prefix = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
+        prefix = self._query.get("prefix", [""])[0]
         found = (name.removeprefix(f"{bucket}/") for name in sorted(self.server.objects))
         rows = "".join(
             f"<Contents><Key>{escape(name)}</Key><Size>1</Size><ETag>e</ETag>"

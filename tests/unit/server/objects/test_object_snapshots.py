@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 pytest.importorskip("obstore", reason="needs the extra objects")
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_server.objects import checkpoints, store
 from linkscore_server.objects.annex import InObjects
 from linkscore_server.objects.checkpoints import Pointer
@@ -31,7 +32,7 @@ from support.kafka.shards import (
     server_of,
     state_of,
 )
-from support.objects.s3 import CANNOT, LIES, S3, SLOW_S, Fault, running
+from support.objects.s3 import CANNOT, LIES, S3, SLOW_S, Answer, Fault, running
 
 SITES = 7
 NewServer = Callable[..., Server]
@@ -144,6 +145,32 @@ def test_what_cannot_be_written_is_counted_and_said_in_a_line(s3: S3, fault: str
     assert str(failure.value).startswith("s3://bucket/below: ")
     assert "\n" not in str(failure.value)
     assert objects.counts.failures == 1
+    objects.close()
+
+
+@pytest.mark.parametrize("size", [1, 999, 1_000, 1_001, 2_000, 3_500])
+def test_a_large_object_goes_in_requests_of_some_bytes(
+    s3: S3, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(store, "_REQUEST_BYTES", 1_000)
+    sizes: list[int] = []
+
+    def seen(answer: Answer) -> Answer:
+        sizes.append(len(answer[1]))
+        return answer
+
+    s3.faults["GET"] = seen
+    objects = store.Objects("s3://bucket/below")
+    body = random.Random(size).randbytes(size)
+    written = objects.put("name", body)
+    assert (objects.get(written), s3.uploads) == (body, {})
+    pieces = sizes[1:] if size > 1_000 else sizes  # the first asks for the size alone
+    assert (sum(pieces), max(pieces) <= 1_000) == (size, True)
+    for wrong in (body[:-1], body[:-1] + b"?", body + b"more", b""):
+        s3.objects["bucket/below/name"] = wrong
+        if wrong != body:
+            with pytest.raises(CorruptState, match="object name: does not fit its size and checksum"):
+                objects.get(written)
     objects.close()
 
 
