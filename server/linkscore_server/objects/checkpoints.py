@@ -20,6 +20,7 @@ import itertools
 import logging
 import re
 import struct
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -53,6 +54,11 @@ _CRC = struct.Struct(">I")
 _NAME = re.compile(r"(\d+)-\d+")
 MOST_PACKS = 128
 """Packs of a checkpoint: a takeover asks for each. A bound, chosen: a pointer of them is 10 KB."""
+_TAKE_S = 30.0
+"""How long a takeover waits for objects of few bytes, as for a request; then it replays the log. Chosen."""
+_SLOWEST = 1 << 19
+"""Bytes for which it waits a second more: a replay makes 7e5 bytes of states a second (3,000 generated pages
+of 7 sites), so it takes longer than a store that gives more than this."""
 _WAIT_S = 0.01  # as of checkpoints on the brokers: then events have their turn
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -142,6 +148,7 @@ class ObjectCheckpoints(Checkpoints):
         # What another crawl of this name left goes when this one is new: nobody has its log any more.
         self._cleaned = self._folder if log.seq else self._shard
         self._found: dict[Version, bytes] = {}  # values of pointers
+        self._read_bytes, self._waited_s = 0, 0.0  # of objects, since somebody asked for all checkpoints
         self._old: set[bytes] = set()  # keys of records that are none
         self._newest: Version | None = None  # which stays when the next one is there
         self._sites: list[tuple[Number, ...]] = []  # packs of the parts of each, by place
@@ -156,8 +163,9 @@ class ObjectCheckpoints(Checkpoints):
         return f"{self._topic} [{self._partition}] at {self._objects.url}"
 
     def whole(self) -> Iterator[Checkpoint]:
-        """See `Checkpoints.whole`."""
+        """See `Checkpoints.whole`; a store that is slower than a replay counts as away."""
         self._look()
+        self._read_bytes, self._waited_s = 0, 0.0
         for version in sorted(self._found, reverse=True):
             try:
                 yield self._checked(version)
@@ -175,7 +183,7 @@ class ObjectCheckpoints(Checkpoints):
         sites = _numbers_of(checkpoint)
         missing = {(number, place) for place, parts in enumerate(sites) for number in parts}
         for number, pack in sorted(self._pointer(checkpoint.version).packs.items()):
-            parts = BytesIO(self._objects.get(pack.object))
+            parts = BytesIO(self._get(pack.object))
             for place, body in msgpack.Unpacker(parts, max_buffer_size=0):
                 if (number, place) in missing:
                     missing.discard((number, place))
@@ -311,6 +319,16 @@ class ObjectCheckpoints(Checkpoints):
             else:
                 self._found.pop(version, None)
 
+    def _get(self, object_: Written) -> bytes:
+        """Read an object as `Objects.get` does, as long as that is quicker than a replay."""
+        began_s = time.monotonic()
+        body = self._objects.get(object_)
+        self._waited_s += time.monotonic() - began_s
+        self._read_bytes += len(body)
+        if self._waited_s > _TAKE_S + self._read_bytes / _SLOWEST:
+            raise LogAway(f"{self._read_bytes} bytes took {self._waited_s:.0f} s")
+        return body
+
     def _key(self, version: Version) -> bytes:
         return _KEY.pack(_MARK, SNAPSHOT.number, bytes.fromhex(self._log.identity), *version)
 
@@ -332,11 +350,11 @@ class ObjectCheckpoints(Checkpoints):
         CorruptState
             If its pointer or list is damaged or gone, or its owner had lost the log by then.
         LogAway
-            If the store does not answer.
+            If the store does not answer, or too slowly.
         """
         if not self._log.reached(*version):
             raise CorruptState("its owner had lost the log before")
-        body = self._objects.get(self._pointer(version).listed)
+        body = self._get(self._pointer(version).listed)
         try:
             return Checkpoint.unpacked(version, body)
         except (ValueError, TypeError, IndexError, zstandard.ZstdError) as exc:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -23,11 +24,15 @@ AT_ONCE = 4
 PIECE_BYTES = 8 << 20
 """Bytes of an object in one request, some more of a snapshot: large beside the price of a request. Chosen."""
 _REQUEST_BYTES = 4 * PIECE_BYTES
-"""Most of one request for a snapshot, which has to get through in 30 s. An object is larger where a site is."""
+"""Most of a request for a snapshot, which has to be through in 30 s. An object is larger where a site is."""
 _OPTIONS: dict[str, Any] = {"retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}}
 """A request may take 30 s, the library's default, and is begun again within 20: then a takeover replays more
 of the log rather than wait. Chosen, not measured. Options of the client hide those of the environment."""
-
+_HANGS_S = 10.0
+"""From here on a request that fails was not refused but waited in vain. Between .5 s, a few refused ones, and
+30. Chosen."""
+_AWAY_S = 60.0
+"""How long none is made after that: a server takes many shards over, and each would wait. Chosen."""
 _DIGEST_BYTES = 16
 """Of the BLAKE2b checksum of an object, against damage that comes by chance, as of `storage.replays`."""
 _T = TypeVar("_T")
@@ -50,12 +55,13 @@ class Objects:
     Raises
     ------
     LogAway
-        By every call, if the store does not answer, or refuses.
+        By every call, if the store does not answer, or refuses; at once for a while after one waited in vain.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.counts = ObjectCounts()
+        self._away_until_s = 0.0
         with self._asking():
             if url.startswith("file:"):
                 self._store: Any = from_url(url, mkdir=True)
@@ -150,12 +156,16 @@ class Objects:
     @contextmanager
     def _asking(self, *answers: type[OSError]) -> Iterator[None]:
         """Count and translate what goes wrong, but for errors that are an answer."""
+        if (began_s := time.monotonic()) < self._away_until_s:
+            raise LogAway(f"{self.url}: did not answer, is asked again within {_AWAY_S:.0f} s")
         try:
             yield
         except answers:
             raise
         except (BaseError, ValueError, OSError) as exc:
             self.counts.failures += 1
+            if (now_s := time.monotonic()) >= began_s + _HANGS_S:
+                self._away_until_s = now_s + _AWAY_S
             raise LogAway(f"{self.url}: {_first_line(exc)}") from exc
 
 

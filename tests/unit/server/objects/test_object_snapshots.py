@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from datetime import timedelta
@@ -190,6 +191,49 @@ async def test_a_store_that_gives_nothing_costs_a_replay(
     await second.hand_over()
     actor = await new_server("c").open()
     assert (actor.replay_count, state_of(actor)) == (0, replayed(second))
+
+
+@pytest.mark.parametrize("gets", [1, 2])
+async def test_a_takeover_waits_no_longer_than_a_replay_takes(
+    new_server: NewServer,
+    s3: S3,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    gets: int,
+) -> None:
+    first, second = new_server("a"), new_server("b")
+    await snapshots_of(first)
+    await first.die()
+    asked = 0
+
+    def slower(answer: Answer) -> Answer:
+        nonlocal asked
+        asked += 1
+        if asked == gets:  # of a list, then of packs
+            monkeypatch.setattr(checkpoints, "_TAKE_S", -1e9)
+        return answer
+
+    s3.faults["GET"] = slower
+    actor = await second.open()
+    assert (asked, actor.replay_count) == (gets, 46)
+    assert "more of the log is replayed" in caplog.text
+    assert state_of(actor) == replayed(second)
+
+
+def test_a_store_that_hangs_is_not_asked_by_everybody(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "_HANGS_S", 0)
+    objects = store.Objects("s3://bucket/below")
+    written = objects.put("name", b"body")
+    s3.faults["GET"] = CANNOT["failing"]
+    with pytest.raises(LogAway, match="500"):
+        objects.get(written)
+    s3.faults.clear()
+    with pytest.raises(LogAway, match="is asked again within 60 s"):
+        objects.get(written)
+    assert objects.counts.failures == 1
+    monkeypatch.setattr(objects, "_away_until_s", time.monotonic())
+    assert objects.get(written) == b"body"
+    objects.close()
 
 
 @pytest.mark.parametrize("fault", LIES)
