@@ -155,11 +155,15 @@ class SharedStates(SiteStates):
                 con.execute("DELETE FROM sites")
                 con.execute("DELETE FROM states")
                 con.execute("DELETE FROM changes")
+            has_state: set[int] = set()
             for place, body in self._checkpoints.states(checkpoint):
                 try:
                     name, facts, state, *changes = msgpack.unpackb(body)
                     if state is not None:
                         self._put_packed(place, name, facts, state)
+                        has_state.add(place)
+                    elif place not in has_state:
+                        raise ValueError("changes of no state")
                     self._add_packed(place, name, facts, changes)
                 except (ValueError, TypeError) as exc:
                     raise CorruptState(

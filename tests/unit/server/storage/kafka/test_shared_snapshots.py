@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgpack
 import pytest
+import zstandard
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
@@ -330,6 +332,21 @@ def write(checkpoints: SharedCheckpoints, seq: int, core: bytes, sites: Sequence
     parts = list(itertools.starmap(Part, enumerate(sites)))
     for _ in checkpoints.write(seq, core, parts, parts.__getitem__, lambda: True):
         pass
+
+
+def test_changes_of_no_state_are_refused(
+    brokers: Compacting, topics: MockTopics, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics.make(STATES, PARTITIONS)
+    log = LogState("log")
+    log.see(Record(0, None, Marker.of("a").pack()))
+    log.seq = 2
+    site: list[object] = ["a.example", b"", zstandard.compress(b"state")]
+    for seq, state in ((1, site), (2, [*site[:2], None, b"change"])):
+        write(SharedCheckpoints(brokers, STATES, 0, log), seq, b"core", [msgpack.packb(state)])
+    taken = SharedStates(None, SharedCheckpoints(brokers, STATES, 0, log), Counts())
+    assert (taken.seq, taken.get(0), taken.changes(0)) == (1, b"state", [])
+    assert "snapshot of event 2: site 0: changes of no state: it is passed over" in caplog.text
 
 
 def test_a_large_state_is_split(brokers: Compacting, topics: MockTopics) -> None:
