@@ -42,6 +42,7 @@ from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.snapshots import (
     Checkpoint,
     Checkpoints,
+    Cut,
     Part,
     Partitions,
     Stored,
@@ -210,21 +211,15 @@ class ObjectCheckpoints(Checkpoints):
         """See `Checkpoints.parts`."""
         return len(self._sites[place]) if place < len(self._sites) else 0
 
-    def write(
-        self,
-        seq: int,
-        core: bytes,
-        changed: Iterable[Part],
-        whole: Callable[[int], Part],
-        is_owner: Callable[[], bool],
-    ) -> Generator[None, None, Version]:
+    def write(self, cut: Cut, is_owner: Callable[[], bool]) -> Generator[None, None, Version]:
         """See `Checkpoints.write`."""
-        version, sites, packs = Version(self._log.epoch, seq), list(self._sites), dict(self._packs)
-        yield from self._put_parts(changed, sites, packs)
-        yield from self._put_parts(map(whole, _written_again(sites, packs)), sites, packs)
+        version, sites, packs = Version(self._log.epoch, cut.seq), list(self._sites), dict(self._packs)
+        yield from self._put_parts(cut.changed, sites, packs)
+        yield from self._put_parts(map(cut.whole, _written_again(sites, packs)), sites, packs)
         needed = set(chain.from_iterable(sites))
         stored = [tuple(Stored(Version(*number), 1) for number in parts) for parts in sites]
-        listed = yield from _done(self._put(next(self._numbers), Checkpoint(version, core, stored).pack()))
+        body = Checkpoint(version, cut.core, stored).pack()
+        listed = yield from _done(self._put(next(self._numbers), body))
         pointer = Pointer(listed, {number: pack for number, pack in packs.items() if number in needed})
         if not is_owner():
             raise LogAway("another process has these sites by now")

@@ -34,7 +34,7 @@ from linkscore_server.storage.kafka.records import LogState, Record
 from linkscore_server.storage.kafka.snapshots import (
     Checkpoint,
     Checkpoints,
-    Part,
+    Cut,
     Partitions,
     SnapshotPlace,
     Stored,
@@ -179,20 +179,13 @@ class SharedCheckpoints(Checkpoints):
         """See `Checkpoints.parts`."""
         return len(self._sites[place]) if place < len(self._sites) else 0
 
-    def write(
-        self,
-        seq: int,
-        core: bytes,
-        changed: Iterable[Part],
-        whole: Callable[[int], Part],
-        is_owner: Callable[[], bool],
-    ) -> Generator[None, None, Version]:
+    def write(self, cut: Cut, is_owner: Callable[[], bool]) -> Generator[None, None, Version]:
         """See `Checkpoints.write`."""
-        version, sites = Version(self._log.epoch, seq), list(self._sites)
+        version, sites = Version(self._log.epoch, cut.seq), list(self._sites)
         window = Window(self._partitions, self._topic, self._partition)
         deleted_next = [] if self._newest is None else list(self._newest.keys(self._identity))
         try:
-            for place, body, is_added in changed:
+            for place, body, is_added in cut.changed:
                 assert place <= len(sites), f"site {place} of {len(sites)}: one was never written"
                 before = sites[place] if place < len(sites) else ()
                 if not is_added:
@@ -208,7 +201,7 @@ class SharedCheckpoints(Checkpoints):
                 if key not in written:
                     yield from window.add(key, None)
             yield from window.emptied()
-            body = Checkpoint(version, core, sites).pack()
+            body = Checkpoint(version, cut.core, sites).pack()
             newest = _Name(version, _CORE, _pieces(body))
             # It comes last also for compaction, which keeps it: else readers wait for an end that is gone.
             yield from self._write(window, newest, body)

@@ -12,7 +12,7 @@ import msgpack
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.counts import Counts
-from linkscore_server.storage.kafka.snapshots import Checkpoint, Checkpoints, Part, Version
+from linkscore_server.storage.kafka.snapshots import Checkpoint, Checkpoints, Cut, Part, Version
 from linkscore_server.storage.sites import SiteStates
 
 _log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class SharedStates(SiteStates):
 
     def _shared(self, seq: int, core: bytes, is_owner: Callable[[], bool]) -> Generator[None, None, None]:
         rows = (self._part(place, since) for place, since in sorted(self._changed.items()))
-        version = yield from self._checkpoints.write(seq, core, rows, self._part, is_owner)
+        version = yield from self._checkpoints.write(Cut(seq, core, rows, self._part), is_owner)
         self._changed.clear()
         self._note(version)
         self._counts.checkpoints += 1

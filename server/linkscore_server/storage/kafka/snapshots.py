@@ -55,6 +55,27 @@ class Part(NamedTuple):
     is_added: bool = False
 
 
+class Cut(NamedTuple):
+    """The sites after one event, as a checkpoint is written of them.
+
+    Attributes
+    ----------
+    seq
+        Number of that event.
+    core
+        What is kept beside the sites.
+    changed
+        A part of each site that changed since the checkpoint before, by place.
+    whole
+        Gives the one part of a site of the newest checkpoint, whose parts may lie better anew.
+    """
+
+    seq: int
+    core: bytes
+    changed: Iterable[Part]
+    whole: Callable[[int], Part]
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A whole checkpoint: what it keeps beside the sites, and where the parts of each are, by place."""
@@ -126,26 +147,13 @@ class Checkpoints(ABC):
         """Return how many parts of a site the newest checkpoint has; 0 if it has not that site."""
 
     @abstractmethod
-    def write(
-        self,
-        seq: int,
-        core: bytes,
-        changed: Iterable[Part],
-        whole: Callable[[int], Part],
-        is_owner: Callable[[], bool],
-    ) -> Generator[None, None, Version]:
+    def write(self, cut: Cut, is_owner: Callable[[], bool]) -> Generator[None, None, Version]:
         """Write a checkpoint and return its version; yields whenever it waits.
 
         Parameters
         ----------
-        seq
-            Of the last event in it.
-        core
-            What it keeps beside the sites.
-        changed
-            A part of each site that changed since the checkpoint before, by place.
-        whole
-            Gives the one part of a site of the newest checkpoint, whose parts may lie better anew.
+        cut
+            What is in it.
         is_owner
             Says whether the log is still this process's: else its new owner may need what would be deleted.
 

@@ -20,7 +20,7 @@ from linkscore_server.objects.annex import InObjects
 from linkscore_server.objects.checkpoints import Pointer
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
-from linkscore_server.storage.kafka.snapshots import Part, SnapshotPlace
+from linkscore_server.storage.kafka.snapshots import Cut, Part, SnapshotPlace
 from support.kafka.mock_brokers import MockBrokers, MockTopics
 from support.kafka.shards import (
     SHARD,
@@ -333,7 +333,7 @@ def test_packs_are_few_and_half_of_their_bytes_are_needed(
             is_added = at in bodies and draws.random() < 0.7
             changed.append(Part(at, draws.randbytes(draws.choice((1, 100, 1_000))), is_added))
             bodies[at] = [*bodies[at], changed[-1].body] if is_added else [changed[-1].body]
-        for _ in writer.write(seq, b"core", changed, whole, lambda: True):
+        for _ in writer.write(Cut(seq, b"core", changed, whole), lambda: True):
             pass
         reader = place.of(brokers, STATES, 0, log)
         found: dict[int, list[bytes]] = {}

@@ -22,7 +22,7 @@ from linkscore_server.storage.kafka.counts import Counts
 from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker, Record
 from linkscore_server.storage.kafka.sharing import SharedStates
-from linkscore_server.storage.kafka.snapshots import Part
+from linkscore_server.storage.kafka.snapshots import Cut, Part
 from linkscore_server.storage.sites import SiteStates
 from support.kafka.mock_brokers import PARTITIONS, MockBrokers, MockTopics
 from support.kafka.shards import (
@@ -330,7 +330,7 @@ def test_a_snapshot_of_events_that_an_owner_never_had_is_passed_over(
 
 def write(checkpoints: SharedCheckpoints, seq: int, core: bytes, sites: Sequence[bytes]) -> None:
     parts = list(itertools.starmap(Part, enumerate(sites)))
-    for _ in checkpoints.write(seq, core, parts, parts.__getitem__, lambda: True):
+    for _ in checkpoints.write(Cut(seq, core, parts, parts.__getitem__), lambda: True):
         pass
 
 
