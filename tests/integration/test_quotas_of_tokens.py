@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +48,7 @@ def test_a_token_beyond_its_quota_comes_back_later_and_others_do_not_notice(proc
         assert len(other.ingest_pages(crawl="life", pages=many).results) == 60
     request = pb.IngestPagesRequest(crawl="crawls/life", pages=[page(61)])
     said = post(process, "LinkScoringService/IngestPages", request, token="batches")
-    assert (said.status, said.reason) == (429, "QUOTA_EXCEEDED")
+    assert (said.status, said.reason, said.retry_after) == (429, "QUOTA_EXCEEDED", "10")
     assert set(counted(process, "linkscore_quota_refusals_total")) == {"batches"}
 
 
@@ -66,3 +68,26 @@ def test_a_token_creates_as_many_crawls_as_its_quota_allows(process: ServerProce
             client.create_crawl(crawl="more")
         assert refused.value.reason == "LIMIT_EXCEEDED"
         assert [crawl.name for crawl in client.list_crawls()] == ["crawls/life"]
+
+
+@pytest.mark.parametrize("way", ["a call", "a stream"])
+def test_who_is_held_when_the_server_ends_is_told_that_it_is_unavailable(tmp_path: Path, way: str) -> None:
+    (tmp_path / "tokens").write_text(f"slow write * sha256:{digest_of('slow')} pages_per_s=0.02")
+    flags = ("--token-file", str(tmp_path / "tokens"), "--metrics-listen", "127.0.0.1:0")
+    with (
+        serving(tmp_path, *flags, "--target-delay-s", "60") as process,
+        Client(process.target, token="slow", timeout_s=600) as client,
+        ThreadPoolExecutor() as beside,
+    ):
+        client.create_crawl(crawl="life")
+        client.ingest_pages(crawl="life", pages=[page(0)])
+        more = [page(1)]
+        if way == "a call":
+            held = beside.submit(client.ingest_pages, crawl="life", pages=more)
+        else:
+            held = beside.submit(lambda: list(client.stream_pages(crawl="life", pages=more)))
+        while not counted(process, "linkscore_quota_wait_seconds_total"):
+            assert not held.done()
+        assert process.terminate() == 0
+        with pytest.raises(errors.Unavailable):
+            held.result(60)

@@ -26,8 +26,9 @@ def port_of(process: ServerProcess) -> int:
 class Posted:
     """What a call in JSON was answered."""
 
-    def __init__(self, status: int, body: bytes) -> None:
+    def __init__(self, status: int, body: bytes, retry_after: str | None) -> None:
         self.status = status
+        self.retry_after = retry_after
         self.said: dict[str, Any] = json.loads(body)
 
     @property
@@ -48,4 +49,4 @@ def post(process: ServerProcess, call: str, request: Any, *, token: str = "", tl
     with closing(connection):
         connection.request("POST", f"/linkscore.v1.{call}", body, headers)
         answer = connection.getresponse()
-        return Posted(answer.status, answer.read())
+        return Posted(answer.status, answer.read(), answer.headers["retry-after"])

@@ -46,6 +46,9 @@ class NotServing(LinkscoreError):
 class Leaving(NotServing):
     """The process that has the connection ends: try again over a new connection."""
 
+    def __init__(self) -> None:
+        super().__init__("this process of the server ends, try again over a new connection")
+
 
 class BadToken(LinkscoreError):
     """The bearer token is missing or wrong."""

@@ -134,12 +134,13 @@ class Gate:
         return self._caller_of(authorization)
 
     async def turn_away(self) -> None:
-        """Answer new calls from now on that they shall come again when the connection is closed.
+        """Answer new calls, and those held for a quota, that they shall come again when the connection is closed.
 
         gRPC ends a call without a word of its reason that is sent after the server began to close and before
         its caller hears of it. Who is turned away sends nothing at that moment.
         """
         self._is_leaving = True
+        self._quotas.close()
         await asyncio.sleep(_TURN_AWAY_S)
 
     def close(self) -> None:
@@ -157,7 +158,7 @@ class Gate:
         if call.who is None:
             raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
         if self._is_leaving:
-            raise Leaving("this process of the server ends, try again over a new connection")
+            raise Leaving
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
         check_role(call.who, call.method)
@@ -189,8 +190,8 @@ class Gate:
                 raw = cut_bodies(raw, call.method, self._max_body_bytes)
                 request, left = _parsed(handler, raw, call), len(raw)
             del raw
-            self._quotas.take(who, pages=pages_in(request) - counted)
             with self._admitted(request, left, call) if call.is_queued else nullcontext():
+                self._quotas.take(who, pages=pages_in(request) - counted)
                 return await (handler.unary_unary or handler.unary_stream)(request, call.context)
         finally:
             self._inflight.give_back(caller, size)
@@ -241,7 +242,8 @@ class Gate:
         """
         caller = call.flow.caller
         while True:
-            await self._quotas.turn(call.who or ANYBODY, call.method)
+            while not await self._quotas.turn(call.who or ANYBODY, call.method):
+                self._check_still_known(call)
             await self._inflight.room_for_a_stream(caller, in_work.size)
             async with self._inflight.reading(
                 None, peer=call.peer, caller=caller, receive_s=self._receive_s, may_be_silent=True

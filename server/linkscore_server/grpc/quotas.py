@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+from linkscore_server.grpc.errors import Leaving
 from linkscore_server.grpc.overload import LONGEST_RETRY_S, QuotaExceeded
 from linkscore_server.tokens import NO_QUOTA, Caller
 
@@ -14,6 +16,14 @@ _BURST_S = 1.0
 
 _MARGIN = 0.5
 """Share of its deadline that a call may be held; the rest is for the work. Chosen, not measured."""
+
+_LONGEST_DEBT_S = 3_600.0
+"""Longest time for which what a token brought is held against it: without a bound a large message would lock a
+token of a small rate for days. Chosen, not measured."""
+
+_LOOK_S = 5.0
+"""Seconds after which a stream that is held looks at its token again, which may be allowed more by then, or
+nothing. Chosen, not measured."""
 
 _BRING_PAGES = frozenset(
     f"LinkScoringService/{name}" for name in ("IngestPages", "StreamPages", "ClassifyPages")
@@ -25,7 +35,8 @@ class Quotas:
     """Holds the calls of each token to its rates, in the order they came.
 
     What a message brings is known when it is read. So a unary call takes the turn of one page, waits for it,
-    and pays for the rest when it was read; who comes next waits as much longer.
+    and pays for the rest when it was read; who comes next waits as much longer. A token whose line of the
+    token file changes owes nothing.
 
     Parameters
     ----------
@@ -34,7 +45,7 @@ class Quotas:
     clock
         Seconds, of any origin, that never go back.
     sleep
-        Waits so many of them.
+        Waits so many of them; if not given, until `close` at the longest.
 
     References
     ----------
@@ -46,10 +57,15 @@ class Quotas:
         self,
         held: Callable[[str, float], None] = lambda token, wait_s: None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
-        self._held, self._clock, self._sleep = held, clock, sleep
-        self._paid_at: dict[tuple[str, str], float] = {}
+        self._held, self._clock, self._sleep = held, clock, sleep or self._until_closed
+        self._paid_at: dict[tuple[Caller, str], float] = {}
+        self._closed = asyncio.Event()
+
+    def close(self) -> None:
+        """Hold nobody any more: the server ends."""
+        self._closed.set()
 
     async def admit(self, who: Caller, method: str, remaining_s: float | None, longest_s: float) -> int:
         """Hold a unary call until its turn; return how many of its pages are counted.
@@ -69,6 +85,8 @@ class Quotas:
         ------
         QuotaExceeded
             At once, if it would have to wait longer, or for too much of its time.
+        Leaving
+            If the server ends meanwhile.
         """
         if who.quota is NO_QUOTA:
             return 0
@@ -80,13 +98,26 @@ class Quotas:
             raise QuotaExceeded(rule, retry_s=min(wait_s - longest_s / 2, LONGEST_RETRY_S))
         counted = int(method in _BRING_PAGES)
         self.take(who, pages=counted, in_s=wait_s)
-        await self._hold(who, wait_s)
+        try:
+            await self._hold(who, wait_s)
+        except BaseException:  # nobody waits for it any more: its turn is for others
+            self.take(who, pages=-counted)
+            raise
         return counted
 
-    async def turn(self, who: Caller, method: str) -> None:
-        """Hold a stream before its next message, however long."""
-        if who.quota is not NO_QUOTA:
-            await self._hold(who, self._wait_s(who, method))
+    async def turn(self, who: Caller, method: str) -> bool:
+        """Hold a stream before its next message, `_LOOK_S` at the longest; say whether it may be read then.
+
+        Raises
+        ------
+        Leaving
+            If the server ends meanwhile.
+        """
+        if who.quota is NO_QUOTA:
+            return True
+        wait_s = self._wait_s(who, method)
+        await self._hold(who, min(wait_s, _LOOK_S))
+        return wait_s <= _LOOK_S
 
     def take(self, who: Caller, *, pages: int = 0, size: int = 0, in_s: float = 0.0) -> None:
         """Count pages, and bytes of messages, that a caller brings now or in some seconds."""
@@ -95,16 +126,24 @@ class Quotas:
         at = self._clock() + in_s
         for rate, cost_s in (("pages", pages / quota.pages_per_s), ("bytes", size / quota.bytes_per_s)):
             if cost_s:
-                self._paid_at[who.name, rate] = max(self._paid_at.get((who.name, rate), at), at) + cost_s
+                paid_at = max(self._paid_at.get((who, rate), at), at) + cost_s
+                self._paid_at[who, rate] = min(paid_at, at + _LONGEST_DEBT_S)
 
     def _wait_s(self, who: Caller, method: str) -> float:
         """Return the seconds until a caller has paid for what it brought, but for a burst."""
         now = self._clock()
         rates = ("pages", "bytes") if method in _BRING_PAGES else ("bytes",)
-        paid_at = max(self._paid_at.get((who.name, rate), now) for rate in rates)
+        paid_at = max(self._paid_at.get((who, rate), now) for rate in rates)
         return max(paid_at - _BURST_S - now, 0.0)
 
     async def _hold(self, who: Caller, wait_s: float) -> None:
         if wait_s:
             self._held(who.name, wait_s)
             await self._sleep(wait_s)
+            if self._closed.is_set():
+                raise Leaving
+
+    async def _until_closed(self, longest_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest_s):
+                await self._closed.wait()

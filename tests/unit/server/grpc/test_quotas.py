@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import LimitExceeded
 from linkscore_server.grpc.access import check_count, set_caller
+from linkscore_server.grpc.admission import DelayEstimator, Flow
+from linkscore_server.grpc.errors import Leaving
 from linkscore_server.grpc.overload import QuotaExceeded
 from linkscore_server.grpc.quotas import Quotas
 from linkscore_server.observability.metrics import Metrics
@@ -21,7 +25,7 @@ from linkscore_server.tokens import ANYBODY, Caller, Quota, Role
 from support.grpc_calls import Clock, Context, Sent, intercepted, interceptor
 
 PACKAGE = "LinkScoringService"
-INGEST, RANK = f"{PACKAGE}/IngestPages", f"{PACKAGE}/RankBuckets"
+INGEST, RANK, STREAM = (f"{PACKAGE}/{name}" for name in ("IngestPages", "RankBuckets", "StreamPages"))
 LONG_S = math.inf
 
 
@@ -54,7 +58,8 @@ class Held:
 
     async def message(self, who: Caller, pages: int, size: int) -> None:
         """Bring a message of a stream as the gate does."""
-        await self.quotas.turn(who, f"{PACKAGE}/StreamPages")
+        while not await self.quotas.turn(who, STREAM):
+            assert self.waits.pop() > 1  # it looks at its token, and is held on
         self.quotas.take(who, pages=pages, size=size)
 
 
@@ -123,6 +128,96 @@ async def test_questions_wait_for_bytes_and_never_for_pages(quota: dict[str, flo
     await held.call(who, 100, 100)
     assert await held.quotas.admit(who, RANK, None, LONG_S) == 0
     assert bool(held.waits) == is_held
+
+
+async def test_a_call_whose_caller_gives_up_while_it_is_held_takes_no_turn() -> None:
+    quotas, who = Quotas(clock=Clock()), caller(pages_per_s=1)
+    held = [asyncio.create_task(quotas.admit(who, INGEST, None, LONG_S)) for _ in range(10)]
+    await asyncio.sleep(0)
+    with pytest.raises(QuotaExceeded, match="in 9.0 s"):
+        await quotas.admit(who, INGEST, None, 5.0)
+    for one in held:
+        one.cancel()
+    await asyncio.gather(*held, return_exceptions=True)
+    assert await asyncio.wait_for(quotas.admit(who, INGEST, None, 5.0), 30) == 1
+
+
+@pytest.mark.parametrize("way", ["a call", "a stream"])
+async def test_who_is_held_comes_again_elsewhere_when_the_server_ends(way: str) -> None:
+    quotas, who = Quotas(clock=Clock()), caller(pages_per_s=0.001)
+    quotas.take(who, pages=3)
+    held = asyncio.create_task(
+        quotas.turn(who, STREAM) if way == "a stream" else quotas.admit(who, INGEST, None, LONG_S)
+    )
+    await asyncio.sleep(0)
+    assert not held.done()
+    quotas.close()
+    with pytest.raises(Leaving):
+        await asyncio.wait_for(held, 30)
+
+
+@pytest.mark.parametrize("rate", ["pages", "bytes"])
+async def test_however_large_a_message_it_locks_its_token_for_an_hour_at_the_longest(rate: str) -> None:
+    held, who = Held(), caller(**{f"{rate}_per_s": 0.001})
+    await held.call(who, 500, 64 << 20)
+    await held.call(who, 1, 1)
+    assert held.passed_s == pytest.approx(3600, abs=2)
+
+
+async def test_a_token_whose_quota_changes_owes_nothing_and_its_stream_hears_of_it() -> None:
+    held, small = Held(), caller(pages_per_s=0.01)
+    await held.message(small, 20, 0)
+    assert not await held.quotas.turn(small, STREAM)
+    assert held.passed_s < 60
+    for other in (caller(pages_per_s=0.02), caller(pages_per_s=100), caller(bytes_per_s=5), ANYBODY):
+        assert await held.quotas.turn(other, STREAM)
+        assert await held.quotas.admit(other, INGEST, None, 0.0) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("now", "answered", "code"), [(None, 1, grpc.StatusCode.UNAUTHENTICATED), (ANYBODY, 4, None)]
+)
+async def test_a_stream_that_is_held_is_told_what_became_of_its_token(
+    now: Caller | None, answered: int, code: grpc.StatusCode | None
+) -> None:
+    async def echo(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+        async for request in requests:
+            yield request
+
+    who, held = [caller(pages_per_s=0.01)], Held()
+
+    async def changes(seconds: float) -> None:
+        await held._sleep(seconds)
+        who[:] = [now]
+
+    held.quotas = Quotas(clock=held.clock, sleep=changes)
+    kind = pb.StreamPagesRequest
+    handler = await intercepted(
+        interceptor(quotas=held.quotas, caller_of=lambda _: who[0]),
+        grpc.stream_stream_rpc_method_handler(echo, kind.FromString, kind.SerializeToString),
+        STREAM,
+    )
+    context, raw = Context(), kind(crawl="crawls/life").SerializeToString()
+    answers = [answer async for answer in handler.stream_stream(Sent(*[raw] * 4), context)]
+    assert (len(answers), context.code) == (answered, code)
+    assert held.passed_s <= 10
+
+
+async def test_pages_of_a_call_that_found_no_time_are_not_counted() -> None:
+    async def never(request: Any, context: Context) -> None:
+        raise AssertionError("the call must not be made")
+
+    work, quotas, small = DelayEstimator(0.001), Quotas(), caller(pages_per_s=2)
+    guard = interceptor(quotas=quotas, work=work, caller_of=lambda _: small)
+    kind = pb.IngestPagesRequest
+    handler = await intercepted(
+        guard, grpc.unary_unary_rpc_method_handler(never, kind.FromString, kind.SerializeToString), INGEST
+    )
+    request, context = kind(crawl="crawls/life", pages=[kind().pages.add()] * 60), Context()
+    with work.counted(Flow("small", "life"), 1 << 30):
+        await handler.stream_unary(Sent(request.SerializeToString()), context)
+    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert await quotas.admit(small, INGEST, None, 0.1) == 1
 
 
 async def test_the_gate_refuses_with_a_reason_and_a_time_before_it_reads() -> None:
