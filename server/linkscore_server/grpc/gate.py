@@ -134,7 +134,7 @@ class Gate:
         return self._caller_of(authorization)
 
     async def turn_away(self) -> None:
-        """Answer new calls, and those held for a quota, that they shall come again when the connection is closed.
+        """Tell new calls, and those a quota holds, to come again once the connection is closed.
 
         gRPC ends a call without a word of its reason that is sent after the server began to close and before
         its caller hears of it. Who is turned away sends nothing at that moment.

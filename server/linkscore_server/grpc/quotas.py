@@ -18,8 +18,8 @@ _MARGIN = 0.5
 """Share of its deadline that a call may be held; the rest is for the work. Chosen, not measured."""
 
 _LONGEST_DEBT_S = 3_600.0
-"""Longest time for which what a token brought is held against it: without a bound a large message would lock a
-token of a small rate for days. Chosen, not measured."""
+"""Longest time for which what a token brought is held against it: without a bound a large message would lock
+a token of a small rate for days. Chosen, not measured."""
 
 _LOOK_S = 5.0
 """Seconds after which a stream that is held looks at its token again, which may be allowed more by then, or

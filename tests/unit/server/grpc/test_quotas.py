@@ -134,7 +134,7 @@ async def test_a_call_whose_caller_gives_up_while_it_is_held_takes_no_turn() -> 
     quotas, who = Quotas(clock=Clock()), caller(pages_per_s=1)
     held = [asyncio.create_task(quotas.admit(who, INGEST, None, LONG_S)) for _ in range(10)]
     await asyncio.sleep(0)
-    with pytest.raises(QuotaExceeded, match="in 9.0 s"):
+    with pytest.raises(QuotaExceeded, match=r"in 9\.0 s"):
         await quotas.admit(who, INGEST, None, 5.0)
     for one in held:
         one.cancel()
