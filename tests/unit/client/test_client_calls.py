@@ -10,8 +10,15 @@ from google.rpc import error_details_pb2
 
 from linkscore import AsyncClient, Client, page, rows
 from linkscore import errors as err
+from linkscore._channel import STREAMS
 from linkscore.messages import CrawlOptions
-from linkscore.v1 import common_pb2, link_scoring_service_pb2
+from linkscore.v1 import (
+    browse_log_service_pb2,
+    common_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from support.fake_linkscore import FakeLinkscore
 
@@ -194,6 +201,25 @@ def test_unavailable_is_raised_after_four_attempts(client: Client, fake: FakeLin
     with pytest.raises(err.Unavailable):
         client.rank_buckets(crawl="news", buckets=["tag"])
     assert fake.calls["RankBuckets"] == 4
+
+
+def test_streams_are_not_tried_again(client: Client, fake: FakeLinkscore) -> None:
+    fake.failures["StreamPages"] = [grpc.StatusCode.UNAVAILABLE] * 9
+    with pytest.raises(err.Unavailable):
+        list(client.stream_pages(crawl="news", pages=[page(url="http://s/", body=HTML)]))
+    assert fake.calls["StreamPages"] == 1
+
+
+def test_every_stream_of_the_contract_is_known_as_one() -> None:
+    files = (link_scoring_service_pb2, crawl_pb2, browse_log_service_pb2, inspection_service_pb2)
+    methods = [
+        (service.full_name, method.name)
+        for file in (*files, site_model_service_pb2)
+        for service in file.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+        if method.client_streaming or method.server_streaming
+    ]
+    assert sorted(methods) == sorted(STREAMS)
 
 
 def test_no_server_is_unavailable() -> None:
