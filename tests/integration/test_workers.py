@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import signal
 import threading
 import time
@@ -21,7 +20,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs
+from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
 from support.small_site import HOST, page
 
 pytestmark = pytest.mark.long
@@ -45,14 +44,6 @@ def create(server: Stubs, name: str, groups: int) -> str:
 
 def pages_of(server: Stubs, crawl: str) -> int:
     return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count
-
-
-def workers_of(process: ServerProcess) -> list[int]:
-    """Return the processes of the workers, by the number of the worker."""
-    told = re.compile(r"worker (\d+) serves, process (\d+)")
-    said = (told.fullmatch(line["message"]) for line in process.records())
-    by_number = {int(found[1]): int(found[2]) for found in said if found}
-    return [by_number[number] for number in sorted(by_number)]
 
 
 def children_of(process: ServerProcess) -> list[int]:

@@ -16,7 +16,7 @@ import pytest
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from support.cluster.brokers import Brokers
-from support.cluster.fleet import Fleet, Load, create, events_in_log, states_of
+from support.cluster.fleet import Fleet, Load, create, problems, silence_of
 from support.cluster.links import Links
 from support.server_process import refusal, stubs
 
@@ -53,20 +53,6 @@ def under_load(folder: Path, hosts: str, prefix: str, links: Links | None) -> It
     finally:
         load.stop()
         fleet.close()
-
-
-async def problems(folder: Path, hosts: str, prefix: str, load: Load) -> list[str]:
-    """Hold what was acknowledged, and what each server knows, against the logs; return what differs."""
-    found = events_in_log(hosts, prefix, prefix, GROUPS)
-    wrong = [f"lost: {event}" for _, event in load.acknowledged if not found[event]]
-    expected, pages = await states_of(hosts, prefix, folder / "judge", prefix, GROUPS)
-    if pages != len(found):  # a page that was sent again may be in the log twice, and counts once
-        wrong.append(f"{pages} pages are known, the log has {len(found)}")
-    for name in NAMES:
-        states, _ = await states_of(hosts, prefix, folder / name / "data", prefix, GROUPS)
-        if states != expected:
-            wrong.append(f"server {name} knows another state than the logs give")
-    return wrong
 
 
 def stop_and_start(fleet: Fleet, name: str, number: int) -> Steps:
@@ -108,16 +94,6 @@ def stop_all_brokers(brokers: Brokers) -> Steps:
     return stop, lambda: None
 
 
-def silence_of(load: Load, do: Callable[[], None], undo: Callable[[], None]) -> float:
-    """Return the longest silence from a fault until it is undone and all sites are heard again."""
-    began = time.monotonic()
-    do()
-    load.wait_for_all_sites(time.monotonic())
-    undo()
-    load.wait_for_all_sites(time.monotonic())
-    return load.longest_silence(began, time.monotonic())
-
-
 async def test_faults_lose_and_double_nothing(
     brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,7 +114,7 @@ async def test_faults_lose_and_double_nothing(
                 print(f"\n{name:28} longest silence {silence_s:5.1f} s")
     with capsys.disabled():
         print(f"\n{len(load.acknowledged)} pages")
-    assert await problems(tmp_path, brokers.hosts, "faults", load) == []
+    assert await problems(fleet, load, GROUPS) == []
 
 
 @pytest.mark.timeout(600 + 120 * MIXED)
@@ -161,7 +137,7 @@ async def test_mixed_faults_lose_and_double_nothing(
             longest_s = max(longest_s, silence_of(load, *draws.choice(steps)))
     with capsys.disabled():
         print(f"\n{MIXED} mixed faults, {len(load.acknowledged)} pages, longest silence {longest_s:.1f} s")
-    assert await problems(tmp_path, brokers.hosts, "mixed", load) == []
+    assert await problems(fleet, load, GROUPS) == []
 
 
 def test_browse_logs_are_refused_by_a_cluster(brokers: Brokers, tmp_path: Path) -> None:

@@ -123,6 +123,14 @@ class ServerProcess:
         return code
 
 
+def workers_of(process: ServerProcess) -> list[int]:
+    """Return the processes of the workers, by the number of the worker."""
+    told = re.compile(r"worker (\d+) serves, process (\d+)")
+    said = (told.fullmatch(line["message"]) for line in process.records())
+    by_number = {int(found[1]): int(found[2]) for found in said if found}
+    return [by_number[number] for number in sorted(by_number)]
+
+
 @contextlib.contextmanager
 def serving(folder: Path, *flags: str, **options: Any) -> Iterator[ServerProcess]:
     """Run a server for as long as the context lasts."""

@@ -30,9 +30,16 @@ if TYPE_CHECKING:  # every server asks whether this fits its settings, few are a
 
 
 class ClusterDirectory(GroupDirectory):
-    """This process among those of its cluster; its store is over the brokers of the cluster."""
+    """This process among those of its cluster; its store is over the brokers of the cluster.
+
+    Attributes
+    ----------
+    instance
+        See `group.SlotGroup`.
+    """
 
     is_alone = False
+    instance: str = ""
     owners: ClusterOwners
 
     def __init__(self, parts: Parts) -> None:
@@ -151,6 +158,7 @@ class ClusterDirectory(GroupDirectory):
             taken=cluster.taken,
             given_up=cluster.given_up,
             evict=self._evict(),
+            instance=self.instance,
         )
 
     def _slots(self) -> int:

@@ -52,6 +52,9 @@ class SlotGroup:
         `confirm`, which has no answer meanwhile.
     evict
         Has the group give up a member; blocks. None: nobody can.
+    instance
+        Name that this process has in common with the one that takes its place (KIP-345): the group gives it
+        the slots of the other at once, and moves none. Empty: it is given up, or its session ends, first.
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class SlotGroup:
         taken: Callable[[Slots], None],
         given_up: Callable[[Slots], None],
         evict: Callable[[str], None] | None = None,
+        instance: str = "",
     ) -> None:
         self._topic = topic
         self._taken = taken
@@ -83,6 +87,7 @@ class SlotGroup:
         self._consumer = Consumer(
             {
                 **properties,
+                **({"group.instance.id": instance} if instance else {}),
                 "group.id": group,
                 "partition.assignment.strategy": "cooperative-sticky",
                 "session.timeout.ms": int(session_s * 1e3),

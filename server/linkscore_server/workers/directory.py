@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+from pathlib import Path
 
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.directories import Parts
@@ -12,11 +11,14 @@ from linkscore_server.routing.owners import LocalOwner, Owner, Owners
 from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
+from linkscore_server.storage.base import Store
+from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.settings import WorkerSettings
+from linkscore_server.workers.supervised import Supervised
 
 
-class WorkerDirectory(GroupDirectory):
+class WorkerDirectory(Supervised, GroupDirectory):
     """Has the shards of one worker, and finds the worker that has another one.
 
     Parameters
@@ -27,12 +29,8 @@ class WorkerDirectory(GroupDirectory):
         Of this worker among its like.
     """
 
-    is_alone = False
-    shares_port = True
-
     def __init__(self, parts: Parts, address: WorkerAddress) -> None:
-        self._address = address
-        super().__init__(parts)
+        super().__init__(parts, address)
         self._peer_server, _ = server_for_peers(
             address.sockets[address.number],
             self.local,
@@ -44,9 +42,9 @@ class WorkerDirectory(GroupDirectory):
     def owners_of(self, local: LocalOwner) -> Owners:
         """See `GroupDirectory.owners_of`."""
         reader, most = self.parts.scoring.reader, self.parts.settings.max_message_bytes
-        workers: list[Owner] = [ReadingPeer(socket, most, reader) for socket in self._address.sockets]
-        workers[self._address.number] = local
-        return Owners(workers, self._address.number)
+        workers: list[Owner] = [ReadingPeer(socket, most, reader) for socket in self.address.sockets]
+        workers[self.address.number] = local
+        return Owners(workers, self.address.number)
 
     @classmethod
     def fits(cls, settings: Settings) -> int:
@@ -54,15 +52,20 @@ class WorkerDirectory(GroupDirectory):
         return 2 if WorkerSettings.of(settings).workers > 1 else 0
 
     @classmethod
-    def supervisor(cls, settings: Settings) -> Coroutine[Any, Any, None]:
-        """See `Directory.supervisor`."""
-        from linkscore_server.workers.supervisor import Supervisor  # which no worker needs
+    def data_folder(cls, settings: Settings) -> FileStore:
+        """See `Supervised.data_folder`."""
+        store = FileStore(Path(settings.data_dir))
+        store.ticket_key()  # made once, before workers read it
+        return store
 
-        return Supervisor(WorkerSettings.of(settings)).run()
+    @classmethod
+    def store(cls, settings: Settings, lock: int) -> Store:
+        """See `Supervised.store`."""
+        return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
 
     def owns(self, shard: Shard) -> bool:
         """See `Directory.owns`."""
-        return self._address.owns(shard)
+        return self.address.owns(shard)
 
     async def start(self) -> None:
         """See `Directory.start`."""

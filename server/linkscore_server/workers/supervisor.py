@@ -1,8 +1,7 @@
 """Starts the workers of a server, starts those again that end, replaces them, and ends all in two steps.
 
-Each worker owns the shards that its number says (`routing.owners.place_of`) and listens at the common port
-(SO_REUSEPORT: the kernel gives a connection to one of them). What a call needs of other workers is asked over
-sockets in a private folder. While a worker is away its shards are UNAVAILABLE and the others go on.
+Each worker listens at the common port (SO_REUSEPORT: the kernel gives a connection to one of them), and is
+asked over a socket in a private folder. What it has of the crawls its directory says (`supervised`).
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from linkscore_server.addresses import bound, check_free
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.routing.peers import Peer
 from linkscore_server.settings import Settings
-from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
 from linkscore_server.workers.process import Spare, WorkerFailed, WorkerProcess
 from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of
+from linkscore_server.workers.supervised import Supervised
 from linkscore_server.workers.worker import DRAINED, LOADED, SERVES
 
 _log = logging.getLogger(__name__)
@@ -115,10 +114,13 @@ class Supervisor:
     ----------
     settings
         Of the server.
+    kind
+        What each worker is.
     """
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, kind: type[Supervised]) -> None:
         self._settings = settings
+        self._kind = kind
         self._counted = SupervisorMetrics()
         self._workers: list[Worker] = []
         self._spare: Spare
@@ -134,13 +136,12 @@ class Supervisor:
         check_free("listen", self._settings.listen)
         check_free("metrics_listen", self._settings.metrics_listen)
         with ExitStack() as held:
-            store = held.enter_context(closing(FileStore(Path(self._settings.data_dir))))
-            store.ticket_key()  # made once, before workers read it
+            lock = held.enter_context(closing(self._kind.data_folder(self._settings))).lock
             holder = held.enter_context(bound("listen", self._settings.listen, is_shared=True))
             host = self._settings.listen.rpartition(":")[0]
             address = f"{host}:{holder.getsockname()[1]}"  # held while no worker listens
             folder = held.enter_context(tempfile.TemporaryDirectory(prefix="linkscore-"))
-            self._make(address, store, Path(folder))
+            self._make(address, lock, Path(folder))
             try:
                 await self._start()
                 self._serve_metrics()
@@ -149,14 +150,18 @@ class Supervisor:
                 await stopping.wait()
             finally:
                 await self._stop()
-            _log.info("stopped: all acknowledged pages are in %s", self._settings.data_dir)
+            s = self._settings
+            _log.info("stopped: all acknowledged pages are in %s", s.data_dir if s.log == "file" else s.log)
 
-    def _make(self, listen: str, store: FileStore, folder: Path) -> None:
+    def _make(self, listen: str, lock: int, folder: Path) -> None:
         numbers = range(self._settings.workers)
         sockets = tuple(f"unix:{folder / str(number)}" for number in numbers)
         own = share_of(self._settings, listen)
-        self._workers = [Worker(own, WorkerAddress(number, sockets, store.lock)) for number in numbers]
-        self._spare = Spare(store.lock)
+        self._workers = [
+            Worker(self._kind.settings_of(own, number), WorkerAddress(number, sockets, lock))
+            for number in numbers
+        ]
+        self._spare = Spare(lock)
         for number in numbers:
             self._counted.add(number)
 
@@ -250,6 +255,8 @@ class Supervisor:
                 await spare.end(_END_S)
 
     async def _tell_others(self, question: str, worker: Worker) -> None:
+        if not self._kind.is_waited_for:
+            return
         asked = [
             asyncio.wait_for(other.peer.ask(question, number=worker.number), _TELL_S)
             for other in self._workers

@@ -17,15 +17,13 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from io import FileIO
-from pathlib import Path
 from typing import Any
 
 from linkscore_server import tasks
 from linkscore_server.app import Application, tune_interpreter
 from linkscore_server.observability import logs
-from linkscore_server.storage.files import FileStore
-from linkscore_server.workers.directory import WorkerDirectory
 from linkscore_server.workers.shares import unpacked
+from linkscore_server.workers.supervised import supervised
 
 _log = logging.getLogger(__name__)
 LOADED, SERVES, DRAINED = "loaded", "serves", "drained"
@@ -44,8 +42,9 @@ async def run(line: str) -> None:
     watching = tasks.beside(
         _watch_input(stopping, ended), "the input of a worker", failed=lambda _: stopping.set()
     )
-    store = FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=address.lock)
-    app = Application(settings, store=store, directory=partial(WorkerDirectory, address=address))
+    kind = supervised(settings)
+    store = kind.store(settings, address.lock)
+    app = Application(settings, store=store, directory=partial(kind, address=address))
     if await _is_done_before(app.start(), stopping):
         tune_interpreter()
         say(SERVES)

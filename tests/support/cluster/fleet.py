@@ -29,10 +29,11 @@ from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.store import KafkaStore
 from support.cluster.links import Links
-from support.server_process import ServerProcess, stubs
+from support.server_process import ServerProcess, stubs, workers_of
 from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
+_PEERS_PORT = 7511
 CALL_S = 4.0
 """Longest wait of a caller before it asks another server. Chosen."""
 
@@ -48,7 +49,11 @@ COME_AGAIN = (
 
 
 class Fleet:
-    """Servers over the same brokers, by name; each keeps its data folder when it is started again."""
+    """Servers over the same brokers, by name; each keeps its data folder when it is started again.
+
+    With several workers a server is that many processes, reached by the others at ports that are the same
+    after each start, at an address of its own.
+    """
 
     def __init__(
         self,
@@ -59,7 +64,9 @@ class Fleet:
         session_s: float,
         links: Links | None = None,
         flags: Sequence[str] = (),
+        workers: int = 1,
     ) -> None:
+        self._workers, self._names = workers, list[str]()
         self.links, self._flags = links, flags
         self.folder, self.hosts, self.prefix = folder, hosts, prefix
         self._session_s = session_s
@@ -67,16 +74,38 @@ class Fleet:
 
     def start(self, name: str, role: str = "all") -> None:
         """Start a server; returns when it serves. Of role `lone` is one that is no part of the cluster."""
-        host = self.links.address(name) if self.links is not None else "127.0.0.1"
+        host, port = self._host(name), 0 if self._workers == 1 else _PEERS_PORT
         self.running[name] = ServerProcess(
             self.folder / name,
             *("--log", f"kafka://{self.hosts}", "--kafka-prefix", self.prefix),
             *("--role", "all" if role == "lone" else role),
-            *("--listen", f"{host}:0", "--peers-listen", "" if role in ("front", "lone") else f"{host}:0"),
-            *("--session-s", str(self._session_s)),
+            *(
+                "--listen",
+                f"{host}:0",
+                "--peers-listen",
+                "" if role in ("front", "lone") else f"{host}:{port}",
+            ),
+            *("--session-s", str(self._session_s), "--workers", str(self._workers)),
             *self._flags,
             within=self.links.command(name) if self.links is not None else (),
         )
+
+    def _host(self, name: str) -> str:
+        """Return the address of a server: without networks of their own those of a loopback differ too."""
+        if self.links is not None:
+            return self.links.address(name)
+        if name not in self._names:
+            self._names.append(name)
+        return f"127.0.0.{self._names.index(name) + 1}"
+
+    def folders(self) -> list[Path]:
+        """Return the data folder of each process that ever was."""
+        found = sorted(self.folder.glob("*/data/LOCK"))
+        return sorted(self.folder.glob("*/data/worker-*")) or [lock.parent for lock in found]
+
+    def workers_of(self, name: str) -> list[int]:
+        """Return the processes of the workers of a server, by the number of the worker."""
+        return workers_of(self.running[name])
 
     def signal(self, name: str, number: int) -> None:
         """Send a signal to a server."""
@@ -182,7 +211,7 @@ class Load:
                 target = self.fleet.next_target(target)
             while not self._stopping.is_set():
                 target = self.fleet.next_target(target)
-                with stubs(target) as server:
+                with stubs(target, use_local_subchannel_pool=1) as server:  # to any worker of it
                     while not self._stopping.is_set() and self._is_acknowledged(server, SITES[number], n):
                         n += 1
         except BaseException as exc:
@@ -201,6 +230,36 @@ class Load:
         assert result.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE), result
         self.acknowledged.append((time.monotonic(), f"{site} {n}"))
         return True
+
+
+def silence_of(load: Load, do: Callable[[], object], undo: Callable[[], object]) -> float:
+    """Return the longest silence from a fault until it is undone and all sites are heard again."""
+    began = time.monotonic()
+    do()
+    load.wait_for_all_sites(time.monotonic())
+    undo()
+    load.wait_for_all_sites(time.monotonic())
+    return load.longest_silence(began, time.monotonic())
+
+
+async def problems(fleet: Fleet, load: Load, groups: int) -> list[str]:
+    """Hold what was acknowledged, and what each server knows, against the logs; return what differs."""
+    hosts, prefix = fleet.hosts, fleet.prefix
+    crawl = load.crawl.partition("/")[2]
+    found = events_in_log(hosts, prefix, crawl, groups)
+    wrong = [f"lost: {event}" for _, event in load.acknowledged if not found[event]]
+    for site in SITES:
+        numbers = [int(event.split()[1]) for event in found if event.startswith(site)]
+        if numbers != sorted(numbers):
+            wrong.append(f"pages of {site} are in another order than they were sent")
+    expected, pages = await states_of(hosts, prefix, fleet.folder / "judge", crawl, groups)
+    if pages != len(found):  # a page that was sent again may be in the log twice, and counts once
+        wrong.append(f"{pages} pages are known, the log has {len(found)}")
+    for folder in fleet.folders():
+        states, _ = await states_of(hosts, prefix, folder, crawl, groups)
+        if states != expected:
+            wrong.append(f"{folder} knows another state than the logs give")
+    return wrong
 
 
 def events_in_log(hosts: str, prefix: str, crawl: str, groups: int) -> Counter[str]:

@@ -73,11 +73,7 @@ class KafkaStore(Store):
         owner: str,
         snapshots: SnapshotPlace | None = None,
     ) -> None:
-        if left := files.shards():
-            raise CorruptState(
-                f"{files.folder}: holds crawls with logs of their own ({', '.join(left[:3])}), but log is "
-                "kafka://: take another data_dir, or log = file"
-            )
+        refuse_logs(files)
         self.brokers = brokers
         self.topics = topics
         self._files = files
@@ -246,6 +242,21 @@ class KafkaStore(Store):
         checkpoints = self.checkpoints(shard, log)
         return open_states(
             folder / log.identity / SITES_FILE, lambda path: SharedStates(path, checkpoints, self.counts)
+        )
+
+
+def refuse_logs(files: FileStore) -> None:
+    """See that a data folder has no logs of its own: which are true nobody could say.
+
+    Raises
+    ------
+    CorruptState
+        If it has.
+    """
+    if left := files.shards():
+        raise CorruptState(
+            f"{files.folder}: holds crawls with logs of their own ({', '.join(left[:3])}), but log is "
+            "kafka://: take another data_dir, or log = file"
         )
 
 
