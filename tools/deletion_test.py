@@ -59,7 +59,12 @@ for root in sys.argv[1:]:
 """
 
 
-CLUSTER_TESTS = ("tests/unit/server/cluster", "tests/simulation", "tests/kafka", "tests/support/cluster")
+MEMBERS = f"{SERVER}/members"
+MEMBER_TESTS = ("tests/unit/server/members", "tests/kafka/test_members.py")
+CLUSTER_TESTS = (
+    *("tests/unit/server/cluster", "tests/simulation", "tests/kafka", "tests/support/cluster"),
+    *MEMBER_TESTS,
+)
 OBJECT_TESTS = ("tests/unit/server/objects", "tests/support/objects", "tests/kafka/test_objects.py")
 LEARNERS = f"{SCORING}/learners/classifiers"
 PYTHON = "clients/python/linkscore"
@@ -263,7 +268,7 @@ ANNEXES = {
     ),
     "kafka": Annex(
         "logs on Kafka, and the clusters that share them",
-        (f"{SERVER}/storage/kafka", f"{SERVER}/cluster", f"{SERVER}/objects"),
+        (f"{SERVER}/storage/kafka", f"{SERVER}/cluster", MEMBERS, f"{SERVER}/objects"),
         ("tests/unit/server/storage/kafka", "tests/support/kafka", *CLUSTER_TESTS, *OBJECT_TESTS),
         extras=("kafka", "objects"),
         packages=("confluent-kafka", "obstore"),
@@ -275,16 +280,21 @@ ANNEXES = {
         extras=("objects",),
         packages=("obstore",),
     ),
-    "cluster": Annex("one server on several machines", (f"{SERVER}/cluster",), CLUSTER_TESTS),
+    "cluster": Annex("one server on several machines", (f"{SERVER}/cluster", MEMBERS), CLUSTER_TESTS),
+    "members": Annex("servers of a cluster as workers of one machine", (MEMBERS,), MEMBER_TESTS),
     "regroup": Annex(
         "crawls of one group divided into several: `linkscore data regroup`",
         (f"{SERVER}/regroup",),
         ("tests/unit/server/regroup", "tests/integration/test_regroup.py", REVISITS_OF_GROUPS),
     ),
-    "workers": Annex("one server of several processes on a machine", (f"{SERVER}/workers",), WORKER_TESTS),
+    "workers": Annex(
+        "one server of several processes on a machine",
+        (f"{SERVER}/workers", MEMBERS),
+        (*WORKER_TESTS, *MEMBER_TESTS),
+    ),
     "routing": Annex(
         "crawls of several groups, and the workers and clusters that they are spread over",
-        (f"{SERVER}/routing", f"{SERVER}/workers", f"{SERVER}/cluster", f"{SERVER}/regroup"),
+        (f"{SERVER}/routing", f"{SERVER}/workers", f"{SERVER}/cluster", MEMBERS, f"{SERVER}/regroup"),
         (
             *("tests/unit/server/routing", "tests/unit/server/regroup"),
             *("tests/integration/test_groups.py", "tests/integration/test_regroup.py"),
@@ -354,8 +364,8 @@ STANDS_WITHOUT = (
     *("experiment", "exporters", "clusterers", "go", "node", "java", "console", "json_port", "agents"),
     "tables",
     *("frontier", "research", "native"),
-    *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "workers", "routing", "browse_logs"),
-    *("regroup", "objects"),
+    *("crawlee", "crawlers", "classifiers", "kafka", "cluster", "members", "workers", "routing"),
+    *("browse_logs", "regroup", "objects"),
     *("revisits", "limits", "respect", "copies"),
 )
 """Annexes without which the core stands; CI takes them in turn, with ``--fast``. All but ``crawlers``,

@@ -1,4 +1,4 @@
-"""Who leaves while slots are divided is out of the group at once, on real brokers."""
+"""Who leaves is out of the group at once, and who takes the place of another has its slots, on real brokers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMES = 6
 """How often one joins: the group is met in different steps."""
 
 
-def joined(hosts: str, heard: threading.Event) -> SlotGroup:
+def joined(hosts: str, heard: threading.Event, instance: str = "") -> SlotGroup:
     properties = {"bootstrap.servers": hosts}
 
     def taken(_: Slots) -> None:
@@ -37,6 +37,7 @@ def joined(hosts: str, heard: threading.Event) -> SlotGroup:
         taken=taken,
         given_up=lambda _: None,
         evict=partial(evict, properties, "leaving"),
+        instance=instance,
     )
     group.join()
     return group
@@ -49,18 +50,46 @@ def has_all(group: SlotGroup) -> bool:
     return len(group.mine) == SLOTS
 
 
-def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(brokers: Brokers, tmp_path: Path) -> None:
+@pytest.fixture
+def topic(brokers: Brokers, tmp_path: Path) -> None:
+    """Have slots to divide."""
     store = KafkaStore.at(brokers.hosts, tmp_path, properties={}, prefix="leaving", replicas=3, owner="a")
-    store.topics.make("leaving", SLOTS, **{"cleanup.policy": "compact"})
+    if not store.topics.partitions("leaving"):
+        store.topics.make("leaving", SLOTS, **{"cleanup.policy": "compact"})
     store.close()
+
+
+@pytest.mark.usefixtures("topic")
+@pytest.mark.parametrize("instance", ["", "second"])
+def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(brokers: Brokers, instance: str) -> None:
     stays = joined(brokers.hosts, threading.Event())
     try:
         assert has_all(stays)
         for _ in range(TIMES):
             heard = threading.Event()
-            other = joined(brokers.hosts, heard)
+            other = joined(brokers.hosts, heard, instance)
             assert heard.wait(WAIT_S)
             other.leave()
             assert has_all(stays)
     finally:
+        stays.leave()
+
+
+@pytest.mark.usefixtures("topic")
+def test_who_has_the_name_of_another_has_its_slots_and_no_other_slot_moves(brokers: Brokers) -> None:
+    stays = joined(brokers.hosts, threading.Event(), "first")
+    heard = threading.Event()
+    dies = joined(brokers.hosts, heard, "second")
+    try:
+        assert heard.wait(WAIT_S)
+        kept, lost = stays.mine, dies.mine
+        heard = threading.Event()
+        successor = joined(brokers.hosts, heard, "second")  # the other one does not say that it leaves
+        try:
+            assert heard.wait(WAIT_S)
+            assert (stays.mine, successor.mine) == (kept, lost)
+        finally:
+            successor.leave()
+    finally:
+        dies.leave()
         stays.leave()

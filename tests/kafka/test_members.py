@@ -100,7 +100,6 @@ async def test_workers_that_end_lose_and_double_nothing(
     with under_load(fleet, machines) as load:
         faults = {
             "kill -9 of a worker": signal_a_worker(fleet, "a", signal.SIGKILL),
-            "SIGTERM of a worker": signal_a_worker(fleet, "a", signal.SIGTERM),
             "SIGSTOP of a worker": signal_a_worker(fleet, "a", signal.SIGSTOP),
             "SIGHUP of the supervisor": replace_workers(fleet, "a"),
             "SIGTERM of the supervisor": stop_and_start(fleet, "a", signal.SIGTERM),

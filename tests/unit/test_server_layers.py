@@ -92,6 +92,16 @@ MAY_READ |= {
         "routing",
         "app",
     },
+    "members": {
+        "addresses",
+        "settings",
+        "storage",
+        "storage/kafka",
+        "directories",
+        "routing",
+        "cluster",
+        "workers",
+    },
 }
 # Commands of the server, found by their entry points, are on the side of whoever calls a server.
 CALL_A_SERVER = {"commands", "browse_logs", "__main__"}

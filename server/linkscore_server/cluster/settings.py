@@ -15,8 +15,8 @@ class ClusterSettings(KafkaSettings):
 
     peers_listen: str = setting(
         "",
-        "address `host:port` where the other servers of the cluster reach this one; empty: this server "
-        "has all crawls",
+        "address `host:port` where the other servers of the cluster reach this one, of several workers the "
+        "first, and each further one a port on; empty: this server has all crawls",
     )
     advertise: str = setting(
         "", "address `host:port` that the other servers use, where it differs from peers_listen"

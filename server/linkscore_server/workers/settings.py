@@ -12,7 +12,11 @@ from linkscore_server.settings import Settings, setting
 class WorkerSettings(Settings):
     """Of a server of several processes on one machine."""
 
-    workers: int = setting(1, "server processes on this machine; they share crawls, port and memory bounds")
+    workers: int = setting(
+        1,
+        "server processes on this machine; they share crawls, port and memory bounds; with log = kafka:// each "
+        "is a server of the cluster",
+    )
 
     @property
     def is_log_shared(self) -> bool:

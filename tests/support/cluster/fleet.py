@@ -34,6 +34,8 @@ from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
 _PEERS_PORT = 7511
+_START_S = 240.0
+"""Longest start of a server: a bound, for several workers on a machine that others use."""
 CALL_S = 4.0
 """Longest wait of a caller before it asks another server. Chosen."""
 
@@ -88,6 +90,7 @@ class Fleet:
             *("--session-s", str(self._session_s), "--workers", str(self._workers)),
             *self._flags,
             within=self.links.command(name) if self.links is not None else (),
+            patience_s=_START_S,
         )
 
     def _host(self, name: str) -> str:
