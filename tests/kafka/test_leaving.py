@@ -1,4 +1,4 @@
-"""Who leaves is out of the group at once, and who takes the place of another has its slots, on real brokers."""
+"""Who leaves real brokers is out of the group at once; who takes the place of another has its slots."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from linkscore_scoring.errors import CorruptState
 from linkscore_server.addresses import check_free
 from linkscore_server.cluster.directory import ClusterDirectory
 from linkscore_server.directories import Parts
@@ -50,7 +51,11 @@ class MemberDirectory(Supervised, ClusterDirectory):
         for number in range(found.workers):
             check_free("peers_listen", found.of_worker(number).peers_listen)
         folder = FileStore(Path(settings.data_dir))
-        refuse_logs(folder)
+        try:
+            refuse_logs(folder)
+        except CorruptState:
+            folder.close()
+            raise
         return folder
 
     @classmethod

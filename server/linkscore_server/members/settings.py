@@ -28,7 +28,7 @@ class MemberSettings(WorkerSettings, ClusterSettings):
         return self.workers > 1 and bool(self.kafka_hosts)
 
     def of_worker(self, number: int) -> MemberSettings:
-        """Return the settings of one worker: its ports for the others, counted on, and a folder of its own."""
+        """Return the settings of one worker: a port for the others, and a folder, of its own."""
         return dataclasses.replace(
             self,
             data_dir=str(Path(self.data_dir) / f"worker-{number}"),

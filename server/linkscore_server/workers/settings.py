@@ -14,8 +14,8 @@ class WorkerSettings(Settings):
 
     workers: int = setting(
         1,
-        "server processes on this machine; they share crawls, port and memory bounds; with log = kafka:// each "
-        "is a server of the cluster",
+        "server processes on this machine; they share crawls, port and memory bounds; with log = kafka:// "
+        "each is a server of the cluster",
     )
 
     @property
