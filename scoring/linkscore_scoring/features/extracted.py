@@ -90,7 +90,13 @@ def page_from_extracted(
     return page
 
 
-def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Limits) -> PageFeatures:
+def with_links(
+    page: PageFeatures,
+    given: Sequence[ExtractedLink],
+    *,
+    limits: Limits,
+    max_chars: int = MAX_LINKS_CHARS,
+) -> PageFeatures:
     """Return the page with the crawler's links instead of its own, one row per link in input order.
 
     A link without a tag path takes its place from the anchor of the page that leads to the same URL, if the
@@ -100,7 +106,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
 
     Links that name no crawlable URL are counted in `Links.skipped` by reason and leave a row with empty URL,
     so that rows and input keep step. Tag paths are cut at `MAX_LINK_PATH_CHARS`, and links from where their
-    URLs have more than `MAX_LINKS_CHARS` together.
+    URLs have more than `max_chars` together.
 
     Examples
     --------
@@ -116,7 +122,7 @@ def with_links(page: PageFeatures, given: Sequence[ExtractedLink], *, limits: Li
     for link in given[: limits.links]:
         found = resolver.resolve(link.url)
         chars += len(found[0]) if isinstance(found, tuple) else 0
-        if chars > MAX_LINKS_CHARS:
+        if chars > max_chars:
             break
         if not isinstance(found, tuple):
             links.skipped[found] = links.skipped.get(found, 0) + 1

@@ -20,6 +20,9 @@ from linkscore_scoring.features.types import Limits, PageFeatures
 
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""
+MAX_URLS_CHARS = 10_000_000
+"""A bound: characters of all URLs of a listing, 200 of each at `MAX_ENTRIES`. A listing of relative URLs could name
+the path of its own 50,000 times."""
 FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096
@@ -52,7 +55,7 @@ def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits
     url
         Absolute, after redirects.
     limits
-        Bounds of extraction: links beyond are left out.
+        Bounds of extraction. Links are bounded by `MAX_ENTRIES` and `MAX_URLS_CHARS` in their place.
 
     Raises
     ------
@@ -64,7 +67,9 @@ def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits
         plain = decompress(plain, "gzip", max_bytes=MAX_BYTES)
     entries = read_listing(plain)
     page = page_from_extracted(url, (), (), (), "", limits=limits)
-    page = with_links(page, [ExtractedLink(each.url, "", each.tag_path) for each in entries], limits=limits)
+    links = [ExtractedLink(each.url, "", each.tag_path) for each in entries]
+    limits = replace(limits, links=MAX_ENTRIES)
+    page = with_links(page, links, limits=limits, max_chars=MAX_URLS_CHARS)
     dates = [each.lastmod_s for each in entries[: len(page.links.urls)]]
     return replace(page, facts={FACT: dates}) if any(dates) else page
 

@@ -7,9 +7,9 @@ import gzip
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.types import Limits
+from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.revisits import listings
-from linkscore_scoring.revisits.listings import FACT, listing_page, read_listing, seconds_of
+from linkscore_scoring.revisits.listings import FACT, MAX_URLS_CHARS, listing_page, read_listing, seconds_of
 
 DAY = 86_400
 URLSET = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -75,12 +75,38 @@ def test_a_bomb_is_unpacked_no_further_than_the_bound(monkeypatch: pytest.Monkey
 
 
 def test_a_listing_is_a_page_of_links_with_dates() -> None:
-    page = listing_page(
-        gzip.compress(URLSET), url="http://a.org/s.xml.gz", content_encoding="", limits=Limits(links=1)
-    )
-    assert (page.links.urls, page.facts[FACT]) == (["http://a.org/1"], [2 * DAY])
+    page = read(gzip.compress(URLSET))
+    assert (page.links.urls, page.facts[FACT]) == (["http://a.org/1", "http://a.org/2"], [2 * DAY, 0])
     assert page.links.link_path_table == ["urlset/url/loc"]
     assert page.text_chars == 0
+
+
+def listing_of(*urls: str) -> bytes:
+    return f"<urlset>{''.join(f'<url><loc>{url}</loc></url>' for url in urls)}</urlset>".encode()
+
+
+def read(body: bytes, url: str = "http://a.org/s.xml.gz") -> PageFeatures:
+    return listing_page(body, url=url, content_encoding="", limits=Limits())
+
+
+@pytest.mark.parametrize(("listed", "taken"), [(10_001, 10_001), (50_000, 50_000), (50_001, 50_000)])
+def test_as_many_links_are_taken_as_a_sitemap_may_have(listed: int, taken: int) -> None:
+    page = read(listing_of(*(f"http://a.org/some-folder/of-a-site/{n}" for n in range(listed))))
+    assert (len(page.links.urls), len(set(page.links.keys))) == (taken, taken)
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        ("http://a.org/" + "x" * 1_900 + "/s.xml", listing_of(*"a" * 20_000)),
+        ("http://a.org/s.xml", listing_of(*[f"http://a.org/{'y' * 1_000}"] * 20_000)),
+        ("http://a.org/s.xml", listing_of(*["\u00e9" * 300] * 20_000)),
+    ],
+    ids=["relative to a long URL", "long", "longer when encoded"],
+)
+def test_urls_of_a_listing_have_a_bound_together(url: str, body: bytes) -> None:
+    chars = sum(map(len, read(body, url).links.urls))
+    assert MAX_URLS_CHARS - 2_000 < chars <= MAX_URLS_CHARS
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from threading import local
+from typing import TypeVar
 
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
@@ -31,6 +33,8 @@ MEDIUM_BYTES = 80_000
 """Bytes, decompressed, above which the compiled reader reads a page in a thread: a page of 84 kB leaves the
 event loop a seventh of its CPU time more, one of 66 kB nothing, for the way to the thread and back costs as
 much (measured, docs/development.md)."""
+
+Read = TypeVar("Read")
 
 _THREADS = 2
 """So that one page that takes long does not hold up all others of medium length. Chosen, not measured."""
@@ -127,7 +131,11 @@ class MediumPages:
         InvalidPage
             As `Extractor.extract`.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, page)
+        return await self.run(partial(self._read, page))
+
+    async def run(self, read: Callable[[], Read]) -> Read:
+        """Return what `read` does, called in one of the threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, read)
 
     def close(self) -> None:
         """Let the threads go."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -21,7 +22,14 @@ from linkscore_scoring.features.readers import reader_of
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.grpc.convert.long_pages import LargePages, MediumPages, PageBody, Size, size_of
+from linkscore_server.grpc.convert.long_pages import (
+    MEDIUM_BYTES,
+    LargePages,
+    MediumPages,
+    PageBody,
+    Size,
+    size_of,
+)
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
@@ -82,9 +90,11 @@ class PageParser:
         InvalidPage
             As `event`; reason ``LIMIT_EXCEEDED`` if it takes too much CPU time.
         """
-        if page.WhichOneof("content") != "body" or not has_page(page) or _kind_of(page):
+        if page.WhichOneof("content") != "body" or not has_page(page):
             return None
         url = page.final_url or page.url
+        if kind := _kind_of(page):
+            return await self._other(page, url, kind)
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
         size = size_of(body)
         if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
@@ -96,6 +106,15 @@ class PageParser:
             raise too_large(self.limits.body_bytes)
         with self._watch("read"):
             return await (self._large if size is Size.LARGE else self._medium).read(body)
+
+    async def _other(self, page: common_pb2.Page, url: str, kind: str) -> PageFeatures | None:
+        """Return the features of a page of another kind, read in a thread; None of a short one."""
+        coding = page.content_encoding
+        if len(page.body) <= MEDIUM_BYTES and not PageBody(page.body, url, "", coding, layout=False).is_packed:
+            return None
+        self._checked(page)
+        read = partial(reader_of(kind), page.body, url=url, content_encoding=coding, limits=self.limits)
+        return await self._medium.run(read)
 
     def close(self) -> None:
         """Let the threads and the process that read pages go."""
@@ -181,11 +200,13 @@ class PageParser:
         )
         if page.WhichOneof("content") == "extracted":
             features = _from_extracted(page, url, self.limits, words)
+        elif own is not None:
+            features = own
         elif kind := _kind_of(page):
             coding = page.content_encoding
             features = reader_of(kind)(page.body, url=url, content_encoding=coding, limits=self.limits)
         else:
-            features = own or self._read(page, url, layout=layout, words=words, title=title)
+            features = self._read(page, url, layout=layout, words=words, title=title)
         if page.outlinks:
             sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
             given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]

@@ -188,3 +188,24 @@ def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_other
             parser.close()
 
     asyncio.run(read())
+
+
+SITEMAP = b"<urlset>" + b"<url><loc>http://a.test/1</loc></url>" * 3_000 + b"</urlset>"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_read"), [(SITEMAP, True), (gzip.compress(SITEMAP), True), (b"<rss/>", False)]
+)
+def test_long_sitemaps_are_read_before_their_turn(body: bytes, is_read: bool) -> None:
+    parser = PageParser(Limits(), lambda: 1e9)
+    sent = common.Page(url=URL, body=body, kind=common.PAGE_KIND_SITEMAP)
+
+    async def read() -> None:
+        try:
+            own = await parser.parse_remote(sent)
+            assert (own is not None) is is_read
+            assert parser.event(sent, lambda _: "a.test", own=own) == parser.event(sent, lambda _: "a.test")
+        finally:
+            parser.close()
+
+    asyncio.run(read())
