@@ -1,11 +1,11 @@
-"""What changed of a page that is fetched again: its own text, title and links, not what stands around them.
+"""What changed of a page that is fetched again: its own text, title, prices and links, not what is around them.
 
 Own are the long text blocks that the page is the owner of, see `site.texts`: menus, teasers of other pages
 and what several pages share are nobody's or somebody else's. A stamp that each page has for itself, as a
 time of generation, is found by its size: most fetches bring a change of just that many characters.
 
 What is not seen: a change within a block that keeps its first 32 characters and its length, one in a text
-shorter than 25 characters, and one of structured data alone.
+shorter than 25 characters, and one of structured data alone other than what `structured` reads.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ class PageChange:
     Attributes
     ----------
     changed
-        Whether its own text or its title differs, it links to pages that nobody had seen, or it is gone.
+        Whether its own text, its title or its structured data differs, it links to pages that nobody had
+        seen, or it is gone.
     share
-        Of its own text, in [0, 1]: the larger of what came and what went; a title counts as `LEAST_CHARS`.
+        Of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data, counts as
+        `LEAST_CHARS`.
     fresh_links
         Links to pages that nobody had seen.
     gone

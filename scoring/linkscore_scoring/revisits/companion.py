@@ -13,8 +13,10 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.structured import FACT as STRUCTURED
+from linkscore_scoring.revisits.structured import structured_mark
 from linkscore_scoring.revisits.titles import FACT as TITLE
-from linkscore_scoring.revisits.titles import title_mark
+from linkscore_scoring.revisits.titles import title_mark, unpacked
 from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
 from linkscore_scoring.site.config import SiteBounds
@@ -44,14 +46,15 @@ class SiteRevisitor(Companion):
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
-        """Return the validators of an answer, its title, and its kind if it is no page as any other."""
+        """Return the validators of an answer, marks of its page, and its kind if it is no page as any other."""
         said = read_validators(page.headers)
         found: dict[str, Any] = {FACT: list(said)} if any(said) else {}
         if page.kind in KINDS:
             found[_KIND] = page.kind
-        elif title := title_mark(page.body, page.content_encoding):
-            found[TITLE] = title
-        return found
+            return found
+        body = unpacked(page.body, page.content_encoding)
+        marks = {TITLE: title_mark(body), STRUCTURED: structured_mark(body)}
+        return found | {name: mark for name, mark in marks.items() if mark}
 
     def configure(self, value: Mapping[str, Any]) -> None:
         """See `Companion`."""
@@ -82,6 +85,7 @@ class SiteRevisitor(Companion):
                     taken=page.own_chars - page.novel_chars,
                     fresh_links=sum(page.fresh) + self._listed(fetch),
                     title=features.facts.get(TITLE, 0),
+                    structured=features.facts.get(STRUCTURED, 0),
                     validators=Validators(*features.facts.get(FACT, ())),
                     kind=features.facts.get(_KIND, "page"),
                 )

@@ -1,4 +1,4 @@
-"""The known pages of a site as columns of numbers: 31 bytes a page, the key among them, and its URL."""
+"""The known pages of a site as columns of numbers: 32 bytes a page, the key among them, and its URL."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ ROW = np.dtype(
         ("own", "<u2"),  # characters of own text, modulo 2^16: only differences are read
         ("group", "<u2"),  # see `shared.SharedRates`
         ("title", "<u2"),  # see `titles.title_mark`
+        ("structured", "u1"),  # see `structured.structured_mark`
         ("flags", "u1"),
     ]
 )
@@ -31,8 +32,8 @@ listing gave it a date since its last fetch; that date is later than the fetch; 
 changed since; it was sent as a sitemap, or as a feed. All eight bits are taken."""
 KINDS = {"page": 0, "sitemap": SITEMAP, "feed": FEED}
 """Flag of each kind of page, by its name in the wire contract."""
-_LATER = "title"
-"""A column that versions before did not have: written only if there is something in it."""
+_LATER = ("title", "structured")
+"""Columns that versions before did not have: written only if there is something in them."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16
@@ -55,6 +56,7 @@ class Row(NamedTuple):
     own: int = 0
     group: int = 0
     title: int = 0
+    structured: int = 0
     flags: int = 0
 
 
@@ -150,7 +152,7 @@ class PageTable:
 
     def to_state(self) -> State:
         """Return the rows, and how many of them are sorted."""
-        names = [name for name in ROW.names or () if name != _LATER or self.rows[name].any()]
+        names = [name for name in ROW.names or () if name not in _LATER or self.rows[name].any()]
         numbers = {name: pack_array(self.rows[name]) for name in names}
         return {"numbers": numbers, "urls": bytes(self._urls), "sorted": self._sorted}
 
@@ -163,7 +165,7 @@ class PageTable:
             If its columns do not fit each other.
         """
         try:
-            names = [name for name in ROW.names or () if name != _LATER or name in state["numbers"]]
+            names = [name for name in ROW.names or () if name not in _LATER or name in state["numbers"]]
             columns = {name: unpack_array(state["numbers"][name]) for name in names}
             count, urls = len(columns["key"]), bytearray(state["urls"])
             starts = columns["url"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.revisits.changes import (
     GONE,
     LEAST_CHARS,
@@ -99,6 +100,7 @@ class SiteRevisits(Stateful):
         self._hub_days = FIRST_LINK_DAYS  # of pages that showed some: most never do, and say nothing of those
         self._stamps = Stamps()
         self._titles: Stamps | None = None  # when the first one changes
+        self._structured: Stamps | None = None  # likewise
         self._hubs = {}
         self._importance = {}
         self._failures = Failures()
@@ -126,7 +128,12 @@ class SiteRevisits(Stateful):
         known = self.pages.row(row)
         change = self._change(known, fetch)
         flags = known.flags & ~(IS_GONE | SITEMAP | FEED) | KINDS[fetch.kind]
-        known = known._replace(own=fetch.own % 0x10000, title=fetch.title or known.title, flags=flags)
+        known = known._replace(
+            own=fetch.own % 0x10000,
+            title=fetch.title or known.title,
+            structured=fetch.structured or known.structured,
+            flags=flags,
+        )
         self._learn(row, known, fetch.now_s, change)
         return self._answer(row, change)
 
@@ -323,6 +330,8 @@ class SiteRevisits(Stateful):
             state["validators"] = [[key, *said] for key, said in self._validators.items()]
         if self._titles is not None:
             state["titles"] = self._titles.to_state()
+        if self._structured is not None:
+            state["structured"] = self._structured.to_state()
         if self.signals is not None:
             state["signals"] = self.signals.to_state()
         if self.notices is not None:
@@ -336,6 +345,9 @@ class SiteRevisits(Stateful):
         self._titles = Stamps() if "titles" in kept else None
         if self._titles is not None:
             self._titles.load_state(kept.pop("titles"))
+        self._structured = Stamps() if "structured" in kept else None
+        if self._structured is not None:
+            self._structured.load_state(kept.pop("structured"))
         self.signals = Signals() if "signals" in kept else None
         if self.signals is not None:
             self.signals.load_state(kept.pop("signals"))
@@ -406,6 +418,7 @@ class SiteRevisits(Stateful):
             own=fetch.own % 0x10000,
             group=self.groups.number(fetch.link_path, fetch.pattern),
             title=fetch.title,
+            structured=fetch.structured,
             flags=KINDS[fetch.kind],
         )
         row = self.pages.add(new, fetch.url)
@@ -423,17 +436,12 @@ class SiteRevisits(Stateful):
     def _change(self, before: Row, fetch: Fetched) -> PageChange:
         longer = own_difference(before.own, fetch.own) - fetch.taken
         chars = self._stamps.without(changed_chars(fetch.unseen, longer))
-        chars = max(chars, self._renamed(before.title, fetch.title))
+        titles, self._titles = _renamed(before.title, fetch.title, self._titles)
+        values, self._structured = _renamed(before.structured, fetch.structured, self._structured)
+        chars = max(chars, titles, values)
         share = chars / max(fetch.own, fetch.own - longer, chars, 1)
         is_list = fetch.kind == "page" and fetch.fresh_links > 0
         return PageChange(chars > 0 or is_list, share, fetch.fresh_links)
-
-    def _renamed(self, before: int, now: int) -> int:
-        """Return the characters that another title counts as: none where most fetches bring another one."""
-        chars = LEAST_CHARS if before and now and now != before else 0
-        if chars and self._titles is None:
-            self._titles = Stamps()
-        return 0 if self._titles is None else self._titles.without(chars)
 
     def _learn(self, row: int, known: Row, now_s: float, change: PageChange) -> None:
         """Let the page, and those like it, learn from what a fetch found; write its row."""
@@ -511,7 +519,20 @@ class SiteRevisits(Stateful):
         if not self._price:
             self._price = self._price_now()
         days, least = self.rule.interval(self._one(known, belief), self._price), self.settings.least_s / DAY_S
+        days *= 1.0 if known.watched else self._place(known.key)
         return known.last + min(max(days, least), self.settings.longest_s / DAY_S) * DAY_S
+
+    def _place(self, key: int) -> float:
+        """Return where in its first interval a page is due that was fetched once, in intervals, below 1.5.
+
+        Of pages of which nothing is known all intervals are alike, and those that were found together would be
+        due together. So places are drawn by key. The first pages of a site queue up, each at a price for as
+        many as there were then, or up to a third fewer, see `is_step`. Once all were fetched again, another
+        one comes anywhere within its interval.
+        """
+        begun = min(1.0, self.fetches / len(self.pages))
+        drawn = key * GOLDEN % 2**64 / 2.0**64
+        return 1.0 - begun + (1.0 + begun) / 2.0 * drawn
 
     def _one(self, known: Row, belief: Belief) -> OnePage:
         """Return a row as a rule sees it: what `_waiting` does for many."""
@@ -538,6 +559,17 @@ class SiteRevisits(Stateful):
         days = self.rule.intervals(waiting, price)
         days = np.clip(days, self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S)
         return float((1.0 / days).sum())
+
+
+def _renamed(before: int, now: int, counts: Stamps | None) -> tuple[int, Stamps | None]:
+    """Return the characters that another mark counts as, and the counts of such changes, from the first on.
+
+    A mark is of a title, or of structured data: where most fetches bring another one it says nothing.
+    """
+    chars = LEAST_CHARS if before and now and now != before else 0
+    if chars and counts is None:
+        counts = Stamps()
+    return (0 if counts is None else counts.without(chars)), counts
 
 
 def _seconds(now_s: float) -> int:

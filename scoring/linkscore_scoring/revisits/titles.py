@@ -22,8 +22,18 @@ _TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,%d})" % _MOST_BYTES, re.IGNOREC
 _WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
 
 
-def title_mark(body: bytes, content_encoding: str = "") -> int:
-    """Return 16 bits that tell one title from another, 0 if there is none; O(bytes) of a compressed body.
+def unpacked(body: bytes, content_encoding: str) -> bytes:
+    """Return a body as it was before it was compressed, nothing of a broken one: who reads the page says so."""
+    if not content_encoding and body[:2] != b"\x1f\x8b":
+        return body
+    try:
+        return decompress(body, content_encoding, max_bytes=_MAX_BYTES)
+    except InvalidPage:
+        return b""
+
+
+def title_mark(body: bytes) -> int:
+    """Return 16 bits that tell one title from another, 0 if there is none.
 
     Examples
     --------
@@ -31,11 +41,6 @@ def title_mark(body: bytes, content_encoding: str = "") -> int:
     >>> one == title_mark(b"<TITLE lang=en> News\\n(12)</TITLE>"), one == other, title_mark(b"<p>")
     (True, False, 0)
     """
-    if content_encoding or body[:2] == b"\x1f\x8b":
-        try:
-            body = decompress(body, content_encoding, max_bytes=_MAX_BYTES)
-        except InvalidPage:
-            return 0  # whoever reads the page says so
     found = _TITLE.search(body, 0, _WITHIN_BYTES)
     title = b" ".join(_WORDS.findall(found[1])) if found else b""
     return zlib.crc32(title) % 0xFFFF + 1 if title else 0

@@ -79,8 +79,8 @@ class Fetched:
         Of these, in blocks that the site had never shown, and in blocks that were another page's before.
     fresh_links
         Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
-    title
-        What `titles.title_mark` says of it; 0 if nobody knows.
+    title, structured
+        What `titles.title_mark` and `structured.structured_mark` say of it; 0 if nobody knows.
     validators
         What the site said of this copy, for conditional requests.
     kind
@@ -97,6 +97,7 @@ class Fetched:
     taken: int = 0
     fresh_links: float = 0
     title: int = 0
+    structured: int = 0
     validators: Validators = NOTHING_SAID
     kind: str = "page"
 

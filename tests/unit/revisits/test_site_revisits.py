@@ -79,31 +79,47 @@ def test_a_page_without_any_text_of_its_own_left_has_changed_and_is_fetched_agai
     assert 2 in [due.key for due in site.rank(day(60), 9)]
 
 
-def test_another_title_is_a_change_and_one_that_nobody_knew_is_none() -> None:
-    site, titles = lived(), (0, 5, 5, 6, 0, 6)
-    found = [site.fetched(page(3, 41 + n, title=title)).change for n, title in enumerate(titles)]
-    assert [change.changed for change in found] == [title == 6 for title in titles[:4]] + [False, False]
+MARKS = pytest.mark.parametrize("mark", ["title", "structured"])
+
+
+@MARKS
+def test_another_mark_is_a_change_and_one_that_nobody_knew_is_none(mark: str) -> None:
+    site, marks = lived(), (0, 5, 5, 6, 0, 6)
+    found = [site.fetched(page(3, 41 + n, **{mark: number})).change for n, number in enumerate(marks)]
+    assert [change.changed for change in found] == [number == 6 for number in marks[:4]] + [False, False]
     assert found[3].share == LEAST_CHARS / 500
 
 
-def test_titles_that_change_at_most_fetches_say_nothing_until_they_rest() -> None:
+@MARKS
+def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str) -> None:
     site = lived()
-    found = [site.fetched(page(3, 41 + n, title=1 + n)).change.changed for n in range(40)]
+    found = [site.fetched(page(3, 41 + n, **{mark: 1 + n})).change.changed for n in range(40)]
     again = SiteRevisits(RevisitSettings(rule="greedy"))
     again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
     assert sum(found) < 10
     assert not any(found[10:])
     for each in (site, again):
         for n in range(80):
-            each.fetched(page(3, 90 + n, title=40))
-        assert each.fetched(page(3, 171, title=41)).change.changed
+            each.fetched(page(3, 90 + n, **{mark: 40}))
+        assert each.fetched(page(3, 171, **{mark: 41})).change.changed
 
 
-def test_a_crawl_whose_titles_stay_keeps_nothing_of_them() -> None:
+def test_a_crawl_whose_marks_stay_keeps_nothing_of_them() -> None:
     site = lived()
     for n in range(9):
-        site.fetched(page(3, 41 + n, title=7))
-    assert "titles" not in site.to_state()
+        site.fetched(page(3, 41 + n, title=7, structured=8))
+    assert {"titles", "structured"}.isdisjoint(site.to_state())
+
+
+def test_pages_found_together_are_due_one_after_another_and_once_there_were_rounds_anywhere_in_one() -> None:
+    site = SiteRevisits(RevisitSettings(fetches_per_day=2.0))
+    dates = sorted(site.fetched(page(key, 0)).next_s or 0.0 for key in range(1, 101))
+    due = [sum(date <= day(n) for date in dates) for n in (10, 20, 30, 40)]
+    assert all(0.6 * n <= count <= 1.7 * n for n, count in zip((20, 40, 60, 80), due, strict=True))
+    for n, key in enumerate(list(range(1, 101)) * 2):
+        site.unchanged(key, day(1 + n / 2))
+    late = [(site.fetched(page(key, 101)).next_s or 0.0) - day(101) for key in range(201, 231)]
+    assert min(late) < max(late) / 5
 
 
 def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:

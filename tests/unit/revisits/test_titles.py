@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.revisits.companion import SiteRevisitor
-from linkscore_scoring.revisits.titles import FACT, title_mark
+from linkscore_scoring.revisits.titles import FACT, title_mark, unpacked
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=40).filter(str.strip)
 
@@ -32,8 +32,8 @@ def test_a_title_without_words_is_none() -> None:
 
 @given(st.binary(max_size=300), st.sampled_from(["", "gzip", "br", "no such coding"]))
 def test_no_body_is_too_broken(body: bytes, encoding: str) -> None:
-    assert 0 <= title_mark(body, encoding) <= 0xFFFF
-    assert 0 <= title_mark(b"\x1f\x8b" + body, encoding) <= 0xFFFF
+    assert 0 <= title_mark(unpacked(body, encoding)) <= 0xFFFF
+    assert 0 <= title_mark(unpacked(b"\x1f\x8b" + body, encoding)) <= 0xFFFF
 
 
 def test_events_keep_the_mark_of_a_page_and_none_of_a_sitemap() -> None:

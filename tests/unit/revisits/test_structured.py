@@ -1,0 +1,90 @@
+"""Structured data: another price or date is another mark, and what moves by itself is none."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkscore_scoring.engine.limits import SentPage
+from linkscore_scoring.revisits.companion import SiteRevisitor
+from linkscore_scoring.revisits.structured import FACT, structured_mark
+
+JSON = '<script type="application/ld+json">{"@type": "Product", %s, "offers": [{%s}]}</script>'
+FORMS: dict[str, Callable[[object], str]] = {
+    "JSON-LD text": lambda value: JSON % ('"name": "x"', f'"price": "{value}"'),
+    "JSON-LD number": lambda value: JSON % ('"name": "x"', f'"lowPrice" : {value}'),
+    "microdata content": lambda value: f'<meta itemprop="price" content="{value}">',
+    "microdata text": lambda value: f"<b class=x itemprop='price'>{value}</b>",
+    "microdata without quotes": lambda value: f"<b itemprop=price>{value}</b>",
+    "date": lambda value: f'<time itemprop="startDate" datetime="2026-11-{value}">soon</time>',
+    "availability": lambda value: JSON % (f'"availability":"https://schema.org/{value}"', '"url": "x"'),
+}
+CENTS = st.decimals(1, 9_999, places=2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(one=CENTS, around=st.text("<>\"' abc", max_size=50))
+def test_a_value_has_one_mark_whatever_is_around_it(form: str, one: object, around: str) -> None:
+    before = structured_mark(FORMS[form](one).encode())
+    assert 0 < before <= 0xFF
+    assert structured_mark((around.replace("<", "") + FORMS[form](one) + "<p>" + around).encode()) == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_two_of_a_hundred_other_values_at_most_are_not_told_apart(form: str) -> None:
+    before = structured_mark(FORMS[form]("5.00").encode())
+    assert sum(structured_mark(FORMS[form](f"{n}.50").encode()) == before for n in range(100)) <= 2
+
+
+@pytest.mark.parametrize(
+    "furniture",
+    [
+        '"dateModified": "2026-11-%d"',
+        '"userInteractionCount": %d',
+        '"aggregateRating": {"ratingValue": 4.%d, "reviewCount": %d}',
+        '"sku": "%d", "url": "http://a.org/?session=%d"',
+    ],
+)
+def test_counters_and_times_of_a_build_are_no_change(furniture: str) -> None:
+    marks = {
+        structured_mark((JSON % (furniture.replace("%d", str(n)), '"price": 3')).encode()) for n in (1, 2, 3)
+    }
+    assert len(marks) == 1
+    assert marks != {0}
+
+
+def test_a_page_without_any_has_no_mark() -> None:
+    plain = b'<p>price: 3</p><script>{"price": 3}</script><i itemprop="name">x</i>'
+    assert structured_mark(plain) == 0
+    assert FACT not in SiteRevisitor.read(SentPage(9, body=plain))
+
+
+def test_events_keep_the_mark_of_a_page_however_it_is_packed() -> None:
+    body = (JSON % ('"name": "x"', '"price": 3')).encode()
+    plain = SiteRevisitor.read(SentPage(9, body=body))
+    packed = SiteRevisitor.read(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
+    assert plain == packed == {FACT: structured_mark(body)}
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"itemprop=" * 1_000_000,
+        b'itemprop="price" ' * 500_000,
+        b'<script type="application/ld+json">' + b'"price": ' * 1_000_000,
+        b'<script type="application/ld+json">' + b'"price": "' + b"9" * 8_000_000,
+        b"application/ld+json" * 400_000,
+        b'application/ld+json</script>"price": 3' * 200_000,
+    ],
+)
+def test_hostile_pages_of_megabytes_are_read_no_further_than_the_bounds(hostile: bytes) -> None:
+    assert structured_mark(hostile) == structured_mark(hostile + hostile)
+
+
+@given(st.binary(max_size=300))
+def test_no_body_is_too_broken(body: bytes) -> None:
+    assert 0 <= structured_mark(b'itemprop="price"' + body + b"application/ld+json" + body) <= 0xFF
