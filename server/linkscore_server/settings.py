@@ -56,7 +56,7 @@ class Settings:
     )
     max_message_bytes: int = setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = setting(10_000_000, "largest page body after decompression, bytes")
-    max_links: int = setting(10_000, "links read from a page that is no sitemap or feed; later ones are left out")
+    max_links: int = setting(10_000, "links read from a page, not of a sitemap; later ones are left out")
     max_depth: int = setting(250, "element depth read from a page")
     max_elements: int = setting(50_000, "elements read from a page; later ones are left out")
     max_pages_per_call: int = setting(500, "pages in one IngestPages or ClassifyPages call")

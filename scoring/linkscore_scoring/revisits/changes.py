@@ -1,4 +1,4 @@
-"""What changed of a page that is fetched again: its own text, title, prices and links, not what is around them.
+"""What changed of a page that is fetched again: its own text, title, prices and links, not what is around.
 
 Own are the long text blocks that the page is the owner of, see `site.texts`: menus, teasers of other pages
 and what several pages share are nobody's or somebody else's. A stamp that each page has for itself, as a
@@ -37,8 +37,8 @@ class PageChange:
         Whether its own text, its title or its structured data differs, it links to pages that nobody had
         seen, or it is gone.
     share
-        Of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data, counts as
-        `LEAST_CHARS`.
+        Of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data,
+        counts as `LEAST_CHARS`.
     fresh_links
         Links to pages that nobody had seen.
     gone
@@ -84,6 +84,18 @@ def changed_chars(unseen: int, longer: int) -> int:
     (100, 80, 30)
     """
     return max(unseen, unseen - longer, longer)
+
+
+def marked(before: int, now: int, counts: Stamps | None) -> tuple[int, Stamps | None]:
+    """Return the characters that another mark counts as, and the counts of such changes, from the first on.
+
+    A mark is of a title or of structured data, 0 if unknown. Where most fetches bring another one it says
+    nothing.
+    """
+    chars = LEAST_CHARS if before and now and now != before else 0
+    if chars and counts is None:
+        counts = Stamps()
+    return (0 if counts is None else counts.without(chars)), counts
 
 
 class Stamps(Stateful):

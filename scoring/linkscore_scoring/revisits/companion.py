@@ -46,7 +46,7 @@ class SiteRevisitor(Companion):
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
-        """Return the validators of an answer, marks of its page, and its kind if it is no page as any other."""
+        """Return the validators of an answer, marks of its page, and its kind if that is not PAGE."""
         said = read_validators(page.headers)
         found: dict[str, Any] = {FACT: list(said)} if any(said) else {}
         if page.kind in KINDS:

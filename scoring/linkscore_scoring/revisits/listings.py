@@ -21,8 +21,8 @@ from linkscore_scoring.features.types import Limits, PageFeatures
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""
 MAX_URLS_CHARS = 10_000_000
-"""A bound: characters of all URLs of a listing, 200 of each at `MAX_ENTRIES`. A listing of relative URLs could name
-the path of its own 50,000 times."""
+"""A bound: characters of all URLs of a listing, 200 of each at `MAX_ENTRIES`. Relative URLs could have the
+path of the listing's own 50,000 times."""
 FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from linkscore_scoring.hashing import GOLDEN
+
 _LOWEST, _HIGHEST = 1e-12, 1e12
 """Bounds of a price, in days of one page."""
 _WIDER = 4.0
@@ -57,6 +59,31 @@ def _between(low: float, many: float, high: float, few: float, per_day: float) -
     aim = (1.0 + _NEAR) / 2.0 * per_day
     part = (math.log(many) - math.log(aim)) / (math.log(many) - math.log(few))
     return low * math.exp(math.log(high / low) * min(max(part, 0.0), 1.0))
+
+
+def first_place(key: int, rounds: float) -> float:
+    """Return when a page is due that was fetched once, in intervals, in [0, 1.5).
+
+    While nothing is known of pages their intervals are alike, and those that were found together would be due
+    together. So places are drawn by key. The first pages of a site queue up, each at a price for as many as
+    there were then, or up to a third fewer, see `is_step`. Once all were fetched again, another one comes
+    anywhere within its interval.
+
+    Parameters
+    ----------
+    key
+        Of the page.
+    rounds
+        How often the pages of its site were fetched again, on the average.
+
+    Examples
+    --------
+    >>> [[round(first_place(key, rounds), 1) for key in range(1, 5)] for rounds in (0.0, 0.5, 2.0)]
+    [[1.3, 1.1, 1.4, 1.2], [1.0, 0.7, 1.1, 0.9], [0.6, 0.2, 0.9, 0.5]]
+    """
+    begun = min(1.0, rounds)
+    drawn = key * GOLDEN % 2**64 / 2.0**64
+    return 1.0 - begun + (1.0 + begun) / 2.0 * drawn
 
 
 def is_step(pages: int) -> bool:

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.hashing import GOLDEN
 from linkscore_scoring.revisits.changes import (
     GONE,
-    LEAST_CHARS,
     UNCHANGED,
     PageChange,
     Stamps,
     changed_chars,
+    marked,
     own_difference,
 )
 from linkscore_scoring.revisits.failures import Failures
@@ -36,7 +35,7 @@ from linkscore_scoring.revisits.pages import (
     Row,
 )
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
-from linkscore_scoring.revisits.prices import is_step, price_of
+from linkscore_scoring.revisits.prices import first_place, is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
 from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
 from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit, mean_days
@@ -436,8 +435,8 @@ class SiteRevisits(Stateful):
     def _change(self, before: Row, fetch: Fetched) -> PageChange:
         longer = own_difference(before.own, fetch.own) - fetch.taken
         chars = self._stamps.without(changed_chars(fetch.unseen, longer))
-        titles, self._titles = _renamed(before.title, fetch.title, self._titles)
-        values, self._structured = _renamed(before.structured, fetch.structured, self._structured)
+        titles, self._titles = marked(before.title, fetch.title, self._titles)
+        values, self._structured = marked(before.structured, fetch.structured, self._structured)
         chars = max(chars, titles, values)
         share = chars / max(fetch.own, fetch.own - longer, chars, 1)
         is_list = fetch.kind == "page" and fetch.fresh_links > 0
@@ -519,20 +518,8 @@ class SiteRevisits(Stateful):
         if not self._price:
             self._price = self._price_now()
         days, least = self.rule.interval(self._one(known, belief), self._price), self.settings.least_s / DAY_S
-        days *= 1.0 if known.watched else self._place(known.key)
+        days *= 1.0 if known.watched else first_place(known.key, self.fetches / len(self.pages))
         return known.last + min(max(days, least), self.settings.longest_s / DAY_S) * DAY_S
-
-    def _place(self, key: int) -> float:
-        """Return where in its first interval a page is due that was fetched once, in intervals, below 1.5.
-
-        Of pages of which nothing is known all intervals are alike, and those that were found together would be
-        due together. So places are drawn by key. The first pages of a site queue up, each at a price for as
-        many as there were then, or up to a third fewer, see `is_step`. Once all were fetched again, another
-        one comes anywhere within its interval.
-        """
-        begun = min(1.0, self.fetches / len(self.pages))
-        drawn = key * GOLDEN % 2**64 / 2.0**64
-        return 1.0 - begun + (1.0 + begun) / 2.0 * drawn
 
     def _one(self, known: Row, belief: Belief) -> OnePage:
         """Return a row as a rule sees it: what `_waiting` does for many."""
@@ -559,17 +546,6 @@ class SiteRevisits(Stateful):
         days = self.rule.intervals(waiting, price)
         days = np.clip(days, self.settings.least_s / DAY_S, self.settings.longest_s / DAY_S)
         return float((1.0 / days).sum())
-
-
-def _renamed(before: int, now: int, counts: Stamps | None) -> tuple[int, Stamps | None]:
-    """Return the characters that another mark counts as, and the counts of such changes, from the first on.
-
-    A mark is of a title, or of structured data: where most fetches bring another one it says nothing.
-    """
-    chars = LEAST_CHARS if before and now and now != before else 0
-    if chars and counts is None:
-        counts = Stamps()
-    return (0 if counts is None else counts.without(chars)), counts
 
 
 def _seconds(now_s: float) -> int:

@@ -23,7 +23,7 @@ _WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
 
 
 def unpacked(body: bytes, content_encoding: str) -> bytes:
-    """Return a body as it was before it was compressed, nothing of a broken one: who reads the page says so."""
+    """Return a body as it was before it was compressed, nothing of a broken one."""
     if not content_encoding and body[:2] != b"\x1f\x8b":
         return body
     try:

@@ -110,7 +110,8 @@ class PageParser:
     async def _other(self, page: common_pb2.Page, url: str, kind: str) -> PageFeatures | None:
         """Return the features of a page of another kind, read in a thread; None of a short one."""
         coding = page.content_encoding
-        if len(page.body) <= MEDIUM_BYTES and not PageBody(page.body, url, "", coding, layout=False).is_packed:
+        is_packed = PageBody(page.body, url, "", coding, layout=False).is_packed
+        if len(page.body) <= MEDIUM_BYTES and not is_packed:
             return None
         self._checked(page)
         read = partial(reader_of(kind), page.body, url=url, content_encoding=coding, limits=self.limits)
