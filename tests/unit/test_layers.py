@@ -53,7 +53,7 @@ MAY_READ = {
         "policies",
         "encodings",
     },
-    "revisits": {"bounded", "errors", "state", "types", "features", "site", "engine"},
+    "revisits": {"bounded", "errors", "hashing", "state", "types", "features", "site", "engine"},
     "exporters": {"errors", "types", "site", "policies", "engine"},
     "limits": BASE | {"site", "policies", "engine"},
     "respect": BASE | {"features", "site", "engine"},
