@@ -167,6 +167,10 @@ class Topics:
         """Return the topic of the snapshots of a crawl."""
         return f"states.{crawl}"
 
+    def draft_of(self, crawl: str) -> str:
+        """Return the topic of logs that take the place of a crawl's."""
+        return f"draft.{crawl}"
+
     def shards(self) -> list[Shard]:
         """Return the shards of all crawls."""
         self._network.request("topics")

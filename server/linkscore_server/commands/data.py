@@ -36,7 +36,7 @@ data_dir_option = click.option(
 )
 
 
-def _store_options(command: Callable[..., None]) -> Callable[..., None]:
+def store_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of a log that is not in files, as `linkscore serve` has them."""
     stores = entry_points(group=STORES).names | entry_points(group=SNAPSHOTS).names
     found = [entry.load() for entry in sorted(entry_points(group=SETTINGS)) if entry.name in stores]
@@ -98,7 +98,7 @@ def check(folder: Path, *, replay: bool) -> None:
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
 @data_dir_option
-@_store_options
+@store_options
 def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
     """Write a crawl into a new file: log, snapshot and browse logs, with checksums.
 
@@ -106,7 +106,7 @@ def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
     wait that have tickets; without it they go by their URL. From another store (`--log SCHEME://...`) servers
     may be running, and browse logs stay behind: they are in no log.
     """
-    with _elsewhere(log) as other, opened(data_dir, beside=file if other else None) as store:
+    with elsewhere(log) as other, opened(data_dir, beside=file if other else None) as store:
         from linkscore_server.storage.archive import export_crawl
 
         if other is not None:
@@ -120,7 +120,7 @@ def export(crawl: str, file: Path, data_dir: Path, **log: Any) -> None:
 @data.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @data_dir_option
-@_store_options
+@store_options
 def import_(file: Path, data_dir: Path, **log: Any) -> None:
     """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
 
@@ -129,7 +129,7 @@ def import_(file: Path, data_dir: Path, **log: Any) -> None:
     Servers that run find the crawl when they are started again.
     """
     with (
-        _elsewhere(log) as other,
+        elsewhere(log) as other,
         opened(data_dir, beside=file if other else None, makes=True) as store,
     ):
         from linkscore_server.storage.archive import import_crawl
@@ -159,7 +159,6 @@ def opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> 
     Given a file, the folder is one of the moment beside it: of a crawl on its way from or to another store. A
     folder that is not there is an error, unless it `makes` it.
     """
-    from linkscore_scoring.errors import LinkscoreError
     from linkscore_server.storage.files import FileStore
 
     if beside is not None:
@@ -171,18 +170,27 @@ def opened(folder: Path, *, beside: Path | None = None, makes: bool = False) -> 
         return
     if not makes and not folder.is_dir():
         raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
-    try:
+    with plain_failures():
         store = FileStore(folder)
         try:
             yield store
         finally:
             store.close()
+
+
+@contextmanager
+def plain_failures() -> Iterator[None]:
+    """End the command with the message of an error."""
+    from linkscore_scoring.errors import LinkscoreError
+
+    try:
+        yield
     except (LinkscoreError, OSError) as exc:
         raise click.ClickException(str(exc)) from exc
 
 
 @contextmanager
-def _elsewhere(given: dict[str, Any]) -> Iterator[tuple[RemoteLogs, Store] | None]:
+def elsewhere(given: dict[str, Any]) -> Iterator[tuple[RemoteLogs, Store] | None]:
     """Give the store that options name and what opened it, None if they name none."""
     if given["log"] == "file":
         yield None

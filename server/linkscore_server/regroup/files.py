@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState, InvalidInput, NotFound
-from linkscore_server.regroup.events import Regrouping
+from linkscore_server.regroup.writing import write_divided
 from linkscore_server.storage.base import CrawlLog
 from linkscore_server.storage.check import problems_of_crawl
 from linkscore_server.storage.cutting import cut_seq
 from linkscore_server.storage.disk import ensure_folder, sync
 from linkscore_server.storage.files import FileLog, FileStore
 
-_EVENTS_AT_ONCE = 256
-"""A bound: events that share a sync, as the server bounds those it writes."""
-_WAITING_BYTES = 32 << 20
-"""A bound: bytes of the events that wait for that, of all groups. Chosen."""
 _KNOWN = ("*.log", "sites.db*", "snapshot*", "cut*")
 """What the folder of a crawl holds that its log makes again."""
 
@@ -56,7 +51,7 @@ def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
         with closing(store.open(crawl)) as log:
             if not log.last_seq:
                 raise NotFound(f"crawl {crawl!r}: its log holds no event")
-            ends = _written(log.read(), draft, shards_of(crawl, groups))
+            ends = _written(log, draft, shards_of(crawl, groups))
         if problem := next(problems_of_crawl(draft, crawl), ""):
             raise CorruptState(problem)
         store.replace(crawl, draft)
@@ -79,34 +74,14 @@ def _check_folder(folder: Path, data: Path) -> None:
         raise OSError(errno.ENOSPC, f"the log takes {needed:,} bytes, {free:,} are free in {data}")
 
 
-def _written(events: Iterable[tuple[int, bytes]], draft: Path, shards: list[Shard]) -> list[int]:
+def _written(log: CrawlLog, draft: Path, shards: list[Shard]) -> list[int]:
     """Write the logs of all groups, durable; returns the number of the last event of each."""
     with ExitStack() as opened:
         logs = []
         for shard in shards:
             ensure_folder(folder := draft / shard.part)
             logs.append(opened.enter_context(closing(FileLog(folder))))
-        _append(logs, Regrouping(len(shards)).divide(events))
+        write_divided(log, logs)
     for folder in (*(draft / shard.part for shard in shards), draft):
         sync(folder)
     return [log.last_seq for log in logs]
-
-
-def _append(logs: Sequence[CrawlLog], events: Iterable[tuple[int, bytes]]) -> None:
-    """Append events, each to the log of its group."""
-    waiting: list[list[bytes]] = [[] for _ in logs]
-    size = 0
-    for group, raw in events:
-        waiting[group].append(raw)
-        size += len(raw)
-        if size >= _WAITING_BYTES or len(waiting[group]) >= _EVENTS_AT_ONCE:
-            _flush(logs, waiting)
-            size = 0
-    _flush(logs, waiting)
-
-
-def _flush(logs: Sequence[CrawlLog], waiting: Sequence[list[bytes]]) -> None:
-    for log, events in zip(logs, waiting, strict=True):
-        if events:
-            log.append(events)
-            events.clear()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from linkscore_server.settings import STORES, Settings
-from linkscore_server.storage.base import Store
+from linkscore_server.storage.base import CrawlLog, Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
+
+Write = Callable[[CrawlLog, Sequence[CrawlLog]], None]
+"""Writes the events of a crawl of one group to logs without events, one for each group it is to have."""
 
 
 class RemoteLogs(ABC):
@@ -33,6 +37,22 @@ class RemoteLogs(ABC):
     @abstractmethod
     def from_files(self, files: FileStore, crawl: str, store: Store) -> None:
         """Copy a crawl from a data folder into a store that `open` gave."""
+
+    @abstractmethod
+    def rewrite(self, store: Store, crawl: str, groups: int, write: Write) -> list[int]:
+        """Put logs of several groups in the place of the log of a crawl of one; returns the events of each.
+
+        Wherever this process is killed, the crawl is as it was, or no server opens it until the next call ends.
+
+        Raises
+        ------
+        NotFound
+            If the store has no such crawl, or not one event of it.
+        InvalidInput
+            If it has several groups, or if this was begun with other groups and has to end with these.
+        LimitExceeded
+            If servers have the store open.
+        """
 
 
 def remote_logs(settings: Settings) -> RemoteLogs | None:

@@ -55,7 +55,7 @@ class Brokers:
 
     def __init__(self, folder: Path, host: str = "127.0.0.1", n: int = 3) -> None:
         self._host = host
-        self._folder = folder
+        self.folder = folder
         ports = _free_ports(2 * n)
         self._ports, controllers = ports[:n], ports[n:]
         voters = ",".join(f"{node}@127.0.0.1:{port}" for node, port in enumerate(controllers, start=1))
@@ -82,7 +82,7 @@ class Brokers:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            for home in sorted(self._folder.glob("broker-*/node.properties"))
+            for home in sorted(self.folder.glob("broker-*/node.properties"))
         ]
         for process in formats:
             assert process.wait(_START_S) == 0
@@ -92,7 +92,7 @@ class Brokers:
 
     def start_one(self, number: int) -> None:
         """Start a broker, which is reached some seconds later."""
-        home = self._folder / f"broker-{number + 1}"
+        home = self.folder / f"broker-{number + 1}"
         with (home / "out.txt").open("ab") as out:
             self._processes[number] = subprocess.Popen(
                 [*_java(), "kafka.Kafka", str(home / "node.properties")], stdout=out, stderr=out
@@ -107,7 +107,7 @@ class Brokers:
                 if len(admin.list_topics(timeout=2).brokers) >= n:
                     return
             time.sleep(0.5)
-        raise TimeoutError(f"no {n} brokers within {_START_S:g} s, see {self._folder}")
+        raise TimeoutError(f"no {n} brokers within {_START_S:g} s, see {self.folder}")
 
     def signal(self, number: int, sent: int) -> None:
         """Send a signal to a broker."""

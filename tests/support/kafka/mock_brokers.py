@@ -42,6 +42,9 @@ class MockTopics:
     def states_of(self, crawl: str) -> str:
         return f"states.{crawl}"
 
+    def draft_of(self, crawl: str) -> str:
+        return f"draft.{crawl}"
+
     def shards(self) -> list[Shard]:
         crawls = [topic.removeprefix("log.") for topic in self.made if topic.startswith("log.")]
         return [shard for crawl in crawls for shard in shards_of(crawl, PARTITIONS)]

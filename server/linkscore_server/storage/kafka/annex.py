@@ -9,10 +9,11 @@ from linkscore_server.settings import SNAPSHOTS, Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.kafka.moving import to_brokers, to_files
+from linkscore_server.storage.kafka.rewriting import rewrite
 from linkscore_server.storage.kafka.settings import KafkaSettings
 from linkscore_server.storage.kafka.snapshots import SnapshotPlace
 from linkscore_server.storage.kafka.store import KafkaStore
-from linkscore_server.storage.remote import RemoteLogs
+from linkscore_server.storage.remote import RemoteLogs, Write
 
 
 class KafkaLogs(RemoteLogs):
@@ -38,6 +39,10 @@ class KafkaLogs(RemoteLogs):
     def from_files(self, files: FileStore, crawl: str, store: Store) -> None:
         """See `RemoteLogs.from_files`."""
         to_brokers(files, crawl, _on_brokers(store))
+
+    def rewrite(self, store: Store, crawl: str, groups: int, write: Write) -> list[int]:
+        """See `RemoteLogs.rewrite`."""
+        return rewrite(_on_brokers(store), crawl, groups, write)
 
 
 def _snapshot_place(settings: Settings) -> SnapshotPlace | None:

@@ -32,8 +32,9 @@ def to_files(store: KafkaStore, crawl: str, files: FileStore) -> None:
     CorruptState
         If a record is damaged, naming topic and offset.
     LogAway
-        If the brokers do not answer.
+        If the brokers do not answer, or the crawl is being written anew.
     """
+    store.check_in_place(crawl)
     topic = store.topics.log_of(crawl)
     if not (groups := store.topics.groups(crawl)):
         raise NotFound(f"crawl {crawl!r}: there is no topic {topic}")
@@ -43,7 +44,7 @@ def to_files(store: KafkaStore, crawl: str, files: FileStore) -> None:
             raise NotFound(f"crawl {crawl!r}: {end.name} has no events, its creation was never acknowledged")
         log = files.open(shard.key)
         try:
-            _append_all(log, _events(store, topic, shard.group, begin, end.offset))
+            _append_all(log, frames_of(store, topic, shard.group, begin, end.offset))
         finally:
             log.close()
         SharedStates(
@@ -117,9 +118,10 @@ def _span(store: KafkaStore, topic: str, partition: int) -> tuple[LogState, LogS
     return begin, end
 
 
-def _events(
+def frames_of(
     store: KafkaStore, topic: str, partition: int, state: LogState, end: int
 ) -> Iterator[Sequence[bytes]]:
+    """Yield the events that count, as they were appended together, from a state on up to an offset."""
     for record in store.brokers.read(topic, partition, state.offset, end):
         if (frame := state.see(record)) is not None:
             yield unpack(memoryview(record.value), frame)

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.storage.base import CrawlLog, Store, T
+from linkscore_server.storage.base import CrawlLog, LogAway, Store, T
 from linkscore_server.storage.disk import ensure_folder
 from linkscore_server.storage.files import SITES_FILE, FileStore, open_states
 from linkscore_server.storage.frames import unpack
@@ -115,12 +115,13 @@ class KafkaStore(Store):
         Raises
         ------
         LogAway
-            If the brokers do not answer.
+            If the brokers do not answer, or the crawl is being written anew.
         CorruptState
             If a record is damaged, or the settings of the topic of a new crawl may lose events. A crawl that
             has events is served on, and the log and a gauge say what is wrong: to refuse it would save none.
         """
         found = Shard.of(shard)
+        self.check_in_place(found.crawl)
         topic = self.topics.log_of(found.crawl)
         self._ensure(topic, found.groups)
         states = self.topics.states_of(found.crawl)
@@ -141,13 +142,35 @@ class KafkaStore(Store):
             counts=self.counts,
             places_apart=self.places_apart,
         )
-        if wrong and not log.last_seq:
+        try:
+            self.check_in_place(found.crawl)  # by whoever took the log just before
+            if wrong and not log.last_seq:
+                raise CorruptState(wrong[0])
+        except BaseException:
             log.close()
-            raise CorruptState(wrong[0])
+            raise
         return log
 
+    def check_in_place(self, crawl: str) -> None:
+        """Raise `LogAway` if a crawl is being written anew, see `rewriting`: it may be half there."""
+        if self.topics.partitions(self.topics.draft_of(crawl)):
+            raise LogAway(
+                f"crawl {crawl!r}: is being regrouped; if `linkscore data regroup` was ended, run it again"
+            )
+
     def delete(self, crawl: str) -> None:
-        """See `Store.delete`; the key of a shard among several makes its log begin anew."""
+        """See `Store.delete`; the key of a shard among several makes its log begin anew.
+
+        Raises
+        ------
+        LogAway
+            As of `open`.
+        """
+        self.check_in_place(Shard.of(crawl).crawl)
+        self.erase(crawl)
+
+    def erase(self, crawl: str) -> None:
+        """Do what `delete` does, also to a crawl that is being written anew; its draft stays."""
         shard = Shard.of(crawl)
         topic, states = self.topics.log_of(shard.crawl), self.topics.states_of(shard.crawl)
         if shard.groups == 1:

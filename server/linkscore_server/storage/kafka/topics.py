@@ -22,7 +22,7 @@ STATES_RECORD_BYTES = 2 * PIECE_BYTES
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
-_LOG, _STATES, _SECRET, _OWNERS = "log", "states", "ticket-key", "owners"
+_LOG, _STATES, _DRAFT, _SECRET, _OWNERS = "log", "states", "draft", "ticket-key", "owners"
 _STATES_TUNED = {"segment.bytes": str(64 << 20), "segment.ms": "3600000", "delete.retention.ms": "60000"}
 """How topics of states are made, and may be set otherwise: only closed segments are compacted, so these are
 closed sooner than the brokers' 1 GiB or 7 days; what is deleted is forgotten after a minute instead of a day,
@@ -61,6 +61,7 @@ class Topics:
 
         PREFIX.log.CRAWL        a partition a group of the crawl
         PREFIX.states.CRAWL     a partition a group, compacted: snapshots of the states of its sites
+        PREFIX.draft.CRAWL      a partition a group: logs to take the place of the crawl's, see `rewriting`
         PREFIX.ticket-key       the secret of tickets: the first record counts
         PREFIX.owners           a partition a slot of a cluster, compacted: who has it
 
@@ -95,6 +96,10 @@ class Topics:
     def states_of(self, crawl: str) -> str:
         """Return the name of the topic of a crawl's snapshots."""
         return f"{self._prefix}.{_STATES}.{crawl}"
+
+    def draft_of(self, crawl: str) -> str:
+        """Return the name of the topic of logs that are to take the place of a crawl's."""
+        return f"{self._prefix}.{_DRAFT}.{crawl}"
 
     @property
     def secret(self) -> str:

@@ -17,13 +17,10 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
-    CompanionTold,
     ConfigChanged,
     Event,
-    FeedbackGiven,
     LearningFailed,
     LearningRequested,
-    LogsMined,
     ModelActivated,
     PageFetched,
     decode,
@@ -38,40 +35,14 @@ from linkscore_server.storage.base import Snapshot
 from linkscore_server.storage.check import problems_of_store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.replays import crawl_in
+from support.divided_events import CONFIG, SITES, events_of, page_of
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
-SITES = [f"{n}.test" for n in range(9)]
-CONFIG = CrawlConfig("crawl", seed=3, create_time_s=1.5)
 GROUPS = 4
 
 
 class Ended(BaseException):
     """The process ends here."""
-
-
-def page_of(site: str, n: int, ticket: bytes = b"") -> PageFetched:
-    return PageFetched(
-        f"{site} {n}", site, f"http://{site}/{n}", f"http://{site}/{n}", 500, "", ticket, n, None
-    )
-
-
-def events_of(config: CrawlConfig = CONFIG) -> list[Event]:
-    """Return events of every kind that a site has, with two changes of the crawl between."""
-    made: list[Event] = [ConfigChanged(config.to_state())]
-    for n in range(30):
-        site = SITES[n * 7 % len(SITES)]
-        made.append(page_of(site, n))
-        if n % 10 == 4:
-            made += [
-                FeedbackGiven(f"f{n}", site, f"http://{site}/{n}", b"ticket", 0.5, n),
-                LearningRequested(site),
-                LearningFailed(site, len(made) + 2),
-                ModelActivated(site, len(made) + 2, "x", {"built_from_seq": len(made) + 2, "rest": [n]}),
-                LogsMined(site, "d", {"a": 1}),
-                CompanionTold(site, "revisit", {"b": 2}),
-                ConfigChanged(replace(config, keep_titles=True).to_state()),
-            ]
-    return made
 
 
 def write(store: FileStore, events: list[Event], crawl: str = "crawl") -> None:
@@ -160,7 +131,7 @@ def ends(count: int) -> Any:
 def test_wherever_it_ends_the_crawl_is_whole_and_the_next_call_ends_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscore_server.regroup.files._EVENTS_AT_ONCE", 4)
+    monkeypatch.setattr("linkscore_server.regroup.writing._EVENTS_AT_ONCE", 4)
     with closing(FileStore(tmp_path / "right")) as store:
         write(store, events_of())
         was = folder_as_it_is(store.folder / "crawls")
