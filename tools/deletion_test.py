@@ -68,6 +68,7 @@ CLUSTER_TESTS = (
 OBJECT_TESTS = ("tests/unit/server/objects", "tests/support/objects", "tests/kafka/test_objects.py")
 LEARNERS = f"{SCORING}/learners/classifiers"
 PYTHON = "clients/python/linkscore"
+REGROUP_ON_BROKERS = "tests/unit/server/regroup/test_regroup_on_brokers.py"
 REVISITS_OF_GROUPS = "tests/integration/test_revisits_of_groups.py"
 WORKER_TESTS = ("tests/unit/server/workers", "tests/integration/test_workers.py", REVISITS_OF_GROUPS)
 
@@ -269,7 +270,11 @@ ANNEXES = {
     "kafka": Annex(
         "logs on Kafka, and the clusters that share them",
         (f"{SERVER}/storage/kafka", f"{SERVER}/cluster", MEMBERS, f"{SERVER}/objects"),
-        ("tests/unit/server/storage/kafka", "tests/support/kafka", *CLUSTER_TESTS, *OBJECT_TESTS),
+        (
+            *("tests/unit/server/storage/kafka", "tests/support/kafka", REGROUP_ON_BROKERS),
+            *CLUSTER_TESTS,
+            *OBJECT_TESTS,
+        ),
         extras=("kafka", "objects"),
         packages=("confluent-kafka", "obstore"),
     ),
@@ -285,7 +290,14 @@ ANNEXES = {
     "regroup": Annex(
         "crawls of one group divided into several: `linkscore data regroup`",
         (f"{SERVER}/regroup",),
-        ("tests/unit/server/regroup", "tests/integration/test_regroup.py", REVISITS_OF_GROUPS),
+        (
+            *(
+                "tests/unit/server/regroup",
+                "tests/integration/test_regroup.py",
+                "tests/kafka/test_regroup.py",
+            ),
+            REVISITS_OF_GROUPS,
+        ),
     ),
     "workers": Annex(
         "one server of several processes on a machine",

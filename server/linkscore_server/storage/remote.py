@@ -42,7 +42,7 @@ class RemoteLogs(ABC):
     def rewrite(self, store: Store, crawl: str, groups: int, write: Write) -> list[int]:
         """Put logs of several groups in the place of the log of a crawl of one; returns the events of each.
 
-        Wherever this process is killed, the crawl is as it was, or no server opens it until the next call ends.
+        Wherever it is killed, the crawl is as it was, or no server opens it until the next call ends.
 
         Raises
         ------

@@ -49,6 +49,8 @@ _PRODUCER: dict[str, Any] = {
     "message.timeout.ms": int(DELIVERY_S * 1e3),
     "retry.backoff.max.ms": 500,
 }
+_OTHER_TOPIC = (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
+"""What a producer says that has not heard that a topic was deleted and made again, with more partitions."""
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _CONSUMER: dict[str, Any] = {
     "group.id": "linkscore-reads",  # is asked for, and not used: partitions are assigned by hand
@@ -142,8 +144,17 @@ class Brokers:
             else:
                 done.set_exception(self._failed(where, error, producer))
 
-        try:
+        def produce() -> None:
             producer.produce(topic, value=value, key=key, partition=partition, on_delivery=delivered)
+
+        try:
+            try:
+                produce()
+            except KafkaException as exc:
+                if exc.args[0].code() not in _OTHER_TOPIC:
+                    raise
+                producer.list_topics(topic, timeout=REQUEST_S)
+                produce()
         except BufferError as exc:
             raise OSError(errno.ENOBUFS, f"{where}: {exc}") from exc
         except KafkaException as exc:
