@@ -291,12 +291,8 @@ ANNEXES = {
         "crawls of one group divided into several: `linkscore data regroup`",
         (f"{SERVER}/regroup",),
         (
-            *(
-                "tests/unit/server/regroup",
-                "tests/integration/test_regroup.py",
-                "tests/kafka/test_regroup.py",
-            ),
-            REVISITS_OF_GROUPS,
+            *("tests/unit/server/regroup", "tests/integration/test_regroup.py"),
+            *("tests/kafka/test_regroup.py", REVISITS_OF_GROUPS),
         ),
     ),
     "workers": Annex(

@@ -85,6 +85,15 @@ def test_a_crawl_that_was_deleted_begins_anew(new_store: Callable[[str], KafkaSt
         store.delete("books")
 
 
+def test_a_crawl_that_is_made_again_may_have_more_groups(new_store: Callable[[str], KafkaStore]) -> None:
+    store = new_store("a")
+    store.open("books").append([b"event"])
+    store.delete("books")
+    log = store.open("books@15-of-16")
+    log.append([b"event"])
+    assert log.last_seq == 1
+
+
 def test_a_snapshot_is_there_for_the_next_server(new_store: Callable[[str], KafkaStore]) -> None:
     log, large = new_store("a").open("books"), secrets.token_bytes(3 * PIECE_BYTES)
     for n in range(1, 4):
