@@ -48,7 +48,7 @@ def new_store(brokers: Brokers, prefix: str, folder: Path) -> KafkaStore:
 
 def bytes_on(brokers: Brokers, topic: str) -> int:
     """Return what a topic takes on the disks of all brokers."""
-    return sum(path.stat().st_size for path in brokers.folder.rglob(f"{topic}-*/*.log"))
+    return sum(path.stat().st_size for path in brokers.folder.glob(f"broker-*/data/{topic}-*/*.log"))
 
 
 def logs_in(store: Store) -> list[list[bytes]]:
