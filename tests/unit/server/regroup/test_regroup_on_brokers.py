@@ -18,6 +18,7 @@ from linkscore_server.regroup.files import regroup
 from linkscore_server.regroup.writing import write_divided
 from linkscore_server.storage.base import CrawlLog, LogAway, Store
 from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.kafka.checkpoints import OnBrokers
 from linkscore_server.storage.kafka.moving import to_files
 from linkscore_server.storage.kafka.rewriting import rewrite
 from linkscore_server.storage.kafka.store import KafkaStore
@@ -309,6 +310,39 @@ def test_what_a_sealed_draft_has_is_ended_with_and_nothing_else(
     with pytest.raises(InvalidInput, match=r"groups: must be 4: an earlier call"):
         run(new_store(), 8)
     assert len(run(new_store())) == GROUPS
+
+
+def test_who_may_not_delete_topics_hears_of_it_before_anything_is_made(
+    new_store: Callable[[], KafkaStore], cluster: PlayedCluster
+) -> None:
+    written(store := new_store())
+    before = {name: [list(records) for records in found] for name, found in cluster.topics.items()}
+    cluster.step = befalls(LogAway("p.draft.crawl cannot be deleted: not authorized"), 1, is_for_good=False)
+    with pytest.raises(LogAway, match="not authorized"):
+        run(store)
+    assert cluster.topics == before
+
+
+class Elsewhere(OnBrokers):
+    """Keeps snapshots beside the brokers, and remembers which were deleted."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    def delete(self, topic: str, partition: int | None = None) -> None:
+        self.deleted.append(topic)
+
+
+def test_snapshots_that_are_kept_elsewhere_go_with_the_log_they_are_of(
+    cluster: PlayedCluster, folders: list[FileStore]
+) -> None:
+    place = Elsewhere()
+    store = KafkaStore(PlayedBrokers(cluster), PlayedTopics(cluster), folders[0], "", place)
+    written(store)
+    run_until("deleted p.states.crawl", store, cluster)
+    assert place.deleted == []
+    run(store)
+    assert place.deleted == ["p.states.crawl"]
 
 
 def test_what_cannot_be_regrouped_is_refused_and_left_as_it_was(
