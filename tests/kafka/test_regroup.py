@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ PAGES = int(os.environ.get("PAGES", "600"))
 """Pages of the crawl whose answers are compared."""
 EVENTS = int(os.environ.get("EVENTS", "20000"))
 """Events of the crawl that the command is killed at."""
-KILLS = int(os.environ.get("KILLS", "12"))
 ASKED_LINKS = 300
+AWAY_S = 6.0
 
 
 def kafka(brokers: Brokers, prefix: str) -> tuple[str, ...]:
@@ -140,32 +140,56 @@ def begun(brokers: Brokers, prefix: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.timeout(1_800)
-def test_killed_at_any_time_it_ends_right_when_it_is_run_again(
+def run_through(brokers: Brokers, prefix: str) -> float:
+    """Run the command to its end; returns the seconds it took."""
+    began, process = time.monotonic(), begun(brokers, prefix)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    return time.monotonic() - began
+
+
+def has_events(store: KafkaStore, topic: str) -> bool:
+    """Say whether the last group of a topic has more than markers."""
+    try:
+        return store.topics.partitions(topic) == GROUPS and store.brokers.end(topic, GROUPS - 1) > 2
+    except LogAway:  # deleted meanwhile
+        return False
+
+
+MOMENTS: dict[str, Callable[[KafkaStore, str, str], bool]] = {
+    "a draft is there": lambda store, draft, log: store.topics.partitions(draft) == GROUPS,
+    "it has events": lambda store, draft, log: has_events(store, draft),
+    "the log was deleted": lambda store, draft, log: store.topics.partitions(log) != 1,
+    "it is there again": lambda store, draft, log: store.topics.partitions(log) == GROUPS,
+    "its last group has events": lambda store, draft, log: has_events(store, log),
+}
+"""When the command is killed."""
+
+
+@pytest.mark.timeout(3_600)
+def test_killed_at_any_moment_it_ends_right_when_it_is_run_again(
     brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    right = in_brokers(brokers, "kills", tmp_path / "files")
-    began = time.monotonic()
-    assert begun(brokers, "kills").wait() == 0
-    took_s, draws, seen = time.monotonic() - began, random.Random(32), []
+    right, seen = in_brokers(brokers, "kills", tmp_path / "files"), []
+    took_s = run_through(brokers, "kills")
     with closing(new_store(brokers, "kills", tmp_path / "reader")) as store:
         assert logs_in(store) == right
-        for number in range(KILLS):
+        draft, log = store.topics.draft_of("crawl"), store.topics.log_of("crawl")
+        for name, has_come in MOMENTS.items():
             store.delete("crawl")
             imported = tmp_path / "files/crawl.linkscore"
             assert run("data", "import", imported, *kafka(brokers, "kills")).exit_code == 0
-            after_s = took_s * (number + draws.random()) / KILLS
             process = begun(brokers, "kills")
-            time.sleep(after_s)
+            while process.poll() is None and not has_come(store, draft, log):
+                time.sleep(0.01)
             process.kill()
-            process.wait()
-            seen.append(f"{after_s:.1f} s: {state_of(store, right)}")
+            process.communicate()
+            seen.append(f"{name}: {state_of(store, right)}")
             if "regrouped" not in seen[-1]:
-                again = begun(brokers, "kills")
-                assert again.wait() == 0, again.stdout.read()  # type: ignore[union-attr]
+                run_through(brokers, "kills")
             assert logs_in(store) == right
     with capsys.disabled():
-        print(f"\n{EVENTS} events, {took_s:.1f} s; killed after", "; ".join(seen), end="")
+        print(f"\n{EVENTS} events, {took_s:.1f} s; killed when", "; ".join(seen), end="")
 
 
 def state_of(store: KafkaStore, right: list[list[bytes]]) -> str:
@@ -179,22 +203,26 @@ def state_of(store: KafkaStore, right: list[list[bytes]]) -> str:
     return "regrouped" if found == right else "as it was"
 
 
+@pytest.mark.timeout(1_800)
 def test_brokers_that_are_away_for_a_while_are_waited_for(brokers: Brokers, tmp_path: Path) -> None:
     right = in_brokers(brokers, "away", tmp_path / "files")
     process = begun(brokers, "away")
-    time.sleep(3)
-    for number in range(3):
-        brokers.signal(number, signal.SIGSTOP)
-    time.sleep(6)
-    for number in range(3):
-        brokers.signal(number, signal.SIGCONT)
-    while process.wait() != 0:
-        process = begun(brokers, "away")
     with closing(new_store(brokers, "away", tmp_path / "reader")) as store:
+        while process.poll() is None and not has_events(store, store.topics.draft_of("crawl")):
+            time.sleep(0.01)
+        for number in range(3):
+            brokers.signal(number, signal.SIGSTOP)
+        time.sleep(AWAY_S)
+        for number in range(3):
+            brokers.signal(number, signal.SIGCONT)
+        process.communicate()
+        if process.returncode:
+            run_through(brokers, "away")
         assert logs_in(store) == right
 
 
-def test_a_server_that_runs_is_named_or_hears_of_it(brokers: Brokers, tmp_path: Path) -> None:
+@pytest.mark.timeout(1_800)
+def test_beside_a_cluster_it_is_refused(brokers: Brokers, tmp_path: Path) -> None:
     right = in_brokers(brokers, "running", tmp_path / "files")
     fleet = Fleet(tmp_path, brokers.hosts, "running", session_s=8)
     try:
@@ -205,6 +233,6 @@ def test_a_server_that_runs_is_named_or_hears_of_it(brokers: Brokers, tmp_path: 
         assert "1 servers have the crawls of these topics; stop them first" in said
     finally:
         fleet.close()
-    assert begun(brokers, "running").wait() == 0
+    run_through(brokers, "running")
     with closing(new_store(brokers, "running", tmp_path / "reader")) as store:
         assert logs_in(store) == right
