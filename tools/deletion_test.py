@@ -292,7 +292,7 @@ ANNEXES = {
         (f"{SERVER}/regroup",),
         (
             *("tests/unit/server/regroup", "tests/integration/test_regroup.py"),
-            *("tests/kafka/test_regroup.py", REVISITS_OF_GROUPS),
+            *("tests/kafka/test_kafka_regroup.py", REVISITS_OF_GROUPS),
         ),
     ),
     "workers": Annex(
