@@ -13,7 +13,7 @@ import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from support.cluster.brokers import Brokers
-from support.cluster.fleet import Fleet, Load, create, problems, silence_of
+from support.cluster.fleet import SITES, Fleet, Load, create, problems, silence_of
 from support.cluster.links import Links
 from support.server_process import PATIENCE_S
 
@@ -113,3 +113,25 @@ async def test_workers_that_end_lose_and_double_nothing(
         print(f"\n{len(load.acknowledged)} pages")
     assert len(fleet.folders()) == len(machines) * workers
     assert await problems(fleet, load, GROUPS) == []
+
+
+RATE_S = 15.0
+"""How long pages of each number of workers are counted."""
+
+
+@pytest.mark.timeout(1200)
+async def test_pages_of_one_and_of_two_workers(
+    brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for workers in (1, 2):
+        prefix = f"rate-{workers}"
+        fleet = Fleet(
+            tmp_path / prefix, brokers.hosts, prefix, session_s=SESSION_S, links=links, workers=workers
+        )
+        with under_load(fleet, "a") as load:
+            before = len(load.acknowledged)
+            time.sleep(RATE_S)
+            pages = len(load.acknowledged) - before
+        with capsys.disabled():
+            print(f"\n{workers} workers, {len(SITES)} callers: {pages / RATE_S:.1f} pages/s", end="")
+        assert await problems(fleet, load, GROUPS) == []
