@@ -78,7 +78,7 @@ class HubLedger(Stateful):
     def page(self, arms: Sequence[Arm], fresh: dict[Arm, int], patterns: UrlPatterns) -> HubPage:
         """Return the record of a page found through some arms; many kinds of fresh links are cut."""
         nodes = dict.fromkeys(node for arm in arms for node in nodes_above(arm, patterns))
-        kept = sorted(fresh, key=lambda arm: -fresh[arm])[: self.tunables.arms_per_page]
+        kept = sorted(fresh, key=lambda arm: -fresh[arm])[: self.tunables.at_once]
         return HubPage(list(nodes) or [SITE], list(arms), {arm: fresh[arm] for arm in kept})
 
     def add(self, key: int, page: HubPage, patterns: UrlPatterns) -> None:

@@ -56,7 +56,7 @@ class Likeness(Stateful):
 
     Notes
     -----
-    Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 128 pages.
+    Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Likeness(Stateful):
         self._due = 2 * max(1, self._unlike)
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
         shown += self._refused.values()
-        self.layouts.fit([*shown, *islice(reversed(unlike), t.background)])
+        self.layouts.fit([*shown, *islice(reversed(unlike), t.at_once)])
         self._compare()
 
     def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:

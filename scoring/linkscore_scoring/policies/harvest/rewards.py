@@ -215,7 +215,7 @@ class PageRewards(Stateful):
     def _label_sample(self, site: SiteModel) -> None:
         """Label the latest of the sampled pages again, and among them those that may be asked about."""
         askable = {candidate.key: candidate for candidate in self.candidates.members()}
-        for page in islice(reversed(site.sample), self.tunables.relabelled):
+        for page in islice(reversed(site.sample), self.tunables.at_once):
             label = self.likeness.label(page.key, page.paths, site.patterns) if self.likeness else 0.0
             worth = self.ledger.page(page.hash)
             if self.likeness and worth is not None and worth.source is not RewardSource.FEEDBACK:

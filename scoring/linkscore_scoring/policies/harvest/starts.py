@@ -100,7 +100,7 @@ class WarmStart:
     def _likeness(self, known: _Known, arms: HierarchicalArms) -> float:
         """Return the share of the arms found here that are known, each by the root of its links."""
         shared = found = 0.0
-        for arm, links in islice(arms.links(), self._t.judged_arms):
+        for arm, links in islice(arms.links(), self._t.at_once):
             found += sqrt(links)
             shared += sqrt(links) if self._group(known, arm) is not None else 0.0
         return shared / found if found else 0.0
@@ -113,7 +113,7 @@ class WarmStart:
         t = self._t
         found = [
             (min(pulls, t.most_pulls), reward, group.reward)
-            for arm, pulls, reward in islice(arms.pulled(), t.judged_arms)
+            for arm, pulls, reward in islice(arms.pulled(), t.at_once)
             if (group := self._group(known, arm)) is not None
         ]
         brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))

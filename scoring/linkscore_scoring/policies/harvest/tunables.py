@@ -64,18 +64,19 @@ class Tunables:
         Worth per fetch that a kind of pages nobody opened is granted where labels decide and no link of its
         link path was followed, and the share of it that each of `few` tries leaves, both in [0, 1]. Chosen on
         synthetic sites by few trials.
-    hub_pages, arms_per_page
-        Pages whose links are remembered, and arms of fresh links kept of each, those with most. Bounds.
+    hub_pages
+        Pages whose links are remembered. A bound.
     wanted
         Reward by feedback, or label by examples, from which a page counts as wanted, in (0, 1). Chosen.
-    relabelled
-        Pages labelled anew after an answer, the latest: 0.1 s or so. A bound.
+    at_once
+        Pages or arms that are gone through at once: the latest pages, labelled anew after an answer in 0.05 s
+        or so; pages unlike the examples that a fit reads, the latest; arms that trust in experience is judged
+        by, the first ones found; arms of fresh links kept of a page, those with most. A bound of work.
     least_cosine
         Of a page that counts as like an example, in (0, 1]. Measured: a fifth site, forum_opendcl, moved it
         from .5.
-    background, max_unwanted
-        Pages unlike the examples that a fit reads, and pages not wanted that a page is compared with, the
-        latest. Bounds.
+    max_unwanted
+        Pages not wanted that a page is compared with, the latest. A bound.
     few_pages
         Pages until which two with a class token will do, or nothing would count at first. Chosen.
     uncertain
@@ -90,8 +91,6 @@ class Tunables:
     least_scale
         Labels say 1 of a page whose text says .6 or .7, so rewards that experience tells are scaled to those
         of text: by no less than this, in (0, 1], or one that is all wrong would pass for one that is modest.
-    judged_arms
-        Arms, the first ones found, that trust in experience is judged by. A bound of work.
     kept, pages
         Arms, link paths, class tokens and names of buckets kept, and pages whose rewards can be revised
         (ADR 6), or shapes of URLs remembered. Bounds; those of a site lower or replace them with its first
@@ -117,11 +116,9 @@ class Tunables:
     unopened: float = 0.5
     unopened_kept: float = 0.8
     hub_pages: int = 1_000
-    arms_per_page: int = 64
     wanted: float = 0.5
-    relabelled: int = 512
+    at_once: int = 256
     least_cosine: float = 0.4
-    background: int = 128
     max_unwanted: int = 16
     few_pages: int = 40
     uncertain: float = 0.25
@@ -130,7 +127,6 @@ class Tunables:
     asked_groups: int = 128
     most_pulls: float = 8.0
     least_scale: float = 0.6
-    judged_arms: int = 256
     kept: int = 20_000
     pages: int = 5_000
 

@@ -96,7 +96,7 @@ def test_yields_count_for_the_section_of_a_site_too() -> None:
 
 
 def test_pages_and_arms_of_a_page_are_bounded() -> None:
-    ledger = HubLedger(HierarchicalArms(), Tunables(hub_pages=5))
+    ledger = HubLedger(HierarchicalArms(), Tunables(hub_pages=5, at_once=64))
     page = ledger.page([LIST], {(n, n): n + 1 for n in range(200)}, NO_PATTERNS)
     for key in range(9):
         ledger.add(key, page, NO_PATTERNS)
