@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from linkscore_scoring.bounded import drop_oldest, is_due
-from linkscore_scoring.policies.harvest.arms import ANY, NOTHING, SITE, HierarchicalArms, Node
+from linkscore_scoring.policies.harvest.arms import ANY, SITE, HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.sums import shrunk
@@ -104,17 +104,16 @@ class HubLedger(Stateful):
         gain, n = self._means(arm, patterns)
         return max(reward, (reward + gain) / (1.0 + n))
 
-    def worth(self, arm: Arm, patterns: UrlPatterns, in_flight: Mapping[Node, int] = NOTHING) -> float:
+    def worth(self, arm: Arm, patterns: UrlPatterns) -> float:
         """Return the worth per fetch of an arm, of a kind of pages hardly opened what it is granted.
 
         What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
         it. So the first tries of each URL pattern come before more of what is known to bring less, and after
         all that is known to bring more. Where links at the same place of pages brought nothing, one more kind
-        of them is granted little: a wiki has dozens. A fetch in flight, counted by node, is a try.
+        of them is granted little: a wiki has dozens.
         """
         index, t = self.index(arm, patterns), self.tunables
-        of_pattern = (arm[0], ANY)
-        tries = self.arms.pulls(of_pattern) + in_flight.get(of_pattern, 0)
+        tries = self.arms.pulls((arm[0], ANY))
         if tries >= t.few:
             return index
         unopened = self.arms.shrunk_to(t.unopened, (ANY, arm[1]), self.tunables.prior_weight)

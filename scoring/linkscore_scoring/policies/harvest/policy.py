@@ -284,8 +284,8 @@ class Harvest(Stateful, Policy):
     ) -> Parts:
         """Return the numbers that the score of an arm is made of, as far as labels or text decide.
 
-        What a list pays counts, by what a link of it brings, while nothing of its link path is in flight:
-        else what that shows is waited for, and lists beside it in one menu cost more than they bring.
+        What is behind a page counts while none like it is in flight, by labels of its URL pattern, by text of
+        its link path: else what that shows is waited for, and lists beside it cost more than they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
         text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
@@ -306,8 +306,9 @@ class Harvest(Stateful, Policy):
         bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
         untried = t.prior_weight / (t.prior_weight + pulls)
         trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond = self.hubs.worth(arm, site.patterns, in_flight) - reward if share else 0.0
-        by_links = p.hub_weight * hub
+        beyond, by_links = 0.0, p.hub_weight * hub
+        if share and not in_flight.get((arm[0], ANY)):
+            beyond = self.hubs.worth(arm, site.patterns) - reward
         if reward < a_link and not in_flight.get((ANY, arm[1])):
             by_links = max(by_links, self._paid_by_list(reward, hub, a_link))
         return (
