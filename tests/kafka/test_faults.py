@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import grpc
 import pytest
 
-from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from support.cluster.brokers import Brokers
 from support.cluster.fleet import Fleet, Load, create, problems, silence_of
 from support.cluster.links import Links
-from support.server_process import refusal, stubs
 
 pytestmark = pytest.mark.slow
 
@@ -138,15 +135,3 @@ async def test_mixed_faults_lose_and_double_nothing(
     with capsys.disabled():
         print(f"\n{MIXED} mixed faults, {len(load.acknowledged)} pages, longest silence {longest_s:.1f} s")
     assert await problems(fleet, load, GROUPS) == []
-
-
-def test_browse_logs_are_refused_by_a_cluster(brokers: Brokers, tmp_path: Path) -> None:
-    fleet = Fleet(tmp_path, brokers.hosts, "visits", session_s=SESSION_S)
-    try:
-        fleet.start("a")
-        with stubs(fleet.targets()[0]) as server:
-            visits = browse_pb.ImportBrowseRecordsRequest(crawl="crawls/any")
-            refused = refusal(lambda: server.browse.ImportBrowseRecords(iter([visits])))
-        assert (refused.code, [*refused.violations]) == (grpc.StatusCode.INVALID_ARGUMENT, ["crawl"])
-    finally:
-        fleet.close()

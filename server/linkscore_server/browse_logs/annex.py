@@ -12,7 +12,7 @@ from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.browse_logs.settings import BrowseLogSettings
-from linkscore_server.browse_logs.visits.kept import problems_of_visits, visits_of
+from linkscore_server.browse_logs.visits.kept import problems_of_visits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.services import Host, Services
 
@@ -25,7 +25,6 @@ class BrowseLogs(Services):
     """Takes browse logs in, and mines them."""
 
     def __init__(self, host: Host) -> None:
-        self._registry = host.registry
         self.manager = BrowseLogManager(
             host.registry,
             BrowseLogSettings.of(host.settings),
@@ -37,7 +36,7 @@ class BrowseLogs(Services):
 
     def recovered(self, shard: str, model: CrawlModel) -> None:
         """Publish the visits of batches that the log has, and drop the others."""
-        visits_of(self._registry, shard).recover(model.ledger.batches)
+        self.manager.visits(shard).recover(model.ledger.batches)
 
     def opened(self, actor: CrawlActor) -> None:
         """Mine what is due."""

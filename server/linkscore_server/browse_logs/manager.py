@@ -31,10 +31,11 @@ from linkscore_server.browse_logs.mining_pool import (
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
-from linkscore_server.browse_logs.visits.kept import visits_of
+from linkscore_server.browse_logs.visits.kept import drop_copies, visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
+from linkscore_server.storage.base import LogAway
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
+
+_COPIES_S = 2 * _MAINTENANCE_S
+"""Seconds that copies of visits stay after the last look at their crawl, which may come back. Chosen."""
 
 _log = logging.getLogger(__name__)
 
@@ -94,6 +98,10 @@ class BrowseLogManager:
     def limits(self) -> BatchLimits:
         """Bounds of one batch."""
         return self._limits
+
+    def visits(self, shard: str) -> VisitStore:
+        """Return what keeps the visits of a shard that exists."""
+        return visits_of(self._registry.store, shard, self._settings.browse_retention_days)
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
@@ -161,7 +169,7 @@ class BrowseLogManager:
         s, last_day = self._settings, max(span.last_day for span in spans.values())
         width = s.browse_window_days
         query = VisitQuery("", last_day - width + 1, width, s.browse_max_pages_a_day)
-        reader = visits_of(self._registry, actor.key).reader()
+        reader = self.visits(actor.key).reader()
         return await self._pool.run(
             mine_crawl_news, CrawlMiningJob(reader, query, settings, s.browse_memory_mb)
         )
@@ -183,12 +191,12 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._in_thread(visits_of(self._registry, actor.key).spans)
+        found: dict[str, SiteSpan] = await self._in_thread((await self._caught_up(actor)).spans)
         return found
 
     async def days(self, actor: CrawlActor) -> dict[int, int]:
         """Return bytes stored by day."""
-        return dict(await self._in_thread(visits_of(self._registry, actor.key).days))
+        return dict(await self._in_thread((await self._caught_up(actor)).days))
 
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
@@ -196,12 +204,14 @@ class BrowseLogManager:
         for name in self._registry.names():
             async with self._import_locks[name]:
                 # Opening a crawl moves what a crash left into its days: none of them may go meanwhile.
-                store = visits_of(self._registry, name)
+                store = self.visits(name)
                 async with self._registry.at_rest(name):
                     expired = await self._in_thread(store.expire, before_s)
                 await self._verify(name, store)
             if expired:
                 self._metrics.days_deleted.inc(len(expired))
+        here = self._registry.keys()
+        await self._in_thread(drop_copies, self._registry.store, here, self._clock() - _COPIES_S)
         for actor in self._registry.actors():
             self.mine_later(actor)
 
@@ -209,6 +219,12 @@ class BrowseLogManager:
         """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
         if actor.model.ledger.batches:
             self.mine_later(actor)
+
+    async def _caught_up(self, actor: CrawlActor) -> VisitStore:
+        """Return the visits of a crawl, with those that came while another process had it."""
+        store = self.visits(actor.key)
+        await self._in_thread(store.catch_up, dict(actor.model.ledger.batches))
+        return store
 
     async def _verify(self, crawl: str, store: VisitStore) -> None:
         """Read the visits of a crawl once after the start, so that damage is known before it is asked for."""
@@ -225,7 +241,7 @@ class BrowseLogManager:
     ) -> BrowseBatchImported | None:
         actor.use()
         name, batch_id = actor.key, message.batch_id
-        store = visits_of(self._registry, name)
+        store = self.visits(name)
         async with self._import_locks[name]:
             if batch_id in actor.model.ledger.batches:
                 await self._in_thread(store.publish, batch_id)
@@ -246,7 +262,7 @@ class BrowseLogManager:
         known = actor.model.sites.get(site)
         before = known.model.browse.to_state() if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
-        reader = visits_of(self._registry, actor.key).reader()
+        reader = self.visits(actor.key).reader()
         started = time.perf_counter()
         result = await self._pool.run(mine, MiningJob(reader, query, mining, before, s.browse_memory_mb))
         await actor.submit(result.event)
@@ -258,7 +274,11 @@ class BrowseLogManager:
         actor.use()
         if not reading_policies(actor):
             return
-        spans = await self.spans(actor)
+        try:
+            spans = await self.spans(actor)
+        except LogAway as exc:
+            _log.warning("%s: is mined later: %s", actor.key, exc)
+            return
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
         from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
 

@@ -17,7 +17,7 @@ from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.records import add_page_function, load_records
 from linkscore_server.browse_logs.visits.base import VisitStore
 from linkscore_server.browse_logs.visits.connection import in_memory
-from linkscore_server.browse_logs.visits.tables import COLUMNS
+from linkscore_server.browse_logs.visits.tables import digest_of
 
 Columns = dict[str, NDArray[Any]]
 
@@ -112,9 +112,9 @@ def _staged(
         con.register("columns", _columns_of_table(message.columns))
         outcomes = load_records(con, _RECORDS, rule_sql(hosts), store.salt(), foreign=limits.foreign)
         days = store.stage(message.batch_id, con)
-        digest = con.execute(f"SELECT bit_xor(md5_number(concat_ws('\t', {COLUMNS}))) FROM visits").fetchone()
+        digest = digest_of(con)
     outcomes.update({name: count for name, count in message.left_out.items() if name and count})
-    return BrowseBatchImported(message.batch_id, f"{(digest and digest[0]) or 0:032x}", days, dict(outcomes))
+    return BrowseBatchImported(message.batch_id, digest, days, dict(outcomes))
 
 
 def left_out_of(outcomes: Counter[str]) -> dict[str, int]:

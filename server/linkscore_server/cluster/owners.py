@@ -37,8 +37,6 @@ class ClusterOwners(Owners):
         Gives the name of this process in the group that divides slots, empty if it has none.
     """
 
-    may_move = True
-
     def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
         super().__init__([local])
         self._connect = connect

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -21,7 +20,7 @@ from linkscore_server.crawls.opening import CrawlOpener, Threads
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store, T
+from linkscore_server.storage.base import Store
 from linkscore_server.storage.space import SpaceAlarm
 
 
@@ -33,6 +32,8 @@ class CrawlRegistry:
 
     Attributes
     ----------
+    store
+        Keeps them.
     open_crawls
         Those in use.
     changes
@@ -57,7 +58,7 @@ class CrawlRegistry:
         owns: Callable[[Shard], bool] = lambda _: True,
         embeddings: Embeddings | None = None,
     ) -> None:
-        self._owns, self._store = owns, store
+        self._owns, self.store = owns, store
         self._beside: set[asyncio.Task[Any]] = set()
         self._threads = Threads(store, settings.learning_processes)
         actors: dict[str, CrawlActor] = {}
@@ -100,12 +101,12 @@ class CrawlRegistry:
         CorruptState
             If the secret of tickets is not one.
         """
-        await self._opener.in_thread(self._store.ticket_key)
-        found = await self._opener.in_thread(self._store.shards)
+        await self._opener.in_thread(self.store.ticket_key)
+        found = await self._opener.in_thread(self.store.shards)
         self.open_crawls.names = {key for key in found if self._owns(Shard.of(key))}
         self.open_crawls.open_soon(self.names())
         tasks.for_ever(self.memory.run, "evicting sites", self._beside)
-        if self._store.is_durable:
+        if self.store.is_durable:
             tasks.for_ever(self.open_crawls.check_logs, "checking logs", self._beside, again_s=0.0)
             tasks.for_ever(self.open_crawls.evict_idle, "evicting idle crawls", self._beside)
 
@@ -124,7 +125,7 @@ class CrawlRegistry:
     async def disk_bytes(self, name: str) -> int:
         """Return what a crawl takes on the disk."""
         return await asyncio.get_running_loop().run_in_executor(
-            self._threads.questions, self._store.disk_bytes, name
+            self._threads.questions, self.store.disk_bytes, name
         )
 
     @property
@@ -175,10 +176,6 @@ class CrawlRegistry:
             except (CorruptState, CrawlNotFound):
                 continue
         return found
-
-    def beside(self, name: str, room: str, kept: Callable[[Path | None], T]) -> T:
-        """Return what an annex keeps of a crawl that exists, see `Store.beside`."""
-        return self._store.beside(name, room, kept)
 
     @asynccontextmanager
     async def at_rest(self, name: str) -> AsyncIterator[None]:

@@ -94,9 +94,6 @@ class Owners:
         Number of this process.
     """
 
-    may_move: bool = False
-    """Whether shards go from one process to another, and leave behind what is beside their logs."""
-
     def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
         self._owners = list(owners)
         self.own = own

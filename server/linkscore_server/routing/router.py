@@ -125,15 +125,7 @@ class Router:
             self._streams.discard(stream)
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """Answer a stream of batches of browse logs; all are of the crawl that the first one names.
-
-        Raises
-        ------
-        InvalidInput
-            If crawls go from one machine to another: visits lie on the disk of one.
-        """
-        if self._owners.may_move:
-            raise InvalidInput("must be of a server of one process: visits stay on its disk", field="crawl")
+        """Answer a stream of batches of browse logs; all are of the crawl that the first one names."""
         first = await first_of(requests)
         name = crawl_in(method, first) if first is not None else ""
         crawl, owner = await self._routed(name, self._found)

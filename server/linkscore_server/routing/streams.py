@@ -203,7 +203,9 @@ class GroupedImport:
             yield part
 
         part.crawl = self._crawl.resource(group)
-        return await self._owners.of(self._crawl.shards[group]).collect(_RECORDS, only(), self._context)
+        return await self._owners.reach(
+            self._crawl.shards[group], lambda owner: owner.collect(_RECORDS, only(), self._context)
+        )
 
     def _parts(
         self, request: browse_pb.ImportBrowseRecordsRequest

@@ -447,6 +447,10 @@ class FileStore(Store):
         """See `Store.beside`."""
         return kept(self.crawl_folder(shard) / name)
 
+    def folders_beside(self, name: str) -> list[Path]:
+        """Return the folders of an annex beside all shards, also those without a log here."""
+        return [*self._crawls.glob(f"*/{name}"), *self._crawls.glob(f"*/*-of-*/{name}")]
+
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made at the first call, readable by the owner only.
 

@@ -34,6 +34,7 @@ class MockTopics:
         self.mock = mock
         self.made: list[str] = []
         self.checked: list[str] = []
+        self.kept_s: dict[str, float] = {}
         self.wrong: set[str] = set()
 
     def log_of(self, crawl: str) -> str:
@@ -44,6 +45,9 @@ class MockTopics:
 
     def draft_of(self, crawl: str) -> str:
         return f"draft.{crawl}"
+
+    def visits_of(self, crawl: str) -> str:
+        return f"visits.{crawl}"
 
     def shards(self) -> list[Shard]:
         crawls = [topic.removeprefix("log.") for topic in self.made if topic.startswith("log.")]
@@ -57,6 +61,11 @@ class MockTopics:
 
     def make(self, topic: str, partitions: int) -> None:
         self.made.append(self.mock.make(topic))
+
+    def make_kept(self, topic: str, partitions: int, keep_s: float) -> None:
+        self.kept_s[topic] = keep_s
+        if topic not in self.made:
+            self.make(topic, partitions)
 
     def check(self, topic: str) -> None:
         self.checked.append(topic)

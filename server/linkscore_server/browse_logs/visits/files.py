@@ -61,7 +61,8 @@ FAILPOINTS = (
 )
 """Places that a batch passes, as in `storage.failpoints`."""
 
-_DRAFT = ".tmp"
+DRAFT = ".tmp"
+"""How passing names end."""
 _TRIES = 3  # a merge takes files away from a reader; the next list of them is whole again
 _NONE = (
     "(SELECT '' AS site, '' AS url, '' AS referrer, 0 AS day, 0 AS second, 0::UBIGINT AS client WHERE false)"
@@ -143,16 +144,8 @@ class FileVisits(VisitStore):
         for folder in (self._folder, self._staged, self._days):
             ensure_folder(folder)
         token = token_of(batch_id)
-        draft = self._staged / f"{token}{_DRAFT}"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
-        for day in days:
-            part = draft / name_of(day)
-            _write(con, f"visits WHERE day = {day}", part)
-            part.replace(_named(part))
-        sync(draft)
-        failpoints.reached("visits.drafted")
+        draft = self._staged / f"{token}{DRAFT}"
+        days = draft_of(draft, con)
         shutil.rmtree(self._staged / token, ignore_errors=True)
         draft.replace(self._staged / token)
         sync(self._staged)
@@ -161,23 +154,17 @@ class FileVisits(VisitStore):
 
     def publish(self, batch_id: str) -> None:
         """See `VisitStore.publish`; merges the files of a day that has many."""
-        for folder in self._publish(token_of(batch_id)):
-            if len(parts := sorted(folder.glob("*.parquet"))) > self._max_parts:
-                self._merge(folder, parts)
+        token = token_of(batch_id)
+        self.move(self._staged / token, token)
 
     def recover(self, imported: Collection[str]) -> None:
         """See `VisitStore.recover`."""
-        if not self._folder.exists():
-            return
-        for leftover in [*self._folder.glob(f"*{_DRAFT}"), *self._days.glob(f"*/*{_DRAFT}")]:
-            leftover.unlink()
-        for leftover in self._folder.glob(f"{WORK}*"):
-            shutil.rmtree(leftover)
+        self.sweep()
         staged = list(self._staged.iterdir()) if self._staged.exists() else []
         known = {token_of(batch_id) for batch_id in imported} if staged else set()
         for batch in staged:
             if batch.name in known:
-                self._publish(batch.name)
+                self._publish(batch, batch.name)
             else:
                 shutil.rmtree(batch)
 
@@ -227,9 +214,21 @@ class FileVisits(VisitStore):
                 problems.append(str(exc))
         return problems
 
-    def _publish(self, token: str) -> list[Path]:
+    def sweep(self) -> None:
+        """Remove what a crash left of files that were being written."""
+        for leftover in [*self._folder.glob(f"*{DRAFT}"), *self._days.glob(f"*/*{DRAFT}")]:
+            leftover.unlink()
+        for leftover in self._folder.glob(f"{WORK}*"):
+            shutil.rmtree(leftover)
+
+    def move(self, batch: Path, token: str) -> None:
+        """Move the files of a batch from its folder to their days; those of a day with many are merged."""
+        for folder in self._publish(batch, token):
+            if len(parts := sorted(folder.glob("*.parquet"))) > self._max_parts:
+                self._merge(folder, parts)
+
+    def _publish(self, batch: Path, token: str) -> list[Path]:
         """Move what is staged of a batch to its days; returns their folders."""
-        batch = self._staged / token
         if not batch.exists():
             return []
         folders = []
@@ -249,7 +248,7 @@ class FileVisits(VisitStore):
         """Put one file in the place of several; the day keeps the time at which its last visits arrived."""
         arrived = max(part.stat().st_mtime for part in parts)
         check(parts)
-        draft = folder / f"merged-{secrets.token_hex(8)}{_DRAFT}"
+        draft = folder / f"merged-{secrets.token_hex(8)}{DRAFT}"
         with workspace(threads=1, below=self._folder) as con:
             load_stored(con, source_of(parts))
             _write(con, "visits", draft)
@@ -258,6 +257,20 @@ class FileVisits(VisitStore):
         sync(folder)
         for part in parts:
             part.unlink()
+
+
+def draft_of(draft: Path, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """Write the table `visits` into a new folder, durably, a file a day; returns visits by day."""
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    days = dict(con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall())
+    for day in days:
+        part = draft / name_of(day)
+        _write(con, f"visits WHERE day = {day}", part)
+        part.replace(_named(part))
+    sync(draft)
+    failpoints.reached("visits.drafted")
+    return days
 
 
 def source_of(parts: list[Path]) -> str:

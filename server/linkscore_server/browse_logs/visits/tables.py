@@ -104,6 +104,12 @@ def counts_of(
     )
 
 
+def digest_of(con: duckdb.DuckDBPyConnection) -> str:
+    """Return the digest of the table or view visits, the same in whatever order they are."""
+    row = con.execute(f"SELECT bit_xor(md5_number(concat_ws('\t', {COLUMNS}))) FROM visits").fetchone()
+    return f"{(row and row[0]) or 0:032x}"
+
+
 def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:
     """Return the span of each site of the tables names and first_visits."""
     rows = con.execute("""

@@ -199,7 +199,8 @@ class Brokers:
                             raise HeadDeleted(topic, partition, first)
                         raise LogAway(f"{topic} [{partition}]: {error.str()}")
                     if (at := message.offset()) is not None and start <= at < end:
-                        yield Record(at, _bytes(message.key()), _bytes(message.value()) or b"")
+                        arrived_s = message.timestamp()[1] / 1e3
+                        yield Record(at, _bytes(message.key()), _bytes(message.value()) or b"", arrived_s)
                         start = at + 1
         except KafkaException as exc:
             raise LogAway(f"{topic} [{partition}]: {exc}") from exc

@@ -1,6 +1,6 @@
 """Crawls move between files and brokers: the same events under the same numbers, and the newest snapshot.
 
-Visits of browse logs do not: they lie beside neither log, in the data folder of one server.
+Visits of browse logs do not: they are kept for a time, and in neither log.
 """
 
 from __future__ import annotations

@@ -39,11 +39,12 @@ _ID_BYTES = 16  # so many random bytes are nowhere else
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it was read from a partition."""
+    """A record as it was read from a partition, and when it came: epoch seconds."""
 
     offset: int
     key: bytes | None
     value: bytes
+    arrived_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""All crawls of a cluster of brokers; what is derived from their logs, and visits, lie in a data folder."""
+"""All crawls of a cluster of brokers; a data folder has copies of visits, and what is derived from logs."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from linkscore_server.storage.frames import unpack
 from linkscore_server.storage.kafka.brokers import Brokers
 from linkscore_server.storage.kafka.checkpoints import OnBrokers
 from linkscore_server.storage.kafka.counts import Counts
+from linkscore_server.storage.kafka.files import FilesOnBrokers
 from linkscore_server.storage.kafka.log import EVENTS_A_PLACE, KafkaLog
 from linkscore_server.storage.kafka.records import LogState, Marker
 from linkscore_server.storage.kafka.sharing import SharedStates
@@ -46,7 +47,7 @@ class KafkaStore(Store):
     topics
         Those of this server.
     files
-        The data folder: states of sites, which are derived, and visits of browse logs.
+        The data folder: states of sites, which are derived, and copies of visits of browse logs.
     owner
         What others call this process, for people.
     snapshots
@@ -81,6 +82,8 @@ class KafkaStore(Store):
         self._snapshots = snapshots or OnBrokers()
         self._secret = b""
         self._checked_s: dict[str, float] = {}
+        self._identities: dict[str, str] = {}
+        self._kept: set[str] = set()
         self.counts = Counts()
 
     @classmethod
@@ -174,6 +177,7 @@ class KafkaStore(Store):
         shard = Shard.of(crawl)
         topic, states = self.topics.log_of(shard.crawl), self.topics.states_of(shard.crawl)
         if shard.groups == 1:
+            self.topics.delete(self.topics.visits_of(shard.crawl))
             self.topics.delete(topic)
             self.topics.delete(states)
             self._snapshots.delete(states)
@@ -192,6 +196,25 @@ class KafkaStore(Store):
     def beside(self, shard: str, name: str, kept: Callable[[Path | None], T]) -> T:
         """See `Store.beside`: in the data folder of this process alone."""
         return self._files.beside(shard, name, kept)
+
+    def shared_files(self, shard: str, keep_s: float) -> FilesOnBrokers:
+        """See `Store.shared_files`: whoever takes the log over has another data folder."""
+        found = Shard.of(shard)
+        topic = self.topics.visits_of(found.crawl)
+        return FilesOnBrokers(
+            self.brokers,
+            topic,
+            found.group,
+            self._identities.get(shard, ""),
+            key=self.ticket_key,
+            make=partial(self._make_kept, topic, found.groups, keep_s),
+            is_there=lambda: self.topics.partitions(topic) > 0,
+        )
+
+    def left_beside(self, name: str, here: Collection[str]) -> list[Path]:
+        """See `Store.left_beside`."""
+        mine = {self._files.crawl_folder(key) / name for key in here}
+        return [folder for folder in self._files.folders_beside(name) if folder not in mine]
 
     def ticket_key(self) -> bytes:
         """See `Store.ticket_key`; made by the first server of the cluster that asks."""
@@ -225,6 +248,12 @@ class KafkaStore(Store):
             self.topics.make(topic, partitions)
             self._checked_s.pop(topic, None)
 
+    def _make_kept(self, topic: str, partitions: int, keep_s: float) -> None:
+        """Make a topic of files that are kept for a time; that time is seen to once by each process."""
+        if topic not in self._kept or not self.topics.partitions(topic):
+            self.topics.make_kept(topic, partitions, keep_s)
+            self._kept.add(topic)
+
     def _problem(self, topic: str) -> str:
         """Return what is wrong with the settings of a topic, empty if nothing is; looked at now and then."""
         if time.monotonic() < self._checked_s.get(topic, -_CHECKED_FOR_S) + _CHECKED_FOR_S:
@@ -256,6 +285,7 @@ class KafkaStore(Store):
 
     def _states(self, shard: Shard, log: LogState) -> SiteStates:
         """Open the states of sites of one log; those of a log before it under this name go."""
+        self._identities[shard.key] = log.identity
         folder = self._files.crawl_folder(shard.key)
         for path in folder.glob(f"*/{SITES_FILE}"):
             if path.parent.name != log.identity:

@@ -9,7 +9,14 @@ from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState
@@ -22,7 +29,10 @@ STATES_RECORD_BYTES = 2 * PIECE_BYTES
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 0.1  # between two looks whether brokers know of a topic; chosen, not measured
-_LOG, _STATES, _DRAFT, _SECRET, _OWNERS = "log", "states", "draft", "ticket-key", "owners"
+_LOG, _STATES, _DRAFT, _VISITS, _SECRET, _OWNERS = "log", "states", "draft", "visits", "ticket-key", "owners"
+_VISITS_TUNED = {"segment.ms": "86400000", "message.timestamp.type": "LogAppendTime"}
+"""How topics of visits are made: brokers delete whole segments by their newest record, so one is closed every
+day; and they go by their own clock. Chosen."""
 _STATES_TUNED = {"segment.bytes": str(64 << 20), "segment.ms": "3600000", "delete.retention.ms": "60000"}
 """How topics of states are made, and may be set otherwise: only closed segments are compacted, so these are
 closed sooner than the brokers' 1 GiB or 7 days; what is deleted is forgotten after a minute instead of a day,
@@ -62,6 +72,7 @@ class Topics:
         PREFIX.log.CRAWL        a partition a group of the crawl
         PREFIX.states.CRAWL     a partition a group, compacted: snapshots of the states of its sites
         PREFIX.draft.CRAWL      a partition a group: logs to take the place of the crawl's, see `rewriting`
+        PREFIX.visits.CRAWL     a partition a group: visits of browse logs, which brokers delete after a time
         PREFIX.ticket-key       the secret of tickets: the first record counts
         PREFIX.owners           a partition a slot of a cluster, compacted: who has it
 
@@ -100,6 +111,10 @@ class Topics:
     def draft_of(self, crawl: str) -> str:
         """Return the name of the topic of logs that are to take the place of a crawl's."""
         return f"{self._prefix}.{_DRAFT}.{crawl}"
+
+    def visits_of(self, crawl: str) -> str:
+        """Return the name of the topic of a crawl's visits."""
+        return f"{self._prefix}.{_VISITS}.{crawl}"
 
     @property
     def secret(self) -> str:
@@ -172,6 +187,35 @@ class Topics:
                 return
             if time.monotonic() > deadline:  # one that is being deleted is in the way for a moment
                 raise LogAway(f"topic {topic} was not made within {DELIVERY_S:g} s")
+
+    def make_kept(self, topic: str, partitions: int, keep_s: float) -> None:
+        """Make a topic whose records brokers delete some seconds after they came; one there is set to that.
+
+        Raises
+        ------
+        CorruptState
+            If it has too few partitions.
+        LogAway
+            If the brokers do not answer, or refuse the setting.
+        """
+        keep = {"retention.ms": str(int(keep_s * 1e3))}
+        if not (there := self.partitions(topic)):
+            self.make(topic, partitions, **keep, **_VISITS_TUNED)
+        elif there < partitions:
+            raise CorruptState(f"topic {topic}: has {there} partitions, its crawl {partitions} groups")
+        elif self._settings(topic)[0].get("retention.ms") != keep["retention.ms"]:
+            self._set(topic, keep)
+
+    def _set(self, topic: str, settings: Mapping[str, str]) -> None:
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+        try:
+            _answer(self._admin.incremental_alter_configs([resource])[resource])
+        except KafkaException as exc:
+            raise LogAway(f"topic {topic} cannot be set to {settings}: {exc.args[0].str()}") from exc
 
     def check(self, topic: str) -> None:
         """Refuse a topic whose settings could lose what was acknowledged.

@@ -131,7 +131,7 @@ async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actor = await server.create(READS_LOGS)
-    store = visits_of(server.app.registry, "c")
+    store = visits_of(server.app.registry.store, "c")
     with monkeypatch.context() as broken:
         broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):

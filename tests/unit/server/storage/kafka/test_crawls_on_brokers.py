@@ -164,6 +164,18 @@ def unsafe(store: KafkaStore) -> float:
     return value
 
 
+def test_what_lies_beside_shards_of_other_processes_is_found(
+    stores: list[KafkaStore], tmp_path: Path
+) -> None:
+    folders = [
+        tmp_path / "a" / "crawls" / name / "room" for name in ("one", "two", "many/1-of-4", "many/2-of-4")
+    ]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    found = stores[0].left_beside("room", ["one", "many@2-of-4"])
+    assert sorted(found) == sorted(folders[1:3])
+
+
 def test_a_folder_with_logs_of_its_own_is_refused(stores: list[KafkaStore], tmp_path: Path) -> None:
     files = FileStore(tmp_path / "files")
     files.open("books").append([b"event"])

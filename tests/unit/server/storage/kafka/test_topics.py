@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
 from linkscore_scoring.engine.groups import shards_of
+from linkscore_scoring.errors import CorruptState
 from linkscore_server.storage.kafka import brokers, properties
 from linkscore_server.storage.kafka.topics import Topics, problems, settings_of
 
@@ -94,3 +97,38 @@ def test_a_crawl_has_the_groups_that_its_first_event_says(
     assert topics.shards() == shards_of("books", groups)
     assert topics.groups("books") == groups
     assert bool(topics.asked) == asked
+
+
+class Kept(Listed):
+    """Topics whose settings a test sees."""
+
+    def __init__(self, listed: dict[str, int], retention_ms: str) -> None:
+        super().__init__(listed, 0)
+        self.changes: list[tuple[str, str]] = []
+        self._retention_ms = retention_ms
+
+    def make(self, topic: str, partitions: int, **settings: str) -> None:
+        self.changes.append((topic, settings["retention.ms"]))
+
+    def _settings(self, topic: str) -> tuple[dict[str, str], int]:
+        return {"retention.ms": self._retention_ms}, 3
+
+    def _set(self, topic: str, settings: Mapping[str, str]) -> None:
+        self.changes.append((topic, *settings.values()))
+
+
+@pytest.mark.parametrize(
+    ("partitions", "retention_ms", "changes"),
+    [(0, "", [("v", "60000")]), (4, "60000", []), (5, "-1", [("v", "60000")])],
+)
+def test_a_topic_of_visits_keeps_them_for_the_time_that_is_set(
+    partitions: int, retention_ms: str, changes: list[tuple[str, str]]
+) -> None:
+    topics = Kept({"v": partitions} if partitions else {}, retention_ms)
+    topics.make_kept("v", 4, 60.0)
+    assert topics.changes == changes
+
+
+def test_a_topic_of_visits_with_too_few_partitions_is_refused_by_name() -> None:
+    with pytest.raises(CorruptState, match="topic v: has 2 partitions, its crawl 4 groups"):
+        Kept({"v": 2}, "60000").make_kept("v", 4, 60.0)
