@@ -323,7 +323,7 @@ ANNEXES = {
         (
             *("tests/unit/policies/browse_log", "tests/unit/server/browse_logs", "tests/unit/browse_logs"),
             *("tests/integration/test_browse_crash.py", "tests/integration/test_logs_command.py"),
-            "tests/support/browse_logs",
+            *("tests/support/browse_logs", "tests/kafka/test_browse_logs.py"),
             *("tests/contract/test_contract_browse.py", "tests/contract/test_contract_behavior.py"),
         ),
         words=("news_prefix", "behavior_fetch", "behavior_discovery", "server.browse", "BrowseLogService"),

@@ -24,6 +24,7 @@ Arm = tuple[int, int]
 """URL pattern and folded link path of a link; -1 in place of one stands for all."""
 
 ANY = -1
+"""Stands for all; real numbers begin at 0."""
 SITE: Arm = (ANY, ANY)
 
 _FINE = 15  # steps of what a link says of a question: as many as a hexadecimal digit of a bucket tells
