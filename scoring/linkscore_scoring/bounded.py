@@ -25,17 +25,3 @@ def drop_oldest(table: dict[_K, _V], most: int) -> list[tuple[_K, _V]]:
         return []
     oldest = list(islice(table, len(table) - most))
     return [(key, table.pop(key)) for key in oldest]
-
-
-def is_due(n: int) -> bool:
-    """Say whether the n-th of many is one to look at all of them: each of the first 16, then 8 an octave.
-
-    Early on what they tell changes with each, later a look at all would cost O(n) each time for little.
-    Chosen; more often was no better, see research/notebook/occam.md.
-
-    Examples
-    --------
-    >>> [n for n in range(1, 50) if is_due(n)][-7:]
-    [28, 30, 32, 36, 40, 44, 48]
-    """
-    return n % (1 << max(0, n.bit_length() - 4)) == 0

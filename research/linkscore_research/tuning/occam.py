@@ -40,6 +40,7 @@ WITHOUT: Mapping[str, Choice] = {
     "links that wait for better ones": (("worth_a_place", 0.0),),
     "scale of the site": (("text_share", 1e9),),
     "pages before the first": (("prior_pages", 1.0),),
+    "looks that grow rarer": (("look_growth", 1.0),),
     "doubt of texts": (("least_left", 1.0),),
     "yields forgotten": (("decay", 1.0),),
     "class tokens of few pages": (("few_pages", NEVER),),

@@ -13,7 +13,6 @@ from linkscore_server.members.settings import MemberSettings
 from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.settings import Settings
 from linkscore_server.storage.files import FileStore
-from linkscore_server.storage.kafka.store import refuse_logs
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.supervised import Supervised
 
@@ -47,6 +46,10 @@ class MemberDirectory(Supervised, ClusterDirectory):
     @classmethod
     def data_folder(cls, settings: Settings) -> FileStore:
         """See `Supervised.data_folder`: each worker has a folder in it."""
+        from linkscore_server.storage.kafka.store import (
+            refuse_logs,
+        )  # every server asks whether this one fits
+
         found = MemberSettings.of(settings)
         for number in range(found.workers):
             check_free("peers_listen", found.of_worker(number).peers_listen)

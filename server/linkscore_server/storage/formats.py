@@ -64,13 +64,13 @@ SEGMENT = FileFormat(
 SNAPSHOT = FileFormat(
     "snapshot",
     "crawls/NAME/snapshot*",
-    8,
+    7,
     "bytes 7 and 8, after `LSSNAP`",
     "checksum, number of the last event, zstd of msgpack of the crawl's state; derived from the log",
 )
-SNAPSHOTS_READ = (5, 6, 7, SNAPSHOT.number)
+SNAPSHOTS_READ = (5, 6, SNAPSHOT.number)
 """Numbers of snapshots, and of files of sites, that are read: in 5 `harvest` had counted no menus, up to 6
-sampled pages were rows, and files of sites had no events, up to 7 its text was a histogram."""
+sampled pages were rows, and files of sites had no events."""
 
 SITES = FileFormat(
     "sites",

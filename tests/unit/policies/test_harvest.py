@@ -30,15 +30,8 @@ def reward_of(board: Board, path: str) -> float:
     return page.reward
 
 
-def worth(chars: float, *owned: int) -> float:
-    """Return the reward of so many characters where pages own these: half is a quarter of what they have, and
-    400 of four pages before them."""
-    half = (sum(owned) / 4 + 4 * 400) / (len(owned) + 4)
-    return chars / (chars + min(400.0, half))
-
-
-@pytest.mark.parametrize(("chars", "reward"), [(0, 0.0), (400, worth(400, 400)), (1_600, 0.8), (3_600, 0.9)])
-def test_the_reward_is_x_by_x_and_what_is_much_here(chars: int, reward: float) -> None:
+@pytest.mark.parametrize(("chars", "reward"), [(0, 0.0), (400, 0.5), (1_200, 0.75), (3_600, 0.9)])
+def test_the_reward_is_x_by_x_plus_400(chars: int, reward: float) -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", chars)] if chars else [])
     assert reward_of(board, "/") == pytest.approx(reward)
@@ -54,17 +47,17 @@ def test_a_copy_earns_nothing_and_its_original_keeps_its_text() -> None:
     board = Board("harvest")
     board.page("/a", texts=[("text", 1_200)])
     board.page("/copy", texts=[("text", 1_200)])
-    assert (reward_of(board, "/a"), reward_of(board, "/copy")) == (worth(1_200, 1_200), 0.0)
+    assert (reward_of(board, "/a"), reward_of(board, "/copy")) == (0.75, 0.0)
 
 
 def test_a_list_of_excerpts_loses_what_its_articles_take() -> None:
     """400 characters in two excerpts; an article takes 200: 200 are left, less 200 x 1/3 feared for."""
     board = Board("harvest")
     board.page("/", [("/a", LIST), ("/b", LIST)], texts=[("one", 200), ("two", 200)])
-    assert reward_of(board, "/") == pytest.approx(worth(400, 400))
+    assert reward_of(board, "/") == pytest.approx(400 / 800)
     board.page("/a", texts=[("one", 200), ("more", 800)])
     x = 200 - 200 / 3
-    assert reward_of(board, "/") == pytest.approx(worth(x, 200, 1_000))
+    assert reward_of(board, "/") == pytest.approx(x / (x + 400))
     board.page("/b", texts=[("two", 200), ("much", 800)])
     assert reward_of(board, "/") == 0.0
 
@@ -109,8 +102,7 @@ def test_feedback_replaces_the_reward_for_good() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 1_200)])
     arms = harvest(board).arms
-    unknown = (worth(1_200, 1_200) + 0.6) / 3
-    assert arms.reward((8, 9)) == pytest.approx(unknown), "of an arm nobody knows: that of the site"
+    assert arms.reward((8, 9)) == pytest.approx((0.75 + 0.6) / 3), "of an arm nobody knows: that of the site"
     board.feedback("/", 0.1)
     assert (reward_of(board, "/"), arms.reward((8, 9))) == (0.1, pytest.approx((0.1 + 0.6) / 3))
     board.feedback("/", 1.0)

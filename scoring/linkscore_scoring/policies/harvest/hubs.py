@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from linkscore_scoring.bounded import drop_oldest, is_due
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, SITE, HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Flat, Stateful, Stored
@@ -173,6 +173,20 @@ class HubLedger(Stateful):
             n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
             known[arm] = worth, shrunk(worth * n, n, 0.0, self.tunables.prior_weight)
         return known[arm]
+
+
+def is_due(n: int) -> bool:
+    """Say whether the n-th of many is one to look at all of them: each of the first 16, then 8 an octave.
+
+    Early on worths change with every fetch, later a full count would cost O(pages) a fetch for little.
+    Chosen; more often was no better, see research/notebook/occam.md.
+
+    Examples
+    --------
+    >>> [n for n in range(1, 50) if is_due(n)][-7:]
+    [28, 30, 32, 36, 40, 44, 48]
+    """
+    return n % (1 << max(0, n.bit_length() - 4)) == 0
 
 
 def nodes_above(arm: Arm, patterns: UrlPatterns) -> list[Node]:

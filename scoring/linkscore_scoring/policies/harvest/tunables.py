@@ -48,12 +48,15 @@ class Tunables:
     worth_a_place
         Share of the mean worth of what is under way below which a fetch waits, in [0, 1]. Measured with many
         in flight: .85, .9, .95.
-    text_share
-        Characters worth a reward of 0.5 are this share of the mean text of pages that own any, and
-        `site.texts.HALF_CHARS` at most. Measured: .125, .25.
-    prior_pages
-        Pages that a new site is taken to have had before its first one, with text that makes that most. Six
-        sites; 2 measured.
+    text_quantile, text_share
+        Characters worth a reward of 0.5 are this share of this quantile of the own text of pages,
+        `site.texts.HALF_CHARS` at most. Six sites.
+    prior_pages, prior_chars
+        Pages that a new site is taken to have had before its first one, and their own text. Six sites.
+    bins_per_octave
+        Of the histogram: text need not be told apart finer. Chosen.
+    look_growth
+        Times as many pages as at the last look at the quantile: rewards are revised when it moves. Chosen.
     least_left
         Of a pull whose text may be excerpts, and of the value of asking about what is surely like a named
         page, in (0, 1): what is left can be scaled up again. Chosen.
@@ -109,8 +112,12 @@ class Tunables:
     trust: float = 0.2
     places_per_pull: float = 0.25
     worth_a_place: float = 0.95
-    text_share: float = 0.25
+    text_quantile: float = 0.75
+    text_share: float = 0.125
     prior_pages: float = 4.0
+    prior_chars: float = 4_096.0
+    bins_per_octave: int = 2
+    look_growth: float = 1.1
     least_left: float = 0.1
     decay: float = 0.9
     unopened: float = 0.5

@@ -33,7 +33,7 @@ def crawled(*examples: str) -> Board:
     return board
 
 
-HALF = ((12 * 400 + 9 * 100) / 4 + 4 * 400) / (12 + 9 + 4)  # as of the 32nd page, 4 from before
+HALF = 2**8.5 / 8  # the bin of 400 characters is 2 ** 8 to 2 ** 9, by halves
 POSTS, PRINTS = 12 * 400 / (400 + HALF), 11 * 100 / (100 + HALF)
 
 
@@ -46,7 +46,7 @@ def kinds(found: list[ExampleWanted]) -> list[str]:
 
 
 def test_without_examples_one_page_of_each_type_is_asked_about_most_text_first() -> None:
-    """12 posts of 400 characters, 11 prints of 100: 121 are worth .5; value t / (t + 5)."""
+    """12 posts of 400 characters, 11 prints of 100: an eighth of some 362 is worth .5; value t / (t + 5)."""
     found = asked(crawled())
     assert kinds(found) == ["post", "print", "list", ""]
     assert [wanted.pages for wanted in found] == [12, 11, 10, 1]

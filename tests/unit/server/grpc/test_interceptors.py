@@ -34,11 +34,6 @@ async def echo(request: Any, context: Context) -> Any:
     return request
 
 
-async def streamed(requests: Any, context: Context) -> AsyncIterator[Any]:
-    async for request in requests:
-        yield request
-
-
 async def never(request: Any, context: Context) -> None:
     raise AssertionError("the call must not be made")
 
@@ -169,15 +164,6 @@ async def test_a_call_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
     )
     async with reached("CrawlService", "GetCrawl", handler) as channel:
         assert await channel.unary_unary("/linkscore.v1.CrawlService/GetCrawl")(RAW) == RAW
-
-
-async def test_a_stream_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
-    kind = links_pb.StreamPagesRequest
-    handler = grpc.stream_stream_rpc_method_handler(streamed, kind.FromString, kind.SerializeToString)
-    raw = kind(crawl="crawls/life").SerializeToString()
-    async with reached("LinkScoringService", "StreamPages", handler) as channel:
-        call = channel.stream_stream("/linkscore.v1.LinkScoringService/StreamPages")(iter([raw]))
-        assert [answer async for answer in call] == [raw]
 
 
 async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
