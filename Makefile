@@ -8,9 +8,8 @@ DOCS_VENV := .venv-docs
 RELEASE_VENV := .venv-release
 CRAWLERS_VENV := .venv-crawlers
 PROTOS := $(wildcard proto/linkscore/v1/*.proto)
-# Processes that tests are spread over, a file of tests to one: half of the time a test waits for a server, so that
-# three keep two cores busy.
-CORES ?= 3
+# Processes that tests are spread over, a file of tests to one; on two cores three are no faster.
+CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
 SOURCES := clients/python scoring server frontier cli console lab research
 

@@ -32,6 +32,8 @@ FAULTS = (
     *("expect", "site_value", "suggest_fetches", "page_type_of", "set_examples"),
     *("a state that cannot be stored", "a score that is none"),
 )
+FEW = ("__init__", "score", "observe", "load_state")
+"""One of each time at which a policy is asked; the others are slow together."""
 
 
 # Of these a policy of a site does not come back; of the others, only the one answer is another's.
@@ -173,7 +175,13 @@ async def page_count(stubs: Stubs, crawl: str) -> int:
     return int((await stubs.crawls.GetCrawl(request, timeout=PATIENCE_S)).crawl.page_count)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *FEW,
+        *(pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS if fault not in FEW),
+    ],
+)
 async def test_a_policy_that_fails_is_taken_out_and_stops_no_crawl(fault: str, tmp_path: Path) -> None:
     Faulty.armed = ""
     before = FAILURES[Faulty.name]

@@ -51,7 +51,7 @@ def test_the_pages_with_tables_are_these(tables: ModuleType) -> None:
     assert sorted(tables.PAGES) == sorted(PAGES)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", PAGES[1:])  # `make check` has the first too: it counts all code
 def test_a_page_holds_fresh_tables(tables: ModuleType, name: str) -> None:
     page = (tables.DOCS / name).read_text(encoding="utf-8")
     assert tables.is_fresh(name, page, tables.with_tables(name, page))
