@@ -128,7 +128,8 @@ class _Draft:
         """Let it be the crawl; returns the number of the last event of each group."""
         self._check_source()
         self._check_mine()
-        self._store.erase(self._crawl)
+        self._store.erase(self._crawl)  # at once: what a server adds after the look would be lost
+        self._store.topics.delete(self._store.topics.visits_of(self._crawl))
         groups = len(self.logs)
         self._make(self._place, groups)
         self._store.topics.make(self._store.topics.states_of(self._crawl), groups)

@@ -170,14 +170,15 @@ class KafkaStore(Store):
             As of `open`.
         """
         self.check_in_place(Shard.of(crawl).crawl)
+        if (shard := Shard.of(crawl)).groups == 1:  # first: nobody would look for them without the log
+            self.topics.delete(self.topics.visits_of(shard.crawl))
         self.erase(crawl)
 
     def erase(self, crawl: str) -> None:
-        """Do what `delete` does, also to a crawl that is being written anew; its draft stays."""
+        """Do what `delete` does, also to a crawl that is being written anew; its draft and visits stay."""
         shard = Shard.of(crawl)
         topic, states = self.topics.log_of(shard.crawl), self.topics.states_of(shard.crawl)
         if shard.groups == 1:
-            self.topics.delete(self.topics.visits_of(shard.crawl))
             self.topics.delete(topic)
             self.topics.delete(states)
             self._snapshots.delete(states)
