@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from simulation.fleet import NAMES, SESSION_S, Fleet
+from simulation.fleet import NAMES, SESSION_S, SLOTS, Fleet
 
-_FAULTS = 6  # of a run
+_FAULTS = 2  # of a run, for each server
 _BETWEEN_S = 8.0  # at most
 _HEALING_S = 600.0
 """Longest time until all is as it should be, once nothing fails: longer than any wait of a server."""
@@ -15,17 +15,17 @@ _HEALING_S = 600.0
 _QUIET_S = 3 * SESSION_S + 20.0  # after which nothing is on its way any more
 
 
-def run(seed: int, *, are_read: bool = False) -> Fleet:
+def run(seed: int, *, are_read: bool = False, names: str = NAMES, slots: int = SLOTS) -> Fleet:
     """Let a fleet live through the faults of a seed; raises AssertionError if something does not hold."""
-    fleet = Fleet(seed, are_read=are_read)
+    fleet = Fleet(seed, are_read=are_read, names=names, slots=slots)
     with fleet.played():
-        for name in NAMES:
+        for name in names:
             fleet.start(name)
         wait(fleet, lambda: all(server.is_serving for server in fleet.servers.values()), "start")
         fleet.network.is_bad = fleet.world.rng.random() < 0.8
         fleet.create()
         at = 0.0
-        for _ in range(fleet.world.rng.randint(1, _FAULTS)):
+        for _ in range(fleet.world.rng.randint(1, _FAULTS * len(names))):
             at += fleet.world.rng.uniform(0.1, _BETWEEN_S)
             fleet.world.at(at, partial(_strike, fleet))
         fleet.world.run(lambda: fleet.world.now > at + 40, float("inf"))
@@ -45,7 +45,7 @@ def wait(fleet: Fleet, is_so: Callable[[], bool], what: str) -> None:
 
 def _strike(fleet: Fleet) -> None:
     draws = fleet.world.rng
-    name = draws.choice(NAMES)
+    name = draws.choice(fleet.names)
     if name not in fleet.servers:
         return
     draws.choice([_kill, _pause, _pause, _stop, _cut, _brokers_away, _forget])(fleet, name)
@@ -114,6 +114,6 @@ def _heal(fleet: Fleet) -> None:
     fleet.network.cut.clear()
     for server in fleet.servers.values():
         server.process.is_paused = False
-    for name in NAMES:
+    for name in fleet.names:
         if name not in fleet.servers:
             fleet.start(name)

@@ -52,10 +52,10 @@ from linkscore_server.storage.sites import SiteStates
 from simulation.brokers import Client, Coordinator, GroupConsumer, Network, TopicConsumer, Topics
 from simulation.world import Killed, Process, World
 
-CRAWL, GROUPS, SLOTS = "books", 4, 4
+CRAWL = "books"
 SESSION_S = 8.0
-NAMES = "abc"
-SITES = [f"site{n}.test" for n in range(6)]
+NAMES, SLOTS = "abc", 4
+_SITES = 2  # of each server
 PAGES = 8  # of each site
 _POLL_S = 1.0  # of the threads of group and table: longer than in earnest, for the sake of time
 _CALL_S = 4.0  # after which a caller asks another server
@@ -182,14 +182,14 @@ class Server:
         self.registry = CrawlRegistry(store, _SETTINGS, _metrics(), owns=lambda _: False)
         self.queries = PeerQueries(self.registry, None, None)  # type: ignore[arg-type]
         self.owners = owners = ClusterOwners(self, partial(_Peer, self))  # type: ignore[arg-type]
-        owners.address, owners.slots = self.address, SLOTS
+        owners.address, owners.slots = self.address, self.fleet.slots
         self.coordinator = CrawlCoordinator(self.registry, owners, lambda: self.fleet.world.now, 100, _read)
         await _insistently(self.registry.recover)
         self.cluster = cluster = Cluster(owners, self.registry, store.topics.shards, self.coordinator.took)
         self.group = SlotGroup(
             {}, "owners", "owners", SESSION_S, taken=cluster.taken, given_up=cluster.given_up
         )
-        table = RouteTable({}, store.brokers, "owners", SLOTS, heard=cluster.heard, read=cluster.read)
+        table = RouteTable({}, store.brokers, "owners", owners.slots, heard=cluster.heard, read=cluster.read)
         await cluster.join(self.group, table)
         self.coordinator.start()
         self.is_serving = True
@@ -209,7 +209,7 @@ class Server:
 
     async def page(self, event: PageFetched) -> None:
         """Take in a page, or have the server do so that has its group."""
-        shard = Shard(CRAWL, group_of(event.site, GROUPS), GROUPS)
+        shard = self.fleet.shard_of(event.site)
 
         def sent(owner: Any) -> Awaitable[None]:
             return owner.page_here(shard.key, event)
@@ -218,13 +218,13 @@ class Server:
 
     async def knows(self, event: PageFetched, *, current: bool) -> bool:
         """Say whether a page is known, or have the server say so that has its group."""
-        shard = Shard(CRAWL, group_of(event.site, GROUPS), GROUPS)
+        shard = self.fleet.shard_of(event.site)
         owner: Any = self.owners.of(shard)
         return bool(await owner.knows_here(shard.key, event, current=current))
 
     async def create_here(self) -> None:
         """Create the crawl, whose home this is."""
-        request = pb.CreateCrawlRequest(crawl=pb.Crawl(name=f"crawls/{CRAWL}", groups=GROUPS))
+        request = pb.CreateCrawlRequest(crawl=pb.Crawl(name=f"crawls/{CRAWL}", groups=self.fleet.slots))
         await self.coordinator.create(request, None)
 
     async def page_here(self, key: str, event: PageFetched) -> None:
@@ -344,6 +344,10 @@ class Fleet:
         Of every draw.
     are_read
         Whether all servers are asked for each page that is acknowledged.
+    names
+        Of the servers, a letter each.
+    slots
+        How many there are, and groups of the crawl.
 
     Attributes
     ----------
@@ -357,22 +361,27 @@ class Fleet:
         Whether snapshots are on the brokers, and nowhere else; else each server has those that it made.
     """
 
-    def __init__(self, seed: int, *, are_read: bool = False) -> None:
-        self.are_read = are_read
+    def __init__(self, seed: int, *, are_read: bool = False, names: str = NAMES, slots: int = SLOTS) -> None:
+        self.are_read, self.names, self.slots = are_read, names, slots
+        self.sites = [f"site{n}.test" for n in range(_SITES * len(names))]
         self.world = World(seed)
         self.network = Network(self.world)
-        self.coordinator = Coordinator(self.network, SLOTS, SESSION_S)
+        self.coordinator = Coordinator(self.network, slots, SESSION_S)
         self.servers: dict[str, Server] = {}
         self.acknowledged: list[tuple[float, str]] = []
         self.trouble: list[str] = []
         self.notes: list[str] = []
-        self._disks = {name: Disk() for name in NAMES}
+        self._disks = {name: Disk() for name in names}
         self._starts = Counter[str]()
         self._appended: list[tuple[str, int, list[bytes]]] = []
         self._is_created = False
         self.stale = 0
         self.shares_snapshots = self.world.rng.random() < 0.5
-        self.network.topics["owners"] = SLOTS
+        self.network.topics["owners"] = slots
+
+    def shard_of(self, site: str) -> Shard:
+        """Return the shard of the crawl in which a site is."""
+        return Shard(CRAWL, group_of(site, self.slots), self.slots)
 
     def start(self, name: str) -> None:
         """Start a server that does not run, which keeps its disk."""
@@ -432,7 +441,7 @@ class Fleet:
 
     def look_again(self) -> None:
         """Ask for the last page of every site that is acknowledged."""
-        for site in SITES:
+        for site in self.sites:
             self.look(_page(site, PAGES - 1))
 
     async def _look(self, event: PageFetched, current: bool, server: Server) -> None:
@@ -469,7 +478,7 @@ class Fleet:
         if not self._is_created:
             self._is_created = True
             self.note("created")
-            self.callers = [Caller(self, site) for site in SITES]
+            self.callers = [Caller(self, site) for site in self.sites]
             for caller in self.callers:
                 self.world.at(self.world.rng.uniform(0, 3), caller.send)
 
@@ -481,7 +490,7 @@ class Fleet:
     def judge(self) -> None:
         """Hold what was acknowledged, and what servers know, against the logs."""
         assert self.trouble == []
-        logs = {shard.key: self._log_of(shard) for shard in shards_of(CRAWL, GROUPS)}
+        logs = {shard.key: self._log_of(shard) for shard in shards_of(CRAWL, self.slots)}
         found = {
             event.event_id
             for events in logs.values()
@@ -506,8 +515,8 @@ class Fleet:
     def _owners(self) -> dict[str, Server]:
         """Return who has each shard; all say the same, and it serves."""
         owners = {}
-        for shard in shards_of(CRAWL, GROUPS):
-            slot = cluster_room.slot_of(shard, SLOTS)
+        for shard in shards_of(CRAWL, self.slots):
+            slot = cluster_room.slot_of(shard, self.slots)
             said = {server.owners.route(slot).address for server in self.servers.values()}  # type: ignore[union-attr]
             assert len(said) == 1, f"slot {slot}: {said}"
             owner = self.server_at(said.pop())

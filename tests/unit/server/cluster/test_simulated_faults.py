@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import string
 
 import pytest
 
@@ -13,6 +14,7 @@ from linkscore_server.storage.kafka.log import KafkaLog
 from linkscore_server.storage.kafka.records import LogState
 from linkscore_server.storage.kafka.store import KafkaStore
 from simulation.faults import run
+from simulation.fleet import NAMES, SLOTS
 
 SEEDS = 20  # some 4 s; more are slow
 MANY = int(os.environ.get("SEEDS", "3000"))  # some six minutes
@@ -27,6 +29,13 @@ def test_nothing_is_lost_or_done_twice_and_all_agree_in_the_end() -> None:
 @pytest.mark.slow
 def test_the_same_of_many_seeds() -> None:
     assert faults_of(range(SEEDS, SEEDS + MANY)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("servers", "slots", "share"), [(12, 16, 50), (32, 64, 250)])
+def test_the_same_of_larger_clusters(servers: int, slots: int, share: int) -> None:
+    names = string.ascii_letters[:servers]
+    assert faults_of(range(MANY // share), names, slots) == []  # each some 1 and 7 s
 
 
 def test_a_seed_gives_the_same_run_again() -> None:
@@ -74,11 +83,11 @@ def test_a_place_that_passes_over_a_record_is_found(monkeypatch: pytest.MonkeyPa
     assert first_bad_seed() < BROKEN
 
 
-def faults_of(seeds: range) -> list[str]:
+def faults_of(seeds: range, names: str = NAMES, slots: int = SLOTS) -> list[str]:
     """Return what the first seed at fault found."""
     for seed in seeds:
         try:
-            run(seed)
+            run(seed, names=names, slots=slots)
         except AssertionError as exc:
             return [f"seed {seed}: {exc}"]
     return []
