@@ -12,7 +12,7 @@ import pytest
 from linkscore_server.cluster.eviction import evict
 from linkscore_server.cluster.group import SlotGroup, Slots
 from linkscore_server.storage.kafka.store import KafkaStore
-from support.cluster.brokers import Brokers
+from support.cluster.brokers import PASSWORD, USER, Brokers
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,16 @@ TIMES = 6
 """How often one joins: the group is met in different steps."""
 
 
-def joined(hosts: str, heard: threading.Event, instance: str = "") -> SlotGroup:
-    properties = {"bootstrap.servers": hosts}
+def joined(brokers: Brokers, heard: threading.Event, instance: str = "", mechanism: str = "") -> SlotGroup:
+    properties = {"bootstrap.servers": brokers.hosts}
+    if mechanism:
+        properties = {
+            "bootstrap.servers": brokers.sasl_hosts,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": mechanism,
+            "sasl.username": USER,
+            "sasl.password": PASSWORD,
+        }
 
     def taken(_: Slots) -> None:
         heard.set()
@@ -60,14 +68,25 @@ def topic(brokers: Brokers, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("topic")
-@pytest.mark.parametrize("instance", ["", "second"])
-def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(brokers: Brokers, instance: str) -> None:
-    stays = joined(brokers.hosts, threading.Event())
+@pytest.mark.parametrize(
+    ("instance", "mechanism"),
+    [
+        ("", ""),
+        ("second", ""),  # the client does not leave for it: only `evict` does
+        ("second", "PLAIN"),
+        ("second", "SCRAM-SHA-256"),
+        ("second", "SCRAM-SHA-512"),
+    ],
+)
+def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(
+    brokers: Brokers, instance: str, mechanism: str
+) -> None:
+    stays = joined(brokers, threading.Event())
     try:
         assert has_all(stays)
         for _ in range(TIMES):
             heard = threading.Event()
-            other = joined(brokers.hosts, heard, instance)
+            other = joined(brokers, heard, instance, mechanism)
             assert heard.wait(WAIT_S)
             other.leave()
             assert has_all(stays)
@@ -77,14 +96,16 @@ def test_who_leaves_while_slots_are_divided_keeps_nobody_waiting(brokers: Broker
 
 @pytest.mark.usefixtures("topic")
 def test_who_has_the_name_of_another_has_its_slots_and_no_other_slot_moves(brokers: Brokers) -> None:
-    stays = joined(brokers.hosts, threading.Event(), "first")
+    stays = joined(brokers, threading.Event(), "first")
     heard = threading.Event()
-    dies = joined(brokers.hosts, heard, "second")
+    dies = joined(brokers, heard, "second")
     try:
         assert heard.wait(WAIT_S)
+        while len(stays.mine) + len(dies.mine) < SLOTS:  # the other one may hear later
+            time.sleep(0.05)
         kept, lost = stays.mine, dies.mine
         heard = threading.Event()
-        successor = joined(brokers.hosts, heard, "second")  # the other one does not say that it leaves
+        successor = joined(brokers, heard, "second")  # the other one does not say that it leaves
         try:
             assert heard.wait(WAIT_S)
             assert (stays.mine, successor.mine) == (kept, lost)

@@ -130,14 +130,14 @@ class ClusterDirectory(GroupDirectory):
             self._watch_others(metrics)
 
     def _watch_others(self, metrics: ClusterMetrics) -> None:
-        """Begin to probe the other processes; brokers with SASL give them up only when the session ends."""
+        """Begin to probe the other processes."""
         from linkscore_server.cluster.probes import EVERY_S, PeerProbes
 
         probes = PeerProbes(self.owners, self._settings.session_s, self._evict(), metrics)
         tasks.for_ever(probes.look, "probes of other servers", self._tasks, again_s=EVERY_S)
 
     def _evict(self) -> Callable[[str], None] | None:
-        """Return what has the group of slots give up a member, None if the brokers let nobody do so."""
+        """Return what has the group of slots give up a member, None over a kind of SASL that it cannot."""
         from linkscore_server.cluster.eviction import can_evict, evict
 
         properties = self._store.brokers.properties

@@ -10,11 +10,13 @@ import socket
 import ssl
 import struct
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from linkscore_server.cluster.sasl import authenticate, is_known, mechanism_of
 from linkscore_server.storage.base import LogAway
 
 _WAIT_S = 5.0  # longest wait for a coordinator, which answers within milliseconds; a bound
@@ -25,8 +27,8 @@ _log = logging.getLogger(__name__)
 
 
 def can_evict(properties: Mapping[str, Any]) -> bool:
-    """Say whether `evict` reaches brokers as the properties of a client say: not with SASL."""
-    return str(properties.get("security.protocol", "plaintext")).lower() in ("plaintext", "ssl")
+    """Say whether `evict` reaches brokers as the properties of a client say: not with each kind of SASL."""
+    return not _protocol(properties).startswith("sasl") or is_known(mechanism_of(properties))
 
 
 def evict(properties: Mapping[str, Any], group: str, member: str) -> None:
@@ -49,26 +51,25 @@ def evict(properties: Mapping[str, Any], group: str, member: str) -> None:
         described = admin.describe_consumer_groups([group], request_timeout=_WAIT_S)
         at = described[group].result(_WAIT_S).coordinator
         with _connected(properties, at.host, at.port) as connection:
-            connection.sendall(request_of(group, member))
-            [size] = struct.unpack(">i", _read(connection, 4))
-            error = error_in(_read(connection, size))
+            ask = partial(_ask, connection)
+            if _protocol(properties).startswith("sasl"):
+                authenticate(properties, ask)
+            error = error_in(ask(_LEAVE_GROUP, _VERSION, body_of(group, member)))
     except (OSError, KafkaException) as exc:
         raise LogAway(f"member {member} of {group} cannot be given up: {exc!r}") from exc
     if error not in (0, _UNKNOWN_MEMBER):
         raise LogAway(f"member {member} of {group} is not given up: error {error} of the coordinator")
 
 
-def request_of(group: str, member: str) -> bytes:
-    """Return the request that takes a member out of a group, see https://kafka.apache.org/protocol.
+def body_of(group: str, member: str) -> bytes:
+    """Return what takes a member out of a group, see https://kafka.apache.org/protocol.
 
     Examples
     --------
-    >>> request_of("g", "m")[4:8].hex(), len(request_of("g", "m"))
-    ('000d0003', 35)
+    >>> body_of("g", "m").hex()
+    '0001670000000100016dffff'
     """
-    head = struct.pack(">hhi", _LEAVE_GROUP, _VERSION, 0) + _text("linkscore")
-    body = _text(group) + struct.pack(">i", 1) + _text(member) + struct.pack(">h", -1)
-    return struct.pack(">i", len(head + body)) + head + body
+    return _text(group) + struct.pack(">i", 1) + _text(member) + struct.pack(">h", -1)
 
 
 def error_in(answer: bytes) -> int:
@@ -84,9 +85,13 @@ def _text(text: str) -> bytes:
     return struct.pack(">h", len(text.encode())) + text.encode()
 
 
+def _protocol(properties: Mapping[str, Any]) -> str:
+    return str(properties.get("security.protocol", "plaintext")).lower()
+
+
 def _connected(properties: Mapping[str, Any], host: str, port: int) -> socket.socket:
     connection = socket.create_connection((host, port), _WAIT_S)
-    if str(properties.get("security.protocol", "")).lower() != "ssl":
+    if not _protocol(properties).endswith("ssl"):
         return connection
     context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"))
     if certificate := properties.get("ssl.certificate.location"):
@@ -95,6 +100,14 @@ def _connected(properties: Mapping[str, Any], host: str, port: int) -> socket.so
         )
     context.check_hostname = properties.get("ssl.endpoint.identification.algorithm") != "none"
     return context.wrap_socket(connection, server_hostname=host)
+
+
+def _ask(connection: socket.socket, key: int, version: int, body: bytes) -> bytes:
+    """Send a request; returns the answer to it."""
+    request = struct.pack(">hhi", key, version, 0) + _text("linkscore") + body
+    connection.sendall(struct.pack(">i", len(request)) + request)
+    [size] = struct.unpack(">i", _read(connection, 4))
+    return _read(connection, size)
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

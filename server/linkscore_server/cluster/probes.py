@@ -60,7 +60,7 @@ class PeerProbes:
         self._missed = Counter[str]()
         self._spared_until_s: dict[str, float] = {}
         if evict is None:
-            _log.info("brokers with SASL: a server that fails keeps its slots for %g s", session_s)
+            _log.info("over this kind of SASL a server that fails keeps its slots for %g s", session_s)
 
     async def look(self) -> None:
         """Ask each once, and judge."""

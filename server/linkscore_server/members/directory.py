@@ -21,8 +21,8 @@ class MemberDirectory(Supervised, ClusterDirectory):
     """Has slots as any server of the cluster; the supervisor asks it over a socket of its own.
 
     A worker that is started again has the name of the one before in the group, and so its slots: no other
-    process is left with that name, the kernel has said so. Over brokers with SASL it has none, since nobody
-    could then take out of the group one that ends for good.
+    process is left with that name, the kernel has said so. It has none where nobody could take one that ends
+    for good out of the group (`eviction.can_evict`).
     """
 
     is_waited_for = False

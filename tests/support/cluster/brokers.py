@@ -20,15 +20,28 @@ _HEAP = "-Xmx384m"
 _START_S = 400.0
 """Longest start of three brokers; they took 24 to 41 s on two busy cores."""
 
+USER, PASSWORD = "crawler", "secret-of-tests"
+"""Of the listener that asks for them."""
+
+_SCRAMS = "SCRAM-SHA-256", "SCRAM-SHA-512"
+_MODULES = "org.apache.kafka.common.security"
+_LOGINS = "".join(
+    f"listener.name.sasl_plaintext.{kind.lower()}.sasl.jaas.config={_MODULES}.{login};\n"
+    for kind, login in (
+        ("plain", f'plain.PlainLoginModule required user_{USER}="{PASSWORD}"'),
+        *((kind, "scram.ScramLoginModule required") for kind in _SCRAMS),
+    )
+)
 _NODE = """\
 process.roles=broker,controller
 node.id={node}
 controller.quorum.voters={voters}
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://{host}:{port}
+listeners=PLAINTEXT://{host}:{port},SASL_PLAINTEXT://{host}:{sasl},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port},SASL_PLAINTEXT://{host}:{sasl}
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
 log.dirs={folder}/data
 auto.create.topics.enable=false
 offsets.topic.replication.factor=3
@@ -42,7 +55,7 @@ num.network.threads=2
 num.io.threads=4
 log.cleaner.threads=1
 log.cleaner.dedupe.buffer.size=2000000
-"""
+{logins}"""
 
 
 def is_there() -> bool:
@@ -56,16 +69,24 @@ class Brokers:
     def __init__(self, folder: Path, host: str = "127.0.0.1", n: int = 3) -> None:
         self._host = host
         self.folder = folder
-        ports = _free_ports(2 * n)
-        self._ports, controllers = ports[:n], ports[n:]
+        ports = _free_ports(3 * n)
+        self._ports, self._sasl_ports, controllers = ports[:n], ports[n : 2 * n], ports[2 * n :]
         voters = ",".join(f"{node}@127.0.0.1:{port}" for node, port in enumerate(controllers, start=1))
         self._processes: list[subprocess.Popen[bytes] | None] = [None] * n
-        for node, (port, controller) in enumerate(zip(self._ports, controllers, strict=True), start=1):
+        both = zip(self._ports, self._sasl_ports, strict=True)
+        for node, ((port, sasl), controller) in enumerate(zip(both, controllers, strict=True), start=1):
             home = folder / f"broker-{node}"
             home.mkdir(parents=True)
             (home / "node.properties").write_text(
                 _NODE.format(
-                    host=host, node=node, voters=voters, port=port, controller=controller, folder=home
+                    host=host,
+                    node=node,
+                    voters=voters,
+                    port=port,
+                    sasl=sasl,
+                    controller=controller,
+                    folder=home,
+                    logins=_LOGINS,
                 )
             )
 
@@ -74,11 +95,18 @@ class Brokers:
         """Where they are reached."""
         return ",".join(f"{self._host}:{port}" for port in self._ports)
 
+    @property
+    def sasl_hosts(self) -> str:
+        """Where they are reached by who says a name and a password."""
+        return ",".join(f"{self._host}:{port}" for port in self._sasl_ports)
+
     def start(self) -> None:
         """Format, start all, wait until they answer."""
+        known = [f"--add-scram={kind}=[name={USER},password={PASSWORD}]" for kind in _SCRAMS]
+        made = [*_java(), "kafka.tools.StorageTool", "format", "-t", "linkscore-test-brokers", *known, "-c"]
         formats = [
             subprocess.Popen(
-                [*_java(), "kafka.tools.StorageTool", "format", "-t", "linkscore-test-brokers", "-c", home],
+                [*made, home],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )

@@ -126,9 +126,9 @@ class Fleet:
         return [server.target for server in list(self.running.values())]
 
     def next_target(self, target: str = "") -> str:
-        """Return where the server after another one listens, in a ring: that one only if it is alone."""
+        """Return where the server after another one listens, in a ring: that one if no other is there."""
         there = sorted(self.targets())
-        return next((each for each in there if each > target), there[0])
+        return next((each for each in there if each > target), there[0] if there else target)
 
     def close(self) -> None:
         """End all."""

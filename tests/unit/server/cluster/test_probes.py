@@ -156,7 +156,7 @@ async def test_who_cannot_be_given_up_now_is_later(caplog: pytest.LogCaptureFixt
 async def test_where_nobody_can_be_given_up_a_silent_one_is_named(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     watch = Watch("ab", can_evict=False)
-    assert "brokers with SASL: a server that fails keeps its slots for 60 s" in caplog.text
+    assert "over this kind of SASL a server that fails keeps its slots for 60 s" in caplog.text
     await watch.look(1)
     watch.peers["a"].state = "stopped"
     await watch.look(3)
@@ -166,9 +166,18 @@ async def test_where_nobody_can_be_given_up_a_silent_one_is_named(caplog: pytest
 
 @pytest.mark.parametrize(
     ("properties", "is_so"),
-    [({}, True), ({"security.protocol": "SSL"}, True), ({"security.protocol": "sasl_ssl"}, False)],
+    [
+        ({}, True),
+        ({"security.protocol": "SSL"}, True),
+        ({"security.protocol": "sasl_ssl"}, False),  # Kerberos, unless it says more
+        ({"security.protocol": "sasl_ssl", "sasl.mechanisms": "SCRAM-SHA-512"}, True),
+        ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "plain"}, True),
+        ({"security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"}, False),
+    ],
 )
-def test_members_are_given_up_over_connections_without_sasl(properties: dict[str, str], is_so: bool) -> None:
+def test_members_are_given_up_over_connections_that_a_password_opens(
+    properties: dict[str, str], is_so: bool
+) -> None:
     assert can_evict(properties) is is_so
 
 

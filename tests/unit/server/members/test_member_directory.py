@@ -87,6 +87,7 @@ async def test_the_supervisor_asks_each_worker_over_a_socket(
         ("server-1:7512", {}, "server-1-7512"),
         ("[fe80::1]:7512", {"security.protocol": "ssl"}, "-fe80--1--7512"),
         ("server-1:7512", {"security.protocol": "sasl_ssl"}, ""),
+        ("server-1:7512", {"security.protocol": "sasl_ssl", "sasl.mechanism": "PLAIN"}, "server-1-7512"),
     ],
 )
 async def test_a_worker_has_the_name_of_its_address_where_it_can_be_taken_out(
