@@ -46,6 +46,8 @@ class Cluster:
         Between two fetches of a site: with more, more sites are in progress.
     fault_s, back_s
         Between failures of an owner, and until it is back.
+    step_s
+        Of virtual time.
     """
 
     owners: int = 64
@@ -57,6 +59,7 @@ class Cluster:
     fault_s: float = 300.0
     back_s: float = 60.0
     seconds: float = 3_600.0
+    step_s: float = STEP_S
 
 
 @dataclass(frozen=True)
@@ -81,20 +84,20 @@ def simulate(cluster: Cluster, seed: int = 0) -> Figures:
     waits: list[Floats] = []
     weights: list[Floats] = []
     busy_ms, next_fault_s = 0.0, cluster.fault_s
-    for step in range(round(cluster.seconds / STEP_S)):
-        if cluster.fault_s and step * STEP_S >= next_fault_s:
+    for step in range(round(cluster.seconds / cluster.step_s)):
+        if cluster.fault_s and step * cluster.step_s >= next_fault_s:
             next_fault_s += cluster.fault_s
             _fail(int(draws.integers(cluster.owners)), cluster, owner_of, (work_ms, silent_s, away_s), draws)
-        of_slots = draws.poisson(cluster.pages_s * STEP_S * shares)
+        of_slots = draws.poisson(cluster.pages_s * cluster.step_s * shares)
         came = np.bincount(owner_of, of_slots, cluster.owners).astype(float)
         work_ms += came * page_ms
         waits.append(silent_s + work_ms / 1e3)
         weights.append(came)
-        done = np.where(silent_s > 0, 0.0, np.minimum(work_ms, 1e3 * STEP_S))
+        done = np.where(silent_s > 0, 0.0, np.minimum(work_ms, 1e3 * cluster.step_s))
         work_ms -= done
         busy_ms += float(done.sum())
-        silent_s = np.maximum(silent_s - STEP_S, 0)
-        _come_back(owner_of, away_s)
+        silent_s = np.maximum(silent_s - cluster.step_s, 0)
+        _come_back(owner_of, away_s, cluster.step_s)
     busy = busy_ms / 1e3 / cluster.seconds / cluster.owners
     return _figures(np.concatenate(waits), np.concatenate(weights), busy)
 
@@ -135,16 +138,16 @@ def _fail(
     work_ms[gone] = 0
 
 
-def _come_back(owner_of: Ints, away_s: Floats) -> None:
+def _come_back(owner_of: Ints, away_s: Floats, step_s: float) -> None:
     """Give an owner that is back its share of slots, from whoever has most: handed over, none replays."""
-    for back in np.flatnonzero((away_s > 0) & (away_s <= STEP_S)):
+    for back in np.flatnonzero((away_s > 0) & (away_s <= step_s)):
         while True:
             loads = np.bincount(owner_of, minlength=len(away_s))
             most = int(loads.argmax())
             if loads[most] <= loads[back] + 1:
                 break
             owner_of[np.flatnonzero(owner_of == most)[0]] = back
-    np.maximum(away_s - STEP_S, 0, out=away_s)
+    np.maximum(away_s - step_s, 0, out=away_s)
 
 
 def main() -> None:

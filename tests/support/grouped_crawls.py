@@ -98,7 +98,8 @@ class Crawler:
         feedback = [
             pb.Feedback(event_id=f"{n} {row}", url=page.url, reward=row % 2) for row, page in enumerate(pages)
         ]
-        feedback += [pb.Feedback(event_id=f"{n} t", ticket=self.links[n].ticket, reward=1.0), pb.Feedback()]
+        ticket = self.links[n % 9].ticket  # of the first, which stay where they are as more come
+        feedback += [pb.Feedback(event_id=f"{n} t", ticket=ticket, reward=1.0), pb.Feedback()]
         request = pb.ReportFeedbackRequest(crawl=self.crawl, feedback=feedback)
         self.answers.append(self.server.links.ReportFeedback(request))
 
