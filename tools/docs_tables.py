@@ -21,7 +21,7 @@ from typing import Any
 from google.rpc import code_pb2
 
 sys.path.insert(0, str(Path(__file__).parent))  # tools, also where this module is loaded by a test
-from deletion_test import ANNEXES
+from annexes import ANNEXES
 from house_table import CORE, GONE, House
 
 from linkscore_scoring.engine.events import KINDS

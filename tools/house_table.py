@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median, quantiles
 
-from deletion_test import ANNEXES
+from annexes import ANNEXES
 
 ROOT = Path(__file__).parents[1]
 SCORING = "scoring/linkscore_scoring"

@@ -57,58 +57,60 @@ def testbed(archive: tuple[Path, Path]) -> Iterator[Testbed]:
         yield opened
 
 
-def crawl(testbed: Testbed, mode: Mode, budget: int, folder: Path, **wanted: frozenset[str]) -> Crawl:
-    return run_crawl(testbed.target, mode, budget, log=folder / "crawl.log", **wanted)
+def crawl(site_server: Testbed, mode: Mode, budget: int, folder: Path, **wanted: frozenset[str]) -> Crawl:
+    return run_crawl(site_server.target, mode, budget, log=folder / "crawl.log", **wanted)
 
 
 def order(result: Crawl) -> list[str]:
     return [fetch.identity for fetch in result.fetches]
 
 
-def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(testbed: Testbed, tmp_path: Path) -> None:
-    result = crawl(testbed, modes.breadth_first(), 40, tmp_path)
-    assert order(result) == list(testbed.survey.pages)[:40]
+def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(
+    site_server: Testbed, tmp_path: Path
+) -> None:
+    result = crawl(site_server, modes.breadth_first(), 40, tmp_path)
+    assert order(result) == list(site_server.survey.pages)[:40]
     assert {fetch.status for fetch in result.fetches} == {200}
 
 
-def test_links_without_a_record_are_dropped_and_counted(testbed: Testbed, tmp_path: Path) -> None:
-    result = crawl(testbed, modes.breadth_first(), 10**6, tmp_path)
-    assert sorted(order(result)) == sorted(testbed.survey.pages)
+def test_links_without_a_record_are_dropped_and_counted(site_server: Testbed, tmp_path: Path) -> None:
+    result = crawl(site_server, modes.breadth_first(), 10**6, tmp_path)
+    assert sorted(order(result)) == sorted(site_server.survey.pages)
     assert 0 < result.dropped < result.stats["lab/links"]
 
 
 def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
-    testbed: Testbed, tmp_path: Path
+    site_server: Testbed, tmp_path: Path
 ) -> None:
-    seen, stack, expected = {testbed.target.entry}, [testbed.target.entry], []
+    seen, stack, expected = {site_server.target.entry}, [site_server.target.entry], []
     while stack and len(expected) < 30:
         url = stack.pop()
         expected.append(url)
         for link in read_page(url, SITE.respond(url).body).links:
-            if link in testbed.survey.pages and link not in seen:
+            if link in site_server.survey.pages and link not in seen:
                 seen.add(link)
                 stack.append(link)
-    assert order(crawl(testbed, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
+    assert order(crawl(site_server, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
 
 
-def test_many_requests_at_a_time_keep_the_budget(testbed: Testbed, tmp_path: Path) -> None:
+def test_many_requests_at_a_time_keep_the_budget(site_server: Testbed, tmp_path: Path) -> None:
     mode = modes.with_settings(modes.breadth_first(), {"CONCURRENT_REQUESTS": 8})
-    result = crawl(testbed, mode, 25, tmp_path)
+    result = crawl(site_server, mode, 25, tmp_path)
     assert len(set(order(result))) == 25
     assert result.stats["downloader/request_count"] == 25
 
 
-def test_feedback_yields_an_item_for_each_wanted_page_fetched(testbed: Testbed, tmp_path: Path) -> None:
+def test_feedback_yields_an_item_for_each_wanted_page_fetched(site_server: Testbed, tmp_path: Path) -> None:
     breadth_first = modes.breadth_first()
     mode = Mode("told", breadth_first.settings, feedback=True)
-    wanted = testbed.survey.of_types(["thread"])
-    result = crawl(testbed, mode, 30, tmp_path, wanted=wanted)
+    wanted = site_server.survey.of_types(["thread"])
+    result = crawl(site_server, mode, 30, tmp_path, wanted=wanted)
     assert result.stats["item_scraped_count"] == len(wanted & set(order(result))) > 0
 
 
-def test_a_crawl_that_cannot_start_says_why(testbed: Testbed, tmp_path: Path) -> None:
+def test_a_crawl_that_cannot_start_says_why(site_server: Testbed, tmp_path: Path) -> None:
     with pytest.raises(ChildFailed, match="no_such_module"):
-        crawl(testbed, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
+        crawl(site_server, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
 
 
 def test_a_child_without_greeting_says_why(tmp_path: Path) -> None:

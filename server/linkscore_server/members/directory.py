@@ -46,9 +46,8 @@ class MemberDirectory(Supervised, ClusterDirectory):
     @classmethod
     def data_folder(cls, settings: Settings) -> FileStore:
         """See `Supervised.data_folder`: each worker has a folder in it."""
-        from linkscore_server.storage.kafka.store import (
-            refuse_logs,
-        )  # every server asks whether this one fits
+        # Late: every server asks whether this directory fits, and most have no client of brokers.
+        from linkscore_server.storage.kafka.store import refuse_logs
 
         found = MemberSettings.of(settings)
         for number in range(found.workers):

@@ -32,10 +32,9 @@ class WorkerProcess:
         self.began_s = time.monotonic()
         self._name = f"worker, process {process.pid},"
         self._process = process
-        self._said: asyncio.Queue[str] = asyncio.Queue()
-        self._reading = tasks.beside(
-            self._read(), f"the output of process {process.pid}", failed=lambda _: self._said.put_nowait("")
-        )
+        self._said: set[str] = set()  # "" once it says no more
+        self._hearing = asyncio.Condition()
+        self._reading = tasks.beside(self._read(), f"the output of process {process.pid}")
 
     @classmethod
     async def start(cls, lock: int) -> WorkerProcess:
@@ -54,8 +53,8 @@ class WorkerProcess:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n".encode())
 
-    async def wait_for(self, word: str, timeout_s: float) -> None:
-        """Wait until the process says a word.
+    async def wait_for(self, word: str, timeout_s: float | None = None) -> None:
+        """Wait until the process has said a word.
 
         Raises
         ------
@@ -63,13 +62,12 @@ class WorkerProcess:
             If it ends without, or does not say it in time.
         """
         try:
-            async with asyncio.timeout(timeout_s):
-                while (said := await self._said.get()) != word:
-                    if not said:
-                        self._said.put_nowait("")  # for whoever waits next
-                        raise WorkerFailed(f"{self._name} ended early; see its log lines")
+            async with asyncio.timeout(timeout_s), self._hearing:
+                await self._hearing.wait_for(lambda: self._said & {word, ""})
         except TimeoutError:
             raise WorkerFailed(f"{self._name}: not {word!r} within {timeout_s:g} s") from None
+        if word not in self._said:
+            raise WorkerFailed(f"{self._name} ended early; see its log lines")
 
     @property
     def has_ended(self) -> bool:
@@ -104,9 +102,16 @@ class WorkerProcess:
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
-            self._said.put_nowait(line.decode().strip())
-        self._said.put_nowait("")
+        try:
+            while line := await self._process.stdout.readline():
+                await self._hear(line.decode().strip())
+        finally:
+            await self._hear("")
+
+    async def _hear(self, word: str) -> None:
+        async with self._hearing:
+            self._said.add(word)
+            self._hearing.notify_all()
 
 
 class Spare:

@@ -12,7 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -184,11 +184,15 @@ class Supervisor:
         """Let the spare process be a worker whenever it ends; its shards are read from their logs by then."""
         while True:
             ended = worker.process
-            probing = tasks.beside(self._probe(worker, ended), f"probes of worker {worker.number}")
+            watching = [
+                tasks.beside(self._probe(worker, ended), f"probes of worker {worker.number}"),
+                tasks.beside(self._watch(worker, ended), f"a look at the end of worker {worker.number}"),
+            ]
             try:
                 code = await ended.ended()
             finally:
-                probing.cancel()
+                for task in watching:
+                    task.cancel()
             self._counted.up.labels(str(worker.number)).set(0)
             _log.error("worker %d ended with %d, it is started again", worker.number, code)
             await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - ended.began_s)))
@@ -207,6 +211,13 @@ class Supervisor:
             missed = 0 if await worker.answers() else missed + 1
         _log.error("worker %d, process %d, does not answer, it is killed", worker.number, process.pid)
         process.kill()
+
+    async def _watch(self, worker: Worker, process: WorkerProcess) -> None:
+        """End a process that somebody else told to stop: drained, it would wait for workers that stay."""
+        with suppress(WorkerFailed):  # it ended otherwise, which `_tend` sees
+            await process.wait_for(DRAINED)
+            _log.warning("worker %d, process %d, was told to stop, it ends", worker.number, process.pid)
+            await process.end(self._settings.drain_s + _END_S)
 
     def _roll(self) -> None:
         """Begin to replace the processes of all workers, if that is not being done."""

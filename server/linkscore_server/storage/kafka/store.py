@@ -169,8 +169,9 @@ class KafkaStore(Store):
         LogAway
             As of `open`.
         """
-        self.check_in_place(Shard.of(crawl).crawl)
-        if (shard := Shard.of(crawl)).groups == 1:  # first: nobody would look for them without the log
+        shard = Shard.of(crawl)
+        self.check_in_place(shard.crawl)
+        if shard.groups == 1:  # first: nobody would look for them without the log
             self.topics.delete(self.topics.visits_of(shard.crawl))
         self.erase(crawl)
 
