@@ -128,12 +128,12 @@ class Likeness(Stateful):
     def refuse(self, url: str, paths: PathTrie) -> None:
         """Take in a fetched page that is not wanted; it counts from the next fit on."""
         self._refused[url] = paths
-        drop_oldest(self._refused, self.tunables.max_unwanted)
+        drop_oldest(self._refused, self.tunables.latest)
 
     @property
     def may_refuse(self) -> bool:
         """Whether few enough pages were refused that another one is worth the fit it needs."""
-        return len(self._refused) < self.tunables.max_unwanted
+        return len(self._refused) < self.tunables.latest
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from math import log2
+from math import ceil, log2
 from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
@@ -106,7 +106,9 @@ class TextScale(Stateful):
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self._t = tunables
-        self._bins = {self._bin(tunables.prior_chars): tunables.prior_pages}
+        # Text of which a share is `HALF_CHARS` or, as bins are coarse, a little more.
+        most = ceil(tunables.bins_per_octave * log2(HALF_CHARS / tunables.text_share))
+        self._bins = {most: tunables.prior_pages}
         self._pages, self._next = 0, 1
         self.half_chars = HALF_CHARS
 

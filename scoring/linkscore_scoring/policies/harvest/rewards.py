@@ -274,18 +274,18 @@ class ExampleCandidate:
 
 @dataclass(slots=True)
 class CandidateGroup:
-    """Pages of one URL pattern: how many were fetched, mean uncertainty of the latest 32, up to 4 of them."""
+    """Pages of one URL pattern: how many were fetched, mean uncertainty of the latest 16, up to 3 of them."""
 
     pages: int = 0
     uncertainty: float = 0.0
     members: list[Flat[ExampleCandidate]] = field(default_factory=list)
 
     def take(self, pages: int, uncertainty: float, members: list[ExampleCandidate], t: Tunables) -> None:
-        """Take in pages; beyond 4 the least uncertain goes, of several the oldest."""
+        """Take in pages; beyond 3 the least uncertain goes, of several the oldest."""
         self.pages += pages
         self.uncertainty += (uncertainty - self.uncertainty) * pages / min(self.pages, max(pages, t.latest))
         self.members += members
-        while len(self.members) > t.asked_kept:
+        while len(self.members) > t.few:
             self.members.remove(min(self.members, key=lambda member: member.uncertainty))
 
 
@@ -302,7 +302,7 @@ class ExampleCandidates(Stateful):
 
     Notes
     -----
-    Not from a paper. Cost: O(groups) a page, 10 to 50 us; memory: 4 URLs a group, 512 in all.
+    Not from a paper. Cost: O(groups) a page, 10 to 50 us; memory: 3 URLs a group, 768 in all.
 
     Examples
     --------
@@ -312,7 +312,7 @@ class ExampleCandidates(Stateful):
     ...     candidates.add(patterns.insert(page.url), page, patterns)
     >>> wanted = suggest_examples(candidates, Likeness(), lambda page: page.text_reward, patterns, n=1)
     >>> [(page.url, page.pages, page.value) for page in wanted]  # 6 pages x .5 = 3, 3 / (3 + 5)
-    [('http://h.example/post/2', 6, 0.375)]
+    [('http://h.example/post/3', 6, 0.375)]
     """
 
     _groups: Stored[Flat[dict[int, CandidateGroup]]]
@@ -326,7 +326,7 @@ class ExampleCandidates(Stateful):
         self._groups = self.groups(patterns)
         own = patterns.resolve(pattern)
         self._groups.setdefault(own, CandidateGroup()).take(1, page.uncertainty, [page], self.tunables)
-        if len(self._groups) > self.tunables.asked_groups:
+        if len(self._groups) > self.tunables.at_once:
             others = (each for each in self._groups if each != own)
             del self._groups[min(others, key=lambda each: self._groups[each].pages)]
 

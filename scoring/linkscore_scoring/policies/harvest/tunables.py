@@ -27,7 +27,7 @@ class Tunables:
     few
         Cases that make a rule of what may be chance, >= 1: links of a link path followed, or standing between
         texts, and pages that show such links; pages that show an arm, or a class token; tries of a URL
-        pattern. Chosen on four sites.
+        pattern, and pages of it to ask about. Chosen on four sites.
     half_saturation
         Links that wait in an arm, or pages in doubt, that make half of what a try or an answer can teach,
         > 0. Six sites.
@@ -51,8 +51,9 @@ class Tunables:
     text_quantile, text_share
         Characters worth a reward of 0.5 are this share of this quantile of the own text of pages,
         `site.texts.HALF_CHARS` at most. Six sites.
-    prior_pages, prior_chars
-        Pages that a new site is taken to have had before its first one, and their own text. Six sites.
+    prior_pages
+        Pages that a new site is taken to have had before its first one, with so much text that half of a
+        reward takes `HALF_CHARS`. Six sites.
     bins_per_octave
         Of the histogram: text need not be told apart finer. Chosen.
     look_growth
@@ -74,20 +75,18 @@ class Tunables:
     at_once
         Pages or arms that are gone through at once: the latest pages, labelled anew after an answer in 0.05 s
         or so; pages unlike the examples that a fit reads, the latest; arms that trust in experience is judged
-        by, the first ones found; arms of fresh links kept of a page, those with most. A bound of work.
+        by, the first ones found; arms of fresh links kept of a page, those with most; URL patterns to ask
+        about. A bound of work.
     least_cosine
         Of a page that counts as like an example, in (0, 1]. Measured: a fifth site, forum_opendcl, moved it
         from .5.
-    max_unwanted
-        Pages not wanted that a page is compared with, the latest. A bound.
+    latest
+        Latest pages that stand for many: those not wanted that a page is compared with, and of a URL pattern
+        those whose mean is its uncertainty, about. A bound.
     few_pages
         Pages until which two with a class token will do, or nothing would count at first. Chosen.
     uncertain
         Uncertainty from which a page is worth a question, in [0, 1]. Chosen.
-    latest
-        Pages the uncertainty of a URL pattern is the mean of, about. Chosen.
-    asked_kept, asked_groups
-        Pages kept of a URL pattern to ask about, and URL patterns kept: 512 URLs in all. Bounds.
     most_pulls
         That experience of a group of links counts as, > 0; and of an arm that count as evidence: one big arm
         is not the whole site. This and `least_scale` on 20 synthetic sites.
@@ -115,7 +114,6 @@ class Tunables:
     text_quantile: float = 0.75
     text_share: float = 0.125
     prior_pages: float = 4.0
-    prior_chars: float = 4_096.0
     bins_per_octave: int = 2
     look_growth: float = 1.1
     least_left: float = 0.1
@@ -126,12 +124,9 @@ class Tunables:
     wanted: float = 0.5
     at_once: int = 256
     least_cosine: float = 0.4
-    max_unwanted: int = 16
     few_pages: int = 40
     uncertain: float = 0.25
-    latest: int = 32
-    asked_kept: int = 4
-    asked_groups: int = 128
+    latest: int = 16
     most_pulls: float = 8.0
     least_scale: float = 0.6
     kept: int = 20_000

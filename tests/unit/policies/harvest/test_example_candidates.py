@@ -28,25 +28,25 @@ def test_uncertainty_is_a_label_near_one_half_or_a_layout_at_odds_with_the_url(
     assert page(1, label, layout_label).uncertainty == pytest.approx(uncertainty)
 
 
-def test_four_pages_of_a_pattern_are_kept_the_most_uncertain_and_then_the_latest() -> None:
+def test_three_pages_of_a_pattern_are_kept_the_most_uncertain_and_then_the_latest() -> None:
     pages, patterns = ExampleCandidates(), UrlPatterns()
     for key in range(1, 7):
         pages.add(0, page(key, label=0.5 if key == 1 else 0.0), patterns)
-    assert kept(pages) == [1, 4, 5, 6]
+    assert kept(pages) == [1, 5, 6]
     assert pages.groups(patterns)[0].pages == 6
 
 
 def test_the_uncertainty_of_a_group_is_the_mean_over_its_latest_pages() -> None:
     pages, patterns = ExampleCandidates(), UrlPatterns()
-    """Running means up to 32 pages, then 1/32 of the way to each page."""
+    """Running means up to 16 pages, then 1/16 of the way to each page."""
     for key, look in enumerate([0.8, 0.2, 0.0, 0.0, 0.0]):
         pages.add(0, page(key, 0.0, look), patterns)
     assert pages.groups(patterns)[0].uncertainty == pytest.approx(0.2)
-    for key in range(5, 33):
+    for key in range(5, 17):
         pages.add(0, page(key), patterns)
-    assert pages.groups(patterns)[0].uncertainty == pytest.approx(1 / 32 * 31 / 32)
+    assert pages.groups(patterns)[0].uncertainty == pytest.approx(1 / 16 * 15 / 16)
     pages.relabelled()
-    assert pages.groups(patterns)[0].uncertainty == pytest.approx(0.25), "of the four that are kept"
+    assert pages.groups(patterns)[0].uncertainty == pytest.approx(1 / 3), "of the three that are kept"
 
 
 def test_groups_whose_patterns_merged_are_one() -> None:
@@ -60,11 +60,11 @@ def test_groups_whose_patterns_merged_are_one() -> None:
     assert {pattern: group.pages for pattern, group in pages.groups(patterns).items()} == {merged: 8}
     assert msgpack.packb(pages.to_state()) == before, "asking changes nothing"
     pages.add(merged, page(8), patterns)
-    assert kept(pages) == [5, 6, 7, 8]
+    assert kept(pages) == [6, 7, 8]
 
 
 def test_the_smallest_group_goes_when_there_are_too_many() -> None:
-    pages, patterns = ExampleCandidates(Tunables(asked_groups=2)), UrlPatterns()
+    pages, patterns = ExampleCandidates(Tunables(at_once=2)), UrlPatterns()
     a, b, c = (patterns.insert(f"http://h/{name}/x") for name in "abc")
     for key, pattern in enumerate([a, a, b, c]):
         pages.add(pattern, page(key), patterns)

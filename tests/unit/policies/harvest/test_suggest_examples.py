@@ -75,7 +75,7 @@ def test_types_that_an_example_names_are_not_asked_about_again() -> None:
 
 
 def test_a_page_that_is_half_like_an_example_is_asked_about() -> None:
-    """Uncertainty .9 of one of the four kept is .225 a page, 2.7 for 12 pages."""
+    """Uncertainty .9 of one of the three kept is .3 a page, 3.6 for 12 pages."""
     board = crawled("/post/1")
     policy = board.shard.served
     pages = policy.rewards.candidates  # type: ignore[attr-defined]
@@ -85,7 +85,7 @@ def test_a_page_that_is_half_like_an_example_is_asked_about() -> None:
     found = asked(board)
     assert found[0].url.startswith("http://h/print/")
     assert (found[1].url, found[1].label) == (half.url, 0.45)
-    assert found[1].value == pytest.approx(1 + 0.9 * 2.7 / 7.7)
+    assert found[1].value == pytest.approx(1 + 0.9 * 3.6 / 8.6)
     assert found[1].reason.startswith("half like an example (0.45)")
 
 
