@@ -380,11 +380,36 @@ def test_arms_that_show_unseen_links_come_first_until_a_question_is_answered() -
     assert "unseen" not in terms(model, urls[0])
 
 
-def test_unseen_links_count_for_nothing_where_a_topic_is_wanted() -> None:
+def test_unseen_links_count_for_nothing_where_a_topic_is_wanted_of_one_site() -> None:
     model = crawl()
     fetch(model, "/", links(("/1", "one"), ("/2", "two")))
-    assert "unseen" not in terms(model, f"{HOST}/1")
-    assert "unseen" not in model.shard("h").served.to_state()
+    fetch(model, "/1", links(("/3", "three")))
+    assert "unseen" not in terms(model, f"{HOST}/2")
+
+
+def test_on_each_of_several_sites_unseen_links_count_until_a_page_of_the_topic_is_found() -> None:
+    model = crawl()
+    for site in ("a.org", "b.org"):
+        fetch_from(model, site, "/", links(("/1", "one"), ("/2", "two"), place="p"))
+    assert {"site", "unseen"} <= terms(model, "http://a.org/2")
+    fetch_from(model, "a.org", "/1", "<title>Kayak repair</title>")
+    assert "unseen" in terms(model, "http://b.org/2")
+    kept = model.shard("a.org").served.to_state()
+    model.shard("a.org").served.load_state(msgpack.unpackb(msgpack.packb(kept)))
+    assert "unseen" not in terms(model, "http://a.org/2")
+
+
+def test_arms_of_one_of_several_sites_have_no_credit_for_what_the_link_said() -> None:
+    worth = []
+    for sites in (["a.org"], ["a.org", "b.org"]):
+        model = crawl()
+        for site in sites:
+            fetch_from(model, site, "/", links(("/tag/1", "Kayak repair"), ("/tag/2", "cars")))
+        fetch_from(model, "a.org", "/tag/1", "<title>Kayak repair</title>")
+        policy = model.shard("a.org").served
+        assert isinstance(policy, Topical)
+        worth.append(policy.crawl.reward)
+    assert worth[0] > 0.5 > worth[1]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from linkscore_scoring.wanted.relevance import relevance_of
 
 _MAX_LINKS, _MAX_PAGES = 50_000, 5_000  # links and pages of a site whose words, or worth, are kept; bounds
 _MAX_ANCHOR_WORDS = 32  # of all anchors that led to a page; a bound
-_ARM = 4  # place of the arm's mean among the features
+_TOLD, _ARM = slice(1, 3), 4  # places of what anchor and URL say, and of the arm's mean, among the features
 _ARMS_PER_BOUND = 3  # nodes for each arm a site may have: Link path, pattern and the arm itself
 _BUCKET = re.compile(
     r"(?:w(?=[0-9]+\.[0-9a-f]+\.[0-4]{3})|(q))"  # of a topic or of a question
@@ -99,7 +99,9 @@ class Topical(Stateful, Policy):
     Queries that are sentences are questions, which few pages answer. Their function words do not count. If
     all are questions, three of their other words are as good as all, buckets begin with ``q`` and have finer
     steps, and until a page found is surely relevant a link is also worth c f / (f + k), f unseen links on
-    pages of its arm.
+    pages of its arm. In a crawl of several sites a topic's links are worth that too, on each site until a
+    page of it is surely relevant; and of a page's worth its arms have the credit for what words of its link
+    did not say, or where words lead to pages of one site, what is like them would be fetched to its end.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
@@ -170,15 +172,18 @@ class Topical(Stateful, Policy):
         reward, self._latest = found.value, (page.seq, found)
         self._open_lists(page, site, signals, reward)
         self._credit_lists_of_samples(page, site)
-        if self.crawl.searches:
+        if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
             self.unseen.credit(arms, self._unseen_links(page, site))
+        if reward >= self.tunables.found_relevance and not self.crawl.asks:
+            self.unseen.end()
         behind = self._take_links(page, site, reward)
         if arms:
             self.crawl.weights.learn(features, reward)
-        self.crawl.judged(reward)
+        untold = reward * self._untold(features)
+        self.crawl.judged(untold)
         if page.words is not None and found.words is not None:
             self.crawl.found(page.url, page.words, reward)
-        self.arms.credit(arms, reward, gain=gain_behind(reward, behind, self.tunables.gain_links))
+        self.arms.credit(arms, untold, gain=gain_behind(reward, behind, self.tunables.gain_links))
         for source, link_path in lists:
             self.lists.credit(source, link_path, reward)
         self._pages[page.key] = JudgedPage(reward, arms, features.tolist(), lists)
@@ -192,10 +197,12 @@ class Topical(Stateful, Policy):
             self.arms.credit([(event.pattern, link_path) for link_path in folded], event.reward)
             return
         change = event.reward - page.reward
+        features = np.array(page.features)
         if page.arms:
-            self.crawl.weights.revise(np.array(page.features), change)
-        self.crawl.reward += change
-        self.arms.revise(page.arms, change)
+            self.crawl.weights.revise(features, change)
+        untold = change * self._untold(features)
+        self.crawl.reward += untold
+        self.arms.revise(page.arms, untold)
         for source, link_path in page.lists:
             self.lists.credit(source, link_path, change, pulls=0.0)
         page.reward = event.reward
@@ -211,7 +218,7 @@ class Topical(Stateful, Policy):
         return None if known is None else PageRelevance(known.reward)
 
     def to_state(self) -> State:
-        """Return what was learned; unseen links only if a question was asked."""
+        """Return what was learned; unseen links only of pages that counted some."""
         state = super().to_state()
         if self.unseen:
             state["unseen"] = self.unseen.to_state()
@@ -363,16 +370,34 @@ class Topical(Stateful, Policy):
 
     def _unknown(self) -> float:
         """Return what a fetch is worth because other sites are known better; nothing in a crawl of one."""
-        here, least = self.arms.pulls, self.tunables.site_pulls
-        elsewhere = max(0.0, self.crawl.pulls - here)
+        here, least, elsewhere = self.arms.pulls, self.tunables.site_pulls, self._elsewhere
         share = elsewhere / (elsewhere + least) * least / (here + least)
         return self.tunables.site_optimism * share
+
+    @property
+    def _elsewhere(self) -> float:
+        """Pages judged on other sites of the crawl."""
+        return max(0.0, self.crawl.pulls - self.arms.pulls)
+
+    def _untold(self, features: NDArray[np.float64]) -> float:
+        """Return the share of a page's worth that its arms have the credit for: what its link did not say.
+
+        All of it in a crawl of one site, where words that lead to pages of an arm lead on to more of them.
+        """
+        return 1.0 if self.crawl.asks or not self._elsewhere else 1.0 - float(features[_TOLD].max())
+
+    def _unseen_worth(self) -> float:
+        """Return what links nobody has seen are worth at most, while something is to be found by them."""
+        if self.crawl.searches:
+            return self.tunables.unseen_worth
+        ends = self.crawl.asks or self.unseen.has_ended or not self._elsewhere
+        return 0.0 if ends else self.tunables.site_optimism
 
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))
         values += self._unknown()
-        if self.crawl.searches:
-            values += np.fromiter((self.unseen.worth(key.arm) for key in keys), np.float64, len(keys))
+        if most := self._unseen_worth():
+            values += most * np.fromiter((self.unseen.share(key.arm) for key in keys), np.float64, len(keys))
         return 0.5 * (1.0 + values / (1.0 + np.abs(values)))
 
     def _explanation(self, key: Key, url: str, anchor: str) -> Explanation:
@@ -391,9 +416,11 @@ class Topical(Stateful, Policy):
         summary = "; ".join(said) or "no word of the topic in anchor and URL"
         parts = vector * self.crawl.weights.mean
         beyond = self._list_worth(key) - float(parts.sum())
-        unknown = self._unknown()
+        unknown, most = self._unknown(), self._unseen_worth()
         site = [Term("site", unknown, "little is known of its site, beside the others of the crawl")]
-        unseen = [Term("unseen", self.unseen.worth(key.arm), "how many unseen links pages like it showed")]
+        unseen = [
+            Term("unseen", most * self.unseen.share(key.arm), "how many unseen links pages like it showed")
+        ]
         alone = [Term("alone", beyond, "what its list is worth by known pages, beyond the rest")]
         return Explanation(
             f"{summary}; links like it led to pages worth {vector[_ARM]:.2f}",
@@ -405,7 +432,7 @@ class Topical(Stateful, Policy):
                 Term("list", float(parts[5]), "mean worth of its neighbours on the page, weighed"),
                 Term("base", float(parts[0]), "what every link is worth"),
                 Term("gain", self._gain(key), "what links like it gained by the links behind them"),
-                *(unseen if self.crawl.searches else ()),
+                *(unseen if most else ()),
                 *(site if unknown > 0.0 else ()),
                 *(alone if beyond > 0.0 else ()),
             ],

@@ -30,8 +30,9 @@ class Tunables:
     gain_floor
         How much of its arm's gain a link without any signal gets, in [0, 1]; signals add to it.
     site_optimism, site_pulls
-        What it is worth at most that a site is hardly known while others are, >= 0, and the pages of it,
-        or of others, at which it is half of that, > 0.
+        What it is worth at most that a site is hardly known while others are, and as much that a page of it
+        shows links nobody has seen, until a page of it is surely relevant, >= 0; and the pages of the site,
+        or of others, at which the former is half of that, > 0.
     sign_power
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
     told_words, least_told
@@ -39,7 +40,7 @@ class Tunables:
         never less than this share, in (0, 1].
     unseen_worth, unseen_half
         What it is worth at most that a page shows links nobody has seen, until a page found surely answers a
-        question, >= 0, and how many such links make half of that, > 0.
+        question, >= 0, and how many such links make half of that, or of `site_optimism`, > 0.
     list_trust
         What a link is worth, in mean worth of the links of its list alone, if sample pages are known, >= 0.
     found_pages, found_relevance, found_weight

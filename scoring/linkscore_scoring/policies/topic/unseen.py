@@ -1,4 +1,4 @@
-"""How many links that nobody has seen the pages of an arm show, while the page that answers is not found."""
+"""How many links that nobody has seen the pages of an arm show, while nothing that is wanted is found."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from linkscore_scoring.sums import shrunk
 class UnseenLinks(Stateful):
     """Mean number of unseen links of a page, by arm; shrunk along site -> link path -> pattern -> arm.
 
-    Any of them may say the words of a question that no link said so far, so a list is worth opening for how
-    many it shows, however little it says itself.
+    Any of them may say the words of a question, or of a topic, that no link said so far, so a list is worth
+    opening for how many it shows, however little it says itself.
 
     Examples
     --------
@@ -23,8 +23,8 @@ class UnseenLinks(Stateful):
     >>> for _ in range(8):
     ...     unseen.credit([(1, 2)], 60)
     ...     unseen.credit([(1, 3)], 0)
-    >>> round(unseen.worth((1, 2)), 2), round(unseen.worth((1, 3)), 2), round(unseen.worth((4, 5)), 2)
-    (0.13, 0.03, 0.09)
+    >>> round(unseen.share((1, 2)), 2), round(unseen.share((1, 3)), 2), round(unseen.share((4, 5)), 2)
+    (0.65, 0.15, 0.47)
     """
 
     _shown: Stored[dict[Arm, list[float]]]  # pages, and unseen links on them
@@ -37,6 +37,15 @@ class UnseenLinks(Stateful):
     def __bool__(self) -> bool:
         return bool(self._shown)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether no page counts any more."""
+        return self._shown.get(SITE) == [0.0, 0.0]
+
+    def end(self) -> None:
+        """Let no page count any more: something that is wanted is found."""
+        self._shown = {SITE: [0.0, 0.0]}
+
     def credit(self, arms: Sequence[Arm], links: int) -> None:
         """Count a page found through some arms, with so many links that no page before had."""
         for node in dict.fromkeys(node for arm in arms or [SITE] for node in nodes(arm)):
@@ -47,10 +56,10 @@ class UnseenLinks(Stateful):
         if self.max_arms:
             drop_oldest(self._shown, self.max_arms)
 
-    def worth(self, arm: Arm) -> float:
-        """Return what the unseen links behind a link of an arm are worth, in [0, `unseen_worth`)."""
+    def share(self, arm: Arm) -> float:
+        """Return how much of what unseen links are worth at most is behind a link of an arm, in [0, 1)."""
         links = 0.0
         for node in nodes(arm):
             if (counts := self._shown.get(node)) is not None:
                 links = shrunk(counts[1], counts[0], links, self._tunables.parent_pulls)
-        return self._tunables.unseen_worth * links / (links + self._tunables.unseen_half)
+        return links / (links + self._tunables.unseen_half)
