@@ -55,7 +55,7 @@ def evict(properties: Mapping[str, Any], group: str, member: str) -> None:
             if _protocol(properties).startswith("sasl"):
                 authenticate(properties, ask)
             error = error_in(ask(_LEAVE_GROUP, _VERSION, body_of(group, member)))
-    except (OSError, KafkaException) as exc:
+    except (OSError, KafkaException, struct.error) as exc:
         raise LogAway(f"member {member} of {group} cannot be given up: {exc!r}") from exc
     if error not in (0, _UNKNOWN_MEMBER):
         raise LogAway(f"member {member} of {group} is not given up: error {error} of the coordinator")

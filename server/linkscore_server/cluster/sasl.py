@@ -77,12 +77,17 @@ def scram(mechanism: str, name: str, password: str, nonce: str = "") -> Generato
     digest = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
     nonce = nonce or secrets.token_urlsafe(_NONCE_BYTES)
     first = f"n={name.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
-    challenge = (yield f"n,,{first}".encode()).decode()
-    given = dict(part.split("=", 1) for part in challenge.split(","))
-    if not given["r"].startswith(nonce):
+    answer = yield f"n,,{first}".encode()
+    try:
+        challenge = answer.decode()
+        given = dict(part.split("=", 1) for part in challenge.split(","))
+        both, salt, rounds = given["r"], base64.b64decode(given["s"]), int(given["i"])
+        salted = hashlib.pbkdf2_hmac(digest, password.encode(), salt, rounds)
+    except (KeyError, ValueError, OverflowError) as exc:
+        raise ConnectionError(f"the broker asks {answer[:80]!r}, which is no challenge") from exc
+    if not both.startswith(nonce):
         raise ConnectionError("the broker answers somebody else")
-    salted = hashlib.pbkdf2_hmac(digest, password.encode(), base64.b64decode(given["s"]), int(given["i"]))
-    final = f"c=biws,r={given['r']}"
+    final = f"c=biws,r={both}"
     signed = f"{first},{challenge},{final}".encode()
     key = hmac.digest(salted, b"Client Key", digest)
     signature = hmac.digest(hashlib.new(digest, key).digest(), signed, digest)

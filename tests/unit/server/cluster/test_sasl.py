@@ -63,3 +63,13 @@ def test_who_is_refused_says_so_without_the_password(errors: tuple[int, int], sa
     with pytest.raises(ConnectionError, match=said) as refused:
         authenticate(PROPERTIES, PlayedBroker(*errors).ask)
     assert PASSWORD not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "asked", [b"", b"r=ours", b"\xff", b"r=ours-,s=AAAA,i=many", b"r=ours-,s=AAAA,i=0", b"e=other-error"]
+)
+def test_what_is_no_challenge_is_said_to_be_none(asked: bytes) -> None:
+    said = scram("SCRAM-SHA-256", NAME, PASSWORD, "ours")
+    next(said)
+    with pytest.raises(ConnectionError, match="no challenge"):
+        said.send(asked)
