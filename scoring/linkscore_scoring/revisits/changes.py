@@ -11,7 +11,7 @@ shorter than 25 characters, and one of structured data alone other than what `st
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from linkscore_scoring.state import Stateful, Stored
 
@@ -27,8 +27,7 @@ _WINDOW = 512
 """A bound: when so many fetches were counted, all counts are halved."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageChange:
+class PageChange(NamedTuple):
     """What a fetch found of a page that was fetched before.
 
     Attributes

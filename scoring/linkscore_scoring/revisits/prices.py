@@ -31,7 +31,14 @@ def price_of(fetches: Callable[[float], float], per_day: float, near: float = 0.
     --------
     >>> round(price_of(lambda price: 100.0 / price, 4.0), 1)
     25.1
+
+    Four pages may be fetched, and the only one not more often than twice.
+
+    >>> price_of(lambda price: 2.0, 4.0) == _LOWEST
+    True
     """
+    if not near and fetches(_LOWEST) <= per_day:
+        return _LOWEST  # pages cannot be fetched as often as they may be
     low = high = near or 1.0
     many = few = fetches(low)
     while few > per_day and high < _HIGHEST:
@@ -40,6 +47,8 @@ def price_of(fetches: Callable[[float], float], per_day: float, near: float = 0.
     while many <= per_day and low > _LOWEST:
         high, few, low = low, many, low / _WIDER
         many = fetches(low)
+    if many <= per_day:
+        return low
     for step in range(_STEPS):
         if _NEAR * per_day <= few <= per_day:
             break

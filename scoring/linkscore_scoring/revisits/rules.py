@@ -77,7 +77,10 @@ class Rule(ABC):
 
     @abstractmethod
     def worth(self, pages: Waiting) -> Column:
-        """Return what a fetch of each page is worth now, (n,) >= 0, higher first; rises with `waited`."""
+        """Return what a fetch of each page is worth now, (n,) >= 0, higher first; rises with `waited`.
+
+        Pages of a site come in parts, so what one is worth may not depend on others.
+        """
 
     @abstractmethod
     def intervals(self, pages: Waiting, price: float) -> Column:

@@ -54,13 +54,13 @@ class PageGroups(Stateful):
 
 
 def fit(
-    groups: NDArray[np.intp], above: NDArray[np.intp], counts: Column, days: Column, first_days: float
+    groups: NDArray[np.intp], above: NDArray[np.intp], counts: Column, days: Column, first_days: Column
 ) -> Column:
-    """Return the mean days between two events on a page of each group; cost O(pages + groups).
+    """Return the mean days between two events on a page of each group, by kind of event, (n_kinds, n_groups).
 
     Link paths are drawn to the site, groups to their link path, each by `_TRUST` events. Of a page with many
     events, or watched so long that many were to be expected, some `_MOST` count: one list that changes every
-    day does not make its whole site busy.
+    day does not make its whole site busy. Cost O(pages + groups); kinds are fitted together, each for itself.
 
     Parameters
     ----------
@@ -69,26 +69,30 @@ def fit(
     above
         Of each group the number that stands for its link path, (n_groups,).
     counts, days
-        Evidence of each page, (n_pages,).
+        Evidence of each page, (n_kinds, n_pages).
     first_days
-        What is believed of a site before it taught anything, > 0.
+        What is believed of a site before it taught anything, > 0, (n_kinds,).
     """
-    site = _drawn(np.zeros(len(groups), np.intp), counts, days, np.full(1, first_days))
-    paths = _drawn(above[groups], counts, days, np.full(len(above), site[0]))
-    return _drawn(groups, counts, days, paths[above])
+    site = _drawn(np.zeros_like(groups), counts, days, first_days[:, None])
+    paths = _drawn(above[groups], counts, days, site.repeat(len(above), axis=1))
+    return _drawn(groups, counts, days, paths[:, above])
 
 
 def mean_days(counts: Column, days: Column, first_days: float) -> float:
     """Return the mean days between two events on pages of one kind, see `fit`; O(pages)."""
-    return float(_drawn(np.zeros(len(counts), np.intp), counts, days, np.full(1, first_days))[0])
+    site = np.zeros(len(counts), np.intp)
+    return float(_drawn(site, counts[None], days[None], np.full((1, 1), first_days))[0, 0])
 
 
 def _drawn(groups: NDArray[np.intp], counts: Column, days: Column, prior: Column) -> Column:
-    """Return days between events by group, drawn to a prior of each."""
-    found = prior
+    """Return days between events by kind and group, drawn to a prior of each."""
+    kinds, size = prior.shape
+    bins = (size * np.arange(kinds)[:, None] + groups).ravel()
+    counts, days, found = counts.ravel(), days.ravel(), prior.ravel()
+    trusted = _TRUST * found
     for _ in range(_ROUNDS):
-        weight = _MOST / (_MOST + np.maximum(counts, days / found[groups]))
-        events = np.bincount(groups, weight * counts, len(prior))
-        watched = np.bincount(groups, weight * days, len(prior))
-        found = (_TRUST * prior + watched) / (_TRUST + events)
-    return found
+        weight = _MOST / (_MOST + np.maximum(counts, days / found[bins]))
+        events = np.bincount(bins, weight * counts, len(found))
+        watched = np.bincount(bins, weight * days, len(found))
+        found = (trusted + watched) / (_TRUST + events)
+    return found.reshape(prior.shape)

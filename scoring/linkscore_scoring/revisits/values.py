@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linkscore_scoring.errors import FieldProblem, NotFound
 from linkscore_scoring.revisits.changes import PageChange
@@ -61,8 +62,7 @@ class RevisitSettings:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(NamedTuple):
     """One fetch as revisits see it.
 
     Attributes
@@ -102,8 +102,7 @@ class Fetched:
     kind: str = "page"
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """A page to fetch again: what a fetch is worth, and why.
 
     Attributes
@@ -137,8 +136,7 @@ class Due:
     kind: str = "page"
 
 
-@dataclass(frozen=True, slots=True)
-class Revisited:
+class Revisited(NamedTuple):
     """What a fetch says of its page: what changed, its rate, and when to fetch it again, None if not told.
 
     `is_again` says whether the page was fetched before.

@@ -127,10 +127,11 @@ def worth_intervals(rate: Column, weight: Column, level: float) -> Column:
     """Return after how many days `known_rate_worth` times a weight is `level`; infinite if it never is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = level * rate / weight
-        found = np.interp(share, _SHARE, _GROWN) / rate
-        slow = np.sqrt(2.0 * level / (rate * weight))  # below the table both are the same square
-        found = np.where(share < _SHARE[0], slow, found)
-        return np.where(share >= _SHARE[-1], np.inf, found)
+        found = np.interp(share, _SHARE, _GROWN, right=np.inf) / rate
+        slow = share < _SHARE_LIST[0]
+        if slow.any():  # below the table both are the same square
+            found = np.where(slow, np.sqrt(2.0 * level / (rate * weight)), found)
+        return found
 
 
 def worth_interval(rate: float, weight: float, level: float) -> float:

@@ -131,9 +131,12 @@ class TextOwners(Stateful):
 
     def owned_chars(self, page: int, hashes: Sequence[int], chars: Sequence[int]) -> int:
         """Return how many characters of its long blocks, distinct by hash, belong to a page; O(n_blocks)."""
-        sizes = dict(zip(hashes, chars, strict=True))
-        records = ((size, self._blocks.get(block)) for block, size in sizes.items())
-        return sum(size for size, record in records if record is not None and record[_OWNER] == page)
+        own, blocks = 0, self._blocks
+        for block, size in dict(zip(hashes, chars, strict=True)).items():
+            record = blocks.get(block)
+            if record is not None and record[_OWNER] == page:
+                own += size
+        return own
 
     def _owner(
         self,

@@ -70,7 +70,10 @@ def test_groups_are_drawn_to_their_own_pages_and_a_new_group_to_its_link_path() 
     groups = np.array([1] * 50 + [2] * 50)
     days = np.full(100, 100.0)
     counts = np.array([10.0] * 50 + [0.1] * 50)
-    site, busy, quiet, new = fit(groups, np.array([0, 1, 2, 1]), counts, days, 30.0)
+    above, other = np.array([0, 1, 2, 1]), np.array([[0.2] * 100, counts])
+    alone, found = fit(groups, above, other, np.array([days, days]), np.array([30.0, 30.0]))
+    assert alone.tolist() == fit(groups, above, other[:1], days[None], np.array([30.0]))[0].tolist()
+    site, busy, quiet, new = found
     assert busy == pytest.approx(10.0, rel=0.1)
     assert 300.0 < quiet < 1_000.0
     assert busy < site < quiet
@@ -80,5 +83,5 @@ def test_groups_are_drawn_to_their_own_pages_and_a_new_group_to_its_link_path() 
 def test_one_list_that_changes_every_day_does_not_make_its_site_busy() -> None:
     counts = np.array([1_000.0, *[1.0] * 99])
     days = np.array([1_000.0, *[1_000.0] * 99])
-    [found] = fit(np.zeros(100, np.intp), np.zeros(1, np.intp), counts, days, 1_000.0)
+    [[found]] = fit(np.zeros(100, np.intp), np.zeros(1, np.intp), counts[None], days[None], np.array([1e3]))
     assert found > 600.0  # all changes by all days would be 91

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgpack
 import numpy as np
@@ -346,7 +345,7 @@ def test_validators_are_those_of_the_copy_and_kept() -> None:
     site = lived()
     assert "validators" not in site.to_state()
     said = Validators('"1"', "")
-    site.fetched(replace(page(2, 41, unseen=77), validators=said))
+    site.fetched(page(2, 41, unseen=77)._replace(validators=said))
     site.unchanged(2, day(42))
     again = SiteRevisits(site.settings)
     again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))

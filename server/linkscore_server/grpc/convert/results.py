@@ -208,7 +208,7 @@ def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
     if revisit.share is not None:
         result.changed_share = revisit.share
     if revisit.next_s is not None:
-        result.next_fetch_time.FromNanoseconds(int(revisit.next_s) * 1_000_000_000)
+        result.next_fetch_time.seconds = int(revisit.next_s)
 
 
 def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
