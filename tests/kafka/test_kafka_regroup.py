@@ -21,7 +21,7 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.formats import TICKET_KEY
 from linkscore_server.storage.kafka.store import KafkaStore
 from support.cluster.brokers import Brokers
-from support.cluster.fleet import Fleet
+from support.cluster.fleet import Fleet, insistently
 from support.command_line import run
 from support.divided_events import CONFIG, page_of
 from support.grouped_crawls import SITES, Crawler, create, spec
@@ -35,6 +35,8 @@ PAGES = int(os.environ.get("PAGES", "600"))
 EVENTS = int(os.environ.get("EVENTS", "20000"))
 """Events of the crawl that the command is killed at."""
 ASKED_LINKS = 300
+REPLAY_S = 1_800.0
+"""Longest replay of all logs: a bound, for many pages on a machine that others use."""
 AWAY_S = 6.0
 
 
@@ -100,6 +102,8 @@ def test_it_answers_as_one_that_was_regrouped_in_files(
         fleet.start("lone", "lone")
         [target] = fleet.targets()
         with serving(tmp_path) as process, stubs(process.target) as files, stubs(target) as on_brokers:
+            for server in (on_brokers, files):  # the logs of all groups are replayed
+                insistently(lambda server=server: crawler.asked(server), REPLAY_S)
             assert crawler.asked(on_brokers) == crawler.asked(files)
             for server in (on_brokers, files):
                 crawler.server = server

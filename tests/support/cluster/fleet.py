@@ -138,9 +138,9 @@ class Fleet:
             self.end(name, signal.SIGTERM)
 
 
-def insistently(call: Callable[[], Answer]) -> Answer:
+def insistently(call: Callable[[], Answer], patience_s: float = 60.0) -> Answer:
     """Return the answer to a call as a client gets it: asked again while slots are on their way."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             return call()
