@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Exception ign
 CORPORA = Path(os.environ.get("CORPORA", "corpora"))
 """Stored sites; without any, the pages are of the demonstration site."""
 RATE = float(os.environ.get("RATE", "16"))
-"""Pages a second: a processor of two is left for callers and brokers."""
+"""Pages a second: a processor of two is left for callers and brokers, and the stored pages last."""
 IDLE_S, WARM_S, CALM_S, AWAY_S = 15.0, 20.0, 40.0, 30.0
 """Time without pages; in which processes load what a first page needs; without a fault; of a killed owner."""
 OWNERS, GROUPS, SESSION_S = "abc", 16, 8.0
