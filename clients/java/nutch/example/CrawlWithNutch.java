@@ -99,6 +99,7 @@ public final class CrawlWithNutch {
     if (!target.isEmpty()) {
       settings.put("linkscore.target", target);
       settings.put("db.parsemeta.to.crawldb", "linkscore.next");
+      settings.put("db.fetch.interval.max", "31536000"); // the longest interval of a crawl with revisits
     }
     String proxy = options.getOrDefault("proxy", "");
     if (!proxy.isEmpty()) {

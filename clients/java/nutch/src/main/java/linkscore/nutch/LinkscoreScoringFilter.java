@@ -67,6 +67,9 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private static final int PAGES_A_LOG_LINE = 100;
 
+  // Nutch's own default of db.fetch.interval.max: 90 days.
+  private static final long LONGEST_S = 7_776_000;
+
   // When links were found last, in steps of which a page takes one for each of its links.
   private static final AtomicLong FOUND = new AtomicLong();
   private static final int STEPS_A_MS = 1_000;
@@ -222,12 +225,16 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
   }
 
-  /** Once an answer: a page that the server says nothing of is scheduled by Nutch. */
-  private static void setFetchTime(CrawlDatum datum) {
+  /**
+   * Once an answer: a page that the server says nothing of is scheduled by Nutch. Nutch fetches at once, again and again, what
+   * is due later than its longest interval, so no date is.
+   */
+  private void setFetchTime(CrawlDatum datum) {
     Writable next = datum.getMetaData().remove(new Text(NEXT));
     int status = datum.getStatus();
     if (next != null && (status == CrawlDatum.STATUS_DB_FETCHED || status == CrawlDatum.STATUS_DB_NOTMODIFIED)) {
-      datum.setFetchTime(1000 * Long.parseLong(next.toString()));
+      long latest = System.currentTimeMillis() + 1000 * conf.getLong("db.fetch.interval.max", LONGEST_S);
+      datum.setFetchTime(Math.min(1000 * Long.parseLong(next.toString()), latest));
     }
   }
 

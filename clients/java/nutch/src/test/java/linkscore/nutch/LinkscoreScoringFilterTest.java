@@ -292,16 +292,25 @@ class LinkscoreScoringFilterTest {
     filter.passScoreAfterParsing(new Text(PAGE), content, new ParseImpl("", data));
     assertEquals("1700000000", data.getParseMeta().get("linkscore.next"));
     for (byte status : new byte[] {CrawlDatum.STATUS_DB_FETCHED, CrawlDatum.STATUS_DB_NOTMODIFIED}) {
-      assertEquals(1_700_000_000_000L, updated(status).getFetchTime());
+      assertEquals(1_700_000_000_000L, updated(status, "1700000000").getFetchTime());
     }
-    assertEquals(5, updated(CrawlDatum.STATUS_DB_UNFETCHED).getFetchTime(), "a fetch that failed is tried again");
+    assertEquals(
+        5, updated(CrawlDatum.STATUS_DB_UNFETCHED, "1700000000").getFetchTime(), "a fetch that failed is tried again");
+  }
+
+  @Test
+  void noPageIsDueLaterThanNutchLetsOneWait() {
+    long now = System.currentTimeMillis();
+    String tooLate = Long.toString(now / 1000 + 365 * 86_400L);
+    long found = updated(CrawlDatum.STATUS_DB_FETCHED, tooLate).getFetchTime() - 90 * 86_400_000L;
+    assertTrue(now <= found && found <= System.currentTimeMillis(), "Nutch fetches at once what is due later");
   }
 
   /** What becomes of a page in the database, with the date that Nutch copied from the parse metadata. */
-  private CrawlDatum updated(byte status) {
+  private CrawlDatum updated(byte status, String next) {
     CrawlDatum page = new CrawlDatum(status, 1);
     page.setFetchTime(5);
-    page.getMetaData().put(new Text("linkscore.next"), new Text("1700000000"));
+    page.getMetaData().put(new Text("linkscore.next"), new Text(next));
     filter.updateDbScore(new Text(PAGE), null, page, List.of());
     assertNull(page.getMetaData().get(new Text("linkscore.next")), "an answer counts once");
     return page;
