@@ -108,7 +108,13 @@ public final class CrawlWithStormCrawler {
       settings.put("linkscore.target", target);
       settings.put(
           "metadata.persist",
-          List.of("linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket", "fetch.statusCode"));
+          List.of(
+              "linkscore.bucket",
+              "linkscore.score",
+              "linkscore.value",
+              "linkscore.ticket",
+              "fetch.statusCode",
+              "linkscore.next"));
     }
     if (frontier) {
       String[] address = options.get("frontier").split(":");
