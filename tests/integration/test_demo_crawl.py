@@ -52,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def testbed(archive: tuple[Path, Path]) -> Iterator[Testbed]:
+def site_server(archive: tuple[Path, Path]) -> Iterator[Testbed]:
     with warc_testbed(*archive) as opened:
         yield opened
 

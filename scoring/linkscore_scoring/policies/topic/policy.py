@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.policies.topic.unseen import UnseenLinks
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, State, Stateful, Stored
+from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.wanted import PageRelevance, Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
@@ -124,6 +124,7 @@ class Topical(Stateful, Policy):
     Params = TopicParams
     reads_templates = False
     reads_words = True
+    state_version = 2
     tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[SiteArms]
@@ -131,7 +132,7 @@ class Topical(Stateful, Policy):
     _links: Stored[Flat[dict[int, LinkWords]]]
     _pages: Stored[Flat[dict[int, JudgedPage]]]
     _wanted_digest: Stored[str]
-    unseen: UnseenLinks
+    unseen: Annotated[Stored[UnseenLinks], stored_as("unseen_links")]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
@@ -217,20 +218,13 @@ class Topical(Stateful, Policy):
         known = self._pages.get(page.key)
         return None if known is None else PageRelevance(known.reward)
 
-    def to_state(self) -> State:
-        """Return what was learned; unseen links only of pages that counted some."""
-        state = super().to_state()
-        if self.unseen:
-            state["unseen"] = self.unseen.to_state()
-        return state
-
-    def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned."""
-        kept = dict(state)
-        self.unseen = UnseenLinks(self.tunables)
-        if "unseen" in kept:
-            self.unseen.load_state(kept.pop("unseen"))
-        super().load_state(kept)
+    @classmethod
+    def migrate(cls, state: State, version: int) -> State:
+        """Return a state of before unseen links counted in crawls that ask nothing, which may have none."""
+        if version == 1 and "unseen_links" not in state:
+            kept = {name: value for name, value in state.items() if name != "unseen"}
+            return {**kept, "unseen_links": state.get("unseen") or UnseenLinks().to_state()}
+        return super().migrate(state, version)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signals; links that are alike in both are equal."""

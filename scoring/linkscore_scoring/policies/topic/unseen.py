@@ -34,9 +34,6 @@ class UnseenLinks(Stateful):
         self._shown = {}
         self.max_arms = 0
 
-    def __bool__(self) -> bool:
-        return bool(self._shown)
-
     @property
     def has_ended(self) -> bool:
         """Whether no page counts any more."""
