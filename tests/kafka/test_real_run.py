@@ -1,4 +1,7 @@
-"""The simulation of what a cluster costs beside three real owners and a front: same pages, same rate."""
+"""What three real owners and a front spend, for the simulation of what a cluster costs to be held against.
+
+Its side of the table: `linkscore_research.cluster_costs.simulate` of 3 owners at the same rate and groups.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
@@ -21,7 +24,6 @@ from numpy.typing import NDArray
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_research.cluster_costs import Cluster, simulate
 from support.cluster.brokers import Brokers
 from support.cluster.fleet import CALL_S, COME_AGAIN, Fleet, create
 from support.cluster.links import Links
@@ -94,7 +96,7 @@ class Paced:
 
 
 @pytest.mark.timeout(1200)
-def test_a_real_run_beside_the_simulated_one(
+def test_three_owners_in_earnest_go_on_without_one(
     brokers: Brokers, links: Links | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = Fleet(tmp_path, brokers.hosts, "real", session_s=SESSION_S, links=links)
@@ -123,23 +125,19 @@ def test_a_real_run_beside_the_simulated_one(
         calm, fault = load.of(began, killed), load.of(killed, until)
     finally:
         fleet.close()
-    quiet = Cluster(3, 64, GROUPS, RATE, delay_s=GROUPS / RATE, fault_s=0, seconds=CALM_S, step_s=0.01)
-    one_kill = replace(quiet, fault_s=0.6 * AWAY_S, back_s=AWAY_S, seconds=AWAY_S)
-    played, hit = simulate(quiet), simulate(one_kill)
     rows = {
-        "pages/s": (n / CALM_S, played.pages / CALM_S),
-        "share of an owner's core in use": (spent_s / CALM_S / 3, played.busy),
-        "of it without a page": (idle / 3, 0.0),
-        "CPU of a page at its owner beyond that, ms": (
-            1e3 * (spent_s - idle * CALM_S) / n,
-            1e3 * played.busy * CALM_S * 3 / played.pages,
-        ),
-        "wait p50, s": (float(np.median(calm)), played.wait_p50_s),
-        "wait p99, s": (float(np.quantile(calm, 0.99)), played.wait_p99_s),
-        "longest wait, s": (calm.max(), played.wait_max_s),
-        "longest wait after kill -9 of an owner, s": (fault.max(), hit.wait_max_s),
+        "pages/s": n / CALM_S,
+        "share of an owner's core in use": spent_s / CALM_S / 3,
+        "of it without a page": idle / 3,
+        "CPU of a page at its owner beyond that, ms": 1e3 * (spent_s - idle * CALM_S) / n,
+        "wait p50, s": np.median(calm),
+        "wait p99, s": np.quantile(calm, 0.99),
+        "longest wait, s": calm.max(),
+        "longest wait after kill -9 of an owner, s": fault.max(),
     }
     with capsys.disabled():
-        print("\n| | real | simulated |\n|---|---|---|")
-        for name, (real, simulated) in rows.items():
-            print(f"| {name} | {real:.3f} | {simulated:.3f} |")
+        print(
+            "\n| | real |\n|---|---|", *(f"| {name} | {real:.3f} |" for name, real in rows.items()), sep="\n"
+        )
+    assert len(calm) >= 1, "no page was acknowledged"
+    assert len(fault) >= len(calm) * AWAY_S / CALM_S / 2, "the others did not go on"
