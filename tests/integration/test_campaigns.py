@@ -59,7 +59,7 @@ def test_several_clients_see_one_history_through_kills_stops_and_jumps_of_the_cl
     assert done.calls["done"] > 20
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_disk_that_is_filled_and_freed_loses_nothing() -> None:
     if (done := space.campaign(2, seed=1)) is None:
         pytest.skip("only root may mount a tmpfs")

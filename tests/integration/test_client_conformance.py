@@ -34,6 +34,7 @@ def complaints(command: tuple[str, ...], names: set[str]) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--aio",)], ids=["blocking", "asyncio"])
 def test_a_python_client_passes_every_scenario(flags: tuple[str, ...]) -> None:
     assert complaints((*DRIVER, *flags), set(SCENARIOS) - SLOW) == {}

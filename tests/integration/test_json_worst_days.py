@@ -107,6 +107,7 @@ def test_a_body_that_never_ends_does_not_keep_a_server_from_ending(tmp_path: Pat
         assert process.terminate() == 0
 
 
+@pytest.mark.slow
 def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
@@ -152,6 +153,7 @@ def test_a_token_that_is_taken_away_is_refused_on_a_connection_that_is_kept(tmp_
         assert counted(process, token=another) == 1
 
 
+@pytest.mark.slow
 def test_two_workers_share_the_port_and_the_crawl(tmp_path: Path) -> None:
     with serving(tmp_path, *JSON, "--workers", "2") as process:
         assert waited(lambda: "JSON on" in process.log.read_text())

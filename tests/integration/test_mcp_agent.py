@@ -174,7 +174,7 @@ async def test_pages_of_20_megabytes_are_cut_and_the_agent_goes_on(
         assert len(await crawled(it, fetch, 1, says_worth=True)) == 7
 
 
-@pytest.mark.long
+@pytest.mark.slow
 async def test_a_server_that_goes_and_comes_back_costs_an_agent_an_answer_and_no_page(
     tmp_path: Path, fetch: Callable[[str], str | None]
 ) -> None:

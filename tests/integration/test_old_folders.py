@@ -169,7 +169,7 @@ def differing(one: Any, other: Any, path: str = "") -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("folder", [OLDEST, LATER])
+@pytest.mark.parametrize("folder", [pytest.param(OLDEST, marks=pytest.mark.slow), LATER])
 def test_an_old_folder_answers_and_learns_as_it_did(tmp_path: Path, folder: Path) -> None:
     """Snapshot and log are opened, then a snapshot of today; questions about every policy agree each time."""
     calls = recorded(folder)

@@ -62,6 +62,7 @@ def ended(server: Stubs, crawler: WholeAnswers) -> list[Any]:
     return asked + crawler.answers
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_a_crawl_made_with_the_groups(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(tmp_path) as process, stubs(process.target) as server:
@@ -94,6 +95,7 @@ def test_tickets_given_out_before_stay_good_and_creating_it_again_is_fine(tmp_pa
         )
 
 
+@pytest.mark.slow
 def test_what_cannot_have_groups_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     with serving(tmp_path) as process, stubs(process.target) as server:
         create(server, "whole", 1, policy=spec("anthelion"))

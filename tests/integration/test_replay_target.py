@@ -53,7 +53,7 @@ def _record(url: str, reply: Reply) -> bytes:
     return gzip.compress(head.encode() + block + b"\r\n\r\n")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_server_and_the_library_crawl_alike(archive: SiteSource, tmp_path: Path) -> None:
     with prepare_site([archive]) as site, serving(tmp_path) as server:
         here = Experiment(site, ReplayProtocol(budget="240"))

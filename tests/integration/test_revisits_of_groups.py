@@ -133,6 +133,7 @@ def regroup(data: Path, crawl: str) -> None:
     subprocess.run([sys.executable, "-m", "linkscore_cli", *command], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_regrouped_goes_on_as_it_was(tmp_path: Path) -> None:
     with serving(tmp_path) as process, Client(process.target) as client:
         one, kept = (Living(client, name, 1, "greedy") for name in ("divided", "kept"))

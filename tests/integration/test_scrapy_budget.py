@@ -123,7 +123,7 @@ def test_a_crawl_ends_at_its_last_fetch_with_many_in_flight(
         assert client.get_crawl(crawl="last").page_count == 30
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_crawl_beyond_the_quota_of_its_token_waits_and_loses_nothing(
     shop: tuple[str, list[str]], tmp_path: Path
 ) -> None:
@@ -209,6 +209,7 @@ def test_a_crawl_whose_server_never_comes_back_ends_at_its_last_fetch(
     assert (len(seen), stats["finish_reason"]) == (60, "linkscore_budget")
 
 
+@pytest.mark.slow
 def test_a_server_that_comes_back_gets_every_page_of_a_crawl_that_waits_for_it(
     shop: tuple[str, list[str]], tmp_path: Path
 ) -> None:

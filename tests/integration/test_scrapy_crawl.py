@@ -329,7 +329,7 @@ def big_site(site: type[Site]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_a_stopped_crawl_resumes_in_bucket_order(site, fake, tmp_path, how) -> None:
     big_site(site)
     settings = {"JOBDIR": str(tmp_path / "job"), "LINKSCORE_TARGET": f"127.0.0.1:{fake.port}"}

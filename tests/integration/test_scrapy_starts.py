@@ -112,6 +112,7 @@ def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site:
     assert not [line for line in log if "Traceback" in line or "[asyncio]" in line]
 
 
+@pytest.mark.slow
 def test_tls_with_an_own_authority_and_a_token_that_is_renewed_while_it_crawls(
     site: str, asked: list[str], tmp_path: Path
 ) -> None:

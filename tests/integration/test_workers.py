@@ -125,6 +125,7 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
         assert process.terminate() == 0
 
 
+@pytest.mark.slow
 def test_streams_through_a_killed_worker_end_as_unavailable_and_leave_no_traceback(tmp_path: Path) -> None:
     stop, codes = threading.Event(), set()
 
@@ -248,6 +249,7 @@ def test_workers_are_replaced_without_a_failed_call(tmp_path: Path) -> None:
             assert pages_of(server, crawl) == sum(sent.values())
 
 
+@pytest.mark.slow
 def test_calls_while_workers_are_replaced_are_answered_or_unavailable(tmp_path: Path) -> None:
     stop, codes = threading.Event(), set()
 
@@ -319,6 +321,7 @@ def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(folder: Path) 
             assert not (folder / "data" / "crawls" / name).exists()
 
 
+@pytest.mark.slow
 def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(folder: Path) -> None:
     process = ServerProcess(folder, "--workers", "2")
     left = children_of(process)

@@ -37,7 +37,7 @@ def test_a_user_content_task_has_a_share_of_the_site() -> None:
     assert user_content_task(TESTBED, ["thread"], "50%").budget == 5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_writes_the_figures_of_each_site_task_and_policy(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     kept = {url: kind for url, kind in SITE.labels().items() if kind not in ("calendar", "thread_permalink")}

@@ -57,7 +57,7 @@ def test_the_table_counts_sites_that_got_worse_and_better() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_judges_and_writes_its_rows(tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     result = CliRunner().invoke(warm_start, ["--judge", "--synthetic", "2", "--out", str(out)])

@@ -257,7 +257,7 @@ def test_other_policies_do_not_notice_either(policy: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 @pytest.mark.usefixtures("events_only")
 def test_after_a_crash_the_last_cut_and_the_log_give_the_same(log: list[bytes], seed: int) -> None:
     """Cuts are begun, written site by site between events, finished or not; then the process ends."""

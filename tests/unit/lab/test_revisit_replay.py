@@ -74,7 +74,7 @@ def test_a_living_site_answers_as_it_was_at_a_time() -> None:
     assert [(row, status) for row, _, status in site.asked][-3:] == [(1, 304), (1, 200), (1, 404)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_scrapy_keeps_a_living_site_fresh_with_a_share_of_the_fetches() -> None:
     found = run(living(100, pages=40, years=0.1), every=9.0, share=0.3, crawl=crawl)
     assert 0 < found.ours.fetches < 0.5 * found.full.fetches

@@ -24,6 +24,7 @@ def test_it_shows_the_metrics(server: MetricsServer) -> None:
     assert "linkscore_build_info" in scrape(f"127.0.0.1:{server.port}")
 
 
+@pytest.mark.slow
 def test_half_open_requests_are_eight_threads_and_the_rest_is_closed(server: MetricsServer) -> None:
     before = threading.active_count()
     halves = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(60)]

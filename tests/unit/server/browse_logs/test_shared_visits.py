@@ -136,7 +136,7 @@ B = [("/b", DAY, 30, 2)]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_visits_are_those_of_one_machine_whatever_happens(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

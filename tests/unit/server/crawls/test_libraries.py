@@ -47,7 +47,7 @@ print({(c.policy.name, c.scope): found for c in configs if (found := late(c))})
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_policy_imports_a_library_while_it_takes_in_pages_and_feedback() -> None:
     tests = str(Path(__file__).parents[3])
     found = subprocess.run(

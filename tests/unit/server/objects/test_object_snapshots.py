@@ -379,7 +379,7 @@ def test_parts_are_divided_into_objects(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
 async def test_whatever_happens_states_are_those_of_a_replay(
     new_server: NewServer, s3: S3, seed: int
 ) -> None:

@@ -343,7 +343,7 @@ def test_a_damaged_log_is_named_and_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["folder_0_1", "folder_snapshot_5"])
+@pytest.mark.parametrize("name", ["folder_0_1", pytest.param("folder_snapshot_5", marks=pytest.mark.slow)])
 def test_crawls_of_older_versions_keep_what_they_hold(name: str, tmp_path: Path) -> None:
     with tarfile.open(FIXTURES / name / "folder.tar.xz") as tar:
         tar.extractall(tmp_path, filter="data")

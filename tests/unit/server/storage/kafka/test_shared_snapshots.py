@@ -367,7 +367,7 @@ def test_a_large_state_is_split(brokers: Compacting, topics: MockTopics) -> None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))])
 async def test_whatever_happens_states_are_those_of_a_replay(
     new_server: Callable[[str], Server], brokers: Compacting, seed: int
 ) -> None:
