@@ -21,6 +21,8 @@ _AUTHENTICATE, _AUTHENTICATE_VERSION = 36, 0
 """Keys and versions of the requests. Brokers since 1.0 know them, 4.x still do."""
 _NONCE_BYTES = 18
 """Chance in a message that must not be used twice. Chosen: more than the 128 bits that nobody guesses."""
+_MOST_ROUNDS = 1_000_000
+"""Rounds of the hash that a broker may ask for. A bound, half a second; brokers ask for 4,096 or 8,192."""
 
 
 def mechanism_of(properties: Mapping[str, Any]) -> str:
@@ -82,11 +84,13 @@ def scram(mechanism: str, name: str, password: str, nonce: str = "") -> Generato
         challenge = answer.decode()
         given = dict(part.split("=", 1) for part in challenge.split(","))
         both, salt, rounds = given["r"], base64.b64decode(given["s"]), int(given["i"])
-        salted = hashlib.pbkdf2_hmac(digest, password.encode(), salt, rounds)
-    except (KeyError, ValueError, OverflowError) as exc:
+        if not 0 < rounds <= _MOST_ROUNDS:
+            raise ValueError(f"{rounds} rounds")
+    except (KeyError, ValueError) as exc:
         raise ConnectionError(f"the broker asks {answer[:80]!r}, which is no challenge") from exc
     if not both.startswith(nonce):
         raise ConnectionError("the broker answers somebody else")
+    salted = hashlib.pbkdf2_hmac(digest, password.encode(), salt, rounds)
     final = f"c=biws,r={both}"
     signed = f"{first},{challenge},{final}".encode()
     key = hmac.digest(salted, b"Client Key", digest)

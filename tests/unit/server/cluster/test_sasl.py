@@ -66,7 +66,16 @@ def test_who_is_refused_says_so_without_the_password(errors: tuple[int, int], sa
 
 
 @pytest.mark.parametrize(
-    "asked", [b"", b"r=ours", b"\xff", b"r=ours-,s=AAAA,i=many", b"r=ours-,s=AAAA,i=0", b"e=other-error"]
+    "asked",
+    [
+        b"",
+        b"r=ours",
+        b"\xff",
+        b"r=ours-,s=AAAA,i=many",
+        b"r=ours-,s=AAAA,i=0",
+        b"r=ours-,s=AAAA,i=2147483647",
+        b"e=other-error",
+    ],
 )
 def test_what_is_no_challenge_is_said_to_be_none(asked: bytes) -> None:
     said = scram("SCRAM-SHA-256", NAME, PASSWORD, "ours")
