@@ -1,9 +1,22 @@
 package linkscore
 
-import "time"
+import (
+	"sync"
+	"time"
+)
+
+// turned has the sessions of tests whose server was lost; false once one has noted that it is back.
+var turned sync.Map
 
 // ProbeWhen lets a test say when a session probes.
-func (s *Session) ProbeWhen(after func(time.Duration) <-chan time.Time) { s.breaker.after = after }
+func (s *Session) ProbeWhen(after func(time.Duration) <-chan time.Time) {
+	s.breaker.after = after
+	turns := s.breaker.turns
+	s.breaker.turns = func(err error) {
+		turns(err)
+		turned.Store(s, err != nil)
+	}
+}
 
 // BreakerWhen is a breaker whose probes a test times, and that says when it turns.
 func BreakerWhen(b *Breaker, after func(time.Duration) <-chan time.Time, turns func(error)) *Breaker {
@@ -11,8 +24,12 @@ func BreakerWhen(b *Breaker, after func(time.Duration) <-chan time.Time, turns f
 	return b
 }
 
-// Allows says whether a session takes the server for present.
-func (s *Session) Allows() bool { return s.breaker.Allows() }
+// Allows says whether a session takes the server for present and, if it was away, already sends what waited: the breaker
+// lets calls through a moment before the session hears of it.
+func (s *Session) Allows() bool {
+	away, _ := turned.Load(s)
+	return s.breaker.Allows() && away != true
+}
 
 // CaughtUp returns when nobody sends what waited.
 func (s *Session) CaughtUp() {
