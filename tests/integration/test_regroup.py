@@ -63,18 +63,19 @@ def ended(server: Stubs, crawler: WholeAnswers) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_answers_are_those_of_a_crawl_made_with_the_groups(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [1, 3])
+def test_answers_are_those_of_a_crawl_made_with_the_groups(before: int, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(tmp_path) as process, stubs(process.target) as server:
         many = [begun(server, f"{policy}-many", GROUPS, policy) for policy in POLICIES]
-        one = [begun(server, f"{policy}-one", 1, policy) for policy in POLICIES]
-        refused = regroup(data, "harvest-one")
+        few = [begun(server, f"{policy}-few", before, policy) for policy in POLICIES]
+        refused = regroup(data, "harvest-few")
     assert (refused.returncode, "in use by another linkscore server" in refused.stderr) == (1, True)
     for policy in POLICIES:
-        done = regroup(data, f"{policy}-one")
+        done = regroup(data, f"{policy}-few")
         assert (done.returncode, done.stderr) == (0, "")
     with serving(tmp_path) as process, stubs(process.target) as server:
-        for policy, made, regrouped in zip(POLICIES, many, one, strict=True):
+        for policy, made, regrouped in zip(POLICIES, many, few, strict=True):
             assert ended(server, regrouped) == ended(server, made), policy
 
 

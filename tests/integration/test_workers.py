@@ -196,7 +196,6 @@ def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path) -> None:
         assert process.terminate() == 0
 
 
-@pytest.mark.slow
 def test_a_stopped_worker_is_replaced(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2") as process:
         with stubs(process.target) as server:
@@ -211,7 +210,7 @@ def test_a_stopped_worker_is_replaced(tmp_path: Path) -> None:
             thread.join(2 * PATIENCE_S)
         assert load.failures == []
         said = [line["message"] for line in process.records()]
-        assert f"worker 1, process {stopped}, does not answer, it is killed" in said
+        assert f"worker 1, process {stopped}, is stopped, it is killed" in said
 
 
 def test_workers_are_replaced_without_a_failed_call(tmp_path: Path) -> None:

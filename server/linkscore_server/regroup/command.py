@@ -1,4 +1,4 @@
-"""`linkscore data regroup`: a crawl of one group becomes one of several."""
+"""`linkscore data regroup`: a crawl is given another number of groups."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from linkscore_server.commands.data import data_dir_option, elsewhere, opened, p
 @data_dir_option
 @store_options
 def regroup_command(crawl: str, groups: int, data_dir: Path, **log: Any) -> None:
-    """Divide a crawl of one group into several, so that several processes can share it.
+    """Divide a crawl into another number of groups, so that more or fewer processes share it.
 
     No server may run. The crawl stays as it is until all is written. Killed, run it again: in a data folder
     the crawl is then as it was or divided, and in another store (`--log SCHEME://...`) no server opens it
-    before. Tickets that were given out stay good. There is no way back; export the crawl first if you may
-    want it as it was.
+    before. Tickets that were given out stay good. There is no way back to one group; export the crawl first
+    if you may want it as it was.
     """
     with elsewhere(log) as other:
         if other is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -22,21 +22,21 @@ from linkscore_scoring.engine.events import (
 from linkscore_scoring.engine.groups import group_of
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_scoring.state import digest
+from linkscore_server.storage.base import CrawlLog
 
 _SITE_AT = {
     number: kind.__slots__.index("site") for number, kind in KINDS.items() if "site" in kind.__slots__
 }
 """Where the site stands among the values of an event, by the number of its kind."""
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
-_OF_ALL_GROUPS = -1
 
 
 class Regrouping:
     """Divides the events of one crawl; the same events in the same order give the same logs.
 
-    An event of a site goes to the group of the site as it is. All groups are told of each configuration. What
-    was learned of a site names the event it was learned from by its number in the log of the group. Costs 8
-    bytes of memory an event.
+    An event of a site goes to the group of the site as it is. All groups are told of each configuration, once
+    every group there was has come to it. What was learned of a site names the event it was learned from by
+    its number in the log of the group. Costs 8 bytes of memory an event.
 
     Parameters
     ----------
@@ -48,15 +48,14 @@ class Regrouping:
         self._groups = groups
         self._changes = 0
         self._ends = [0] * groups
-        self._new_seqs = array("Q", [0])
 
-    def divide(self, events: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    def divide(self, logs: Sequence[CrawlLog]) -> Iterator[tuple[int, bytes]]:
         """Yield group and bytes of each event there is to be.
 
         Parameters
         ----------
-        events
-            Number and bytes of each event of the log of one group, from the first on.
+        logs
+            Of the groups there were. One at a time is read, from where it was left.
 
         Raises
         ------
@@ -65,47 +64,73 @@ class Regrouping:
         CorruptState
             If an event cannot be read, or is missing.
         """
-        for seq, raw in events:
-            if len(self._new_seqs) != seq:
-                raise CorruptState(f"event {len(self._new_seqs)} is missing: {seq} follows")
-            group, said = self._group_of(raw), self._said(raw)
-            for of in range(self._groups) if group == _OF_ALL_GROUPS else (group,):
-                self._ends[of] += 1
-                yield of, said
-            self._new_seqs.append(0 if group == _OF_ALL_GROUPS else self._ends[group])
-            self._changes += group == _OF_ALL_GROUPS
+        came = [_Source(log, array("Q", [0])) for log in logs]
+        waiting: _Changes = []
+        while True:
+            for source in came:
+                yield from self._until_change(source, waiting)
+            if not waiting:
+                return
+            told = min((config for config, _ in waiting), key=lambda config: config.revision)
+            said = self._told(told)
+            for group in range(self._groups):
+                self._ends[group] += 1
+                yield group, said
+            came = [source for config, source in waiting if config.revision == told.revision]
+            waiting = [(config, source) for config, source in waiting if config.revision != told.revision]
 
-    def _group_of(self, raw: bytes) -> int:
-        number, site = _kind_and_site(raw)
-        if number == _NUMBERS[ConfigChanged]:
-            return _OF_ALL_GROUPS
-        if number == _NUMBERS[BrowseBatchImported]:
-            raise InvalidInput("must be 1: the crawl has browse logs, which are not divided", field="groups")
-        return group_of(site, self._groups)
+    def _until_change(self, source: _Source, waiting: _Changes) -> Iterator[tuple[int, bytes]]:
+        """Divide the events before the next change that a log has, which waits for the other groups then."""
+        for seq, raw in source.log.read(len(source.new_seqs) - 1):
+            if len(source.new_seqs) != seq:
+                raise CorruptState(f"event {len(source.new_seqs)} is missing: {seq} follows")
+            number, site = _kind_and_site(raw)
+            if number == _NUMBERS[BrowseBatchImported]:
+                rule = "must stay: the crawl has browse logs, which are not divided"
+                raise InvalidInput(rule, field="groups")
+            if number == _NUMBERS[ConfigChanged]:
+                source.new_seqs.append(0)
+                event = decode(raw)
+                assert isinstance(event, ConfigChanged)
+                waiting.append((CrawlConfig.from_state(event.config), source))
+                return
+            group = group_of(site, self._groups)
+            self._ends[group] += 1
+            yield group, _numbered_anew(raw, source.new_seqs)
+            source.new_seqs.append(self._ends[group])
 
-    def _said(self, raw: bytes) -> bytes:
-        """Return an event as the log of a group has it: few say something of their own place in the log."""
-        kind = KINDS[raw[1]]
-        if kind not in (ConfigChanged, ModelActivated, LearningFailed):
-            return raw
-        event = decode(raw)
-        if isinstance(event, ConfigChanged):
-            return encode(ConfigChanged(self._config(event).to_state()))
-        assert isinstance(event, ModelActivated | LearningFailed)
-        built_from = self._new_seqs[event.built_from_seq]
-        if isinstance(event, LearningFailed):
-            return encode(replace(event, built_from_seq=built_from))
-        learned: dict[str, Any] = {**event.learned, "built_from_seq": built_from}
-        return encode(ModelActivated(event.site, built_from, digest(learned), learned))
-
-    def _config(self, event: ConfigChanged) -> CrawlConfig:
+    def _told(self, config: CrawlConfig) -> bytes:
         """Return a configuration with these groups, as many changes as there were, and the tickets it had."""
-        config = CrawlConfig.from_state(event.config)
-        if config.groups > 1:
-            raise InvalidInput(f"is {config.groups} already, which is fixed", field="groups")
-        config = replace(config, groups=self._groups, revision=self._changes, was_one_group=True)
+        if config.groups == self._groups:
+            raise InvalidInput(f"is {config.groups} already", field="groups")
+        kept = config.was_one_group or config.groups == 1
+        config = replace(config, groups=self._groups, revision=self._changes, was_one_group=kept)
         config.check()
-        return config
+        self._changes += 1
+        return encode(ConfigChanged(config.to_state()))
+
+
+class _Source(NamedTuple):
+    """The log of a group that there was, and the numbers that its events have now."""
+
+    log: CrawlLog
+    new_seqs: array[int]
+
+
+_Changes = list[tuple[CrawlConfig, _Source]]
+
+
+def _numbered_anew(raw: bytes, new_seqs: array[int]) -> bytes:
+    """Return an event as the log of a group has it: few say something of their own place in the log."""
+    if KINDS[raw[1]] not in (ModelActivated, LearningFailed):
+        return raw
+    event = decode(raw)
+    assert isinstance(event, ModelActivated | LearningFailed)
+    built_from = new_seqs[event.built_from_seq]
+    if isinstance(event, LearningFailed):
+        return encode(replace(event, built_from_seq=built_from))
+    learned: dict[str, Any] = {**event.learned, "built_from_seq": built_from}
+    return encode(ModelActivated(event.site, built_from, digest(learned), learned))
 
 
 def _kind_and_site(raw: bytes) -> tuple[int, str]:

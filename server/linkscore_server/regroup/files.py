@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -21,7 +22,7 @@ _KNOWN = ("*.log", "sites.db*", "snapshot*", "cut*")
 
 
 def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
-    """Divide a crawl of one group into several; returns how many events each group has.
+    """Divide a crawl into so many groups, two or more; returns how many events each has.
 
     Killed half-way, the crawl is as it was, and the next call begins anew. Costs the disk the log once more
     while both are there. The snapshot goes: the next start replays the logs.
@@ -41,17 +42,18 @@ def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
     shards = [key for key in store.shards() if Shard.of(key).crawl == crawl]
     if not shards:
         raise NotFound(f"crawl {crawl!r}: not among the {len(store.crawls())} crawls of {store.folder}")
-    if shards != [crawl]:
-        raise InvalidInput(f"is {len(shards)} already, which is fixed", field="groups")
-    _check_folder(store.crawl_folder(crawl), store.folder)
+    if len(shards) == groups:
+        raise InvalidInput(f"is {groups} already", field="groups")
+    _check_folders(store.crawl_folder(crawl), [store.crawl_folder(key) for key in shards], store.folder)
     draft = store.folder / f"deleted-regroup-{crawl}"  # killed, it goes with the next crawl that is deleted
     if draft.exists():
         shutil.rmtree(draft)
     try:
-        with closing(store.open(crawl)) as log:
-            if not log.last_seq:
+        with ExitStack() as opened:
+            logs = [opened.enter_context(closing(store.open(key))) for key in shards]
+            if not any(log.last_seq for log in logs):
                 raise NotFound(f"crawl {crawl!r}: its log holds no event")
-            ends = _written(log, draft, shards_of(crawl, groups))
+            ends = _written(logs, draft, shards_of(crawl, groups))
         if problem := next(problems_of_crawl(draft, crawl), ""):
             raise CorruptState(problem)
         store.replace(crawl, draft)
@@ -60,28 +62,27 @@ def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
     return ends
 
 
-def _check_folder(folder: Path, data: Path) -> None:
-    """Refuse a crawl that could not be made again from its log, or for which the disk has no room."""
-    if last := cut_seq(folder):
-        raise InvalidInput(
-            f"must be 1: events 1 to {last} were cut from the log (keep_log = snapshots)", field="groups"
-        )
-    for path in folder.iterdir():
+def _check_folders(crawl: Path, groups: Sequence[Path], data: Path) -> None:
+    """Refuse a crawl that could not be made again from its logs, or for which the disk has no room."""
+    for last in filter(None, map(cut_seq, groups)):
+        rule = f"must stay: events 1 to {last} were cut from the log (keep_log = snapshots)"
+        raise InvalidInput(rule, field="groups")
+    for path in {path for folder in (crawl, *groups) for path in folder.iterdir()}.difference(groups):
         if not any(map(path.match, _KNOWN)):
-            raise InvalidInput(f"must be 1: {path} would be lost", field="groups")
-    needed, free = sum(path.stat().st_size for path in folder.glob("*.log")), shutil.disk_usage(data).free
-    if needed > free:
+            raise InvalidInput(f"must stay: {path} would be lost", field="groups")
+    needed = sum(path.stat().st_size for folder in groups for path in folder.glob("*.log"))
+    if needed > (free := shutil.disk_usage(data).free):
         raise OSError(errno.ENOSPC, f"the log takes {needed:,} bytes, {free:,} are free in {data}")
 
 
-def _written(log: CrawlLog, draft: Path, shards: list[Shard]) -> list[int]:
+def _written(sources: Sequence[CrawlLog], draft: Path, shards: list[Shard]) -> list[int]:
     """Write the logs of all groups, durable; returns the number of the last event of each."""
     with ExitStack() as opened:
         logs = []
         for shard in shards:
             ensure_folder(folder := draft / shard.part)
             logs.append(opened.enter_context(closing(FileLog(folder))))
-        write_divided(log, logs)
+        write_divided(sources, logs)
     for folder in (*(draft / shard.part for shard in shards), draft):
         sync(folder)
     return [log.last_seq for log in logs]

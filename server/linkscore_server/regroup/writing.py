@@ -1,4 +1,4 @@
-"""The events of the log of one group, written to the logs of several."""
+"""The events of the logs of a crawl, written to those of its new groups."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WAITING_BYTES = 32 << 20
 """A bound: bytes of the events that wait for that, of all groups. Chosen."""
 
 
-def write_divided(source: CrawlLog, logs: Sequence[CrawlLog]) -> None:
-    """Append the events of a log to logs without events, one for each group; errors as of `Regrouping`."""
+def write_divided(sources: Sequence[CrawlLog], logs: Sequence[CrawlLog]) -> None:
+    """Append the events of a crawl to logs without events, one for each group; errors as of `Regrouping`."""
     waiting: list[list[bytes]] = [[] for _ in logs]
     size = 0
-    for group, raw in Regrouping(len(logs)).divide(source.read()):
+    for group, raw in Regrouping(len(logs)).divide(sources):
         waiting[group].append(raw)
         size += len(raw)
         if size >= _WAITING_BYTES or len(waiting[group]) >= _EVENTS_AT_ONCE:

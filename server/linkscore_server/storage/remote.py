@@ -12,8 +12,8 @@ from linkscore_server.storage.base import CrawlLog, Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 
-Write = Callable[[CrawlLog, Sequence[CrawlLog]], None]
-"""Writes the events of a crawl of one group to logs without events, one for each group it is to have."""
+Write = Callable[[Sequence[CrawlLog], Sequence[CrawlLog]], None]
+"""Writes the events of a crawl to logs without events, one for each group it is to have."""
 
 
 class RemoteLogs(ABC):
@@ -40,7 +40,7 @@ class RemoteLogs(ABC):
 
     @abstractmethod
     def rewrite(self, store: Store, crawl: str, groups: int, write: Write) -> list[int]:
-        """Put logs of several groups in the place of the log of a crawl of one; returns the events of each.
+        """Put logs of other groups in the place of those of a crawl; returns the events of each.
 
         Wherever it is killed, the crawl is as it was, or no server opens it until the next call ends.
 
@@ -49,7 +49,7 @@ class RemoteLogs(ABC):
         NotFound
             If the store has no such crawl, or not one event of it.
         InvalidInput
-            If it has several groups, or if this was begun with other groups and has to end with these.
+            If it has these groups, or if this was begun with others and has to end with those.
         LimitExceeded
             If servers have the store open.
         """

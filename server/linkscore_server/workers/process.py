@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 import time
+from contextlib import suppress
 
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
@@ -73,6 +75,18 @@ class WorkerProcess:
     def has_ended(self) -> bool:
         """Whether the process is no more."""
         return self._process.returncode is not None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal stopped the process (SIGSTOP, SIGTSTP), and it was not told to go on.
+
+        One that a debugger holds is not; Python before 3.13 cannot say on macOS, where none is.
+        """
+        if self.has_ended or not hasattr(os, "waitid"):
+            return False
+        with suppress(ChildProcessError):  # it ended a moment ago
+            return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        return False
 
     async def ended(self) -> int:
         """Wait for the end of the process; returns its exit code, negative for a signal."""

@@ -47,6 +47,9 @@ _ANSWER_S = 10.0
 """Longest wait for that answer, which takes milliseconds: pages and learnings are in between. A bound."""
 _MISSED = 3
 """Answers that a worker may leave out in a row before it is killed. A judgement: one may be bad luck."""
+_STOPPED_S = 0.5
+"""Seconds between two looks whether a worker is stopped; at the second in a row it is killed. Chosen: a
+terminal's Ctrl-Z stops the supervisor too, and both go on within moments."""
 _METRICS_S = 2.0
 """Longest wait for the metrics of a worker. A bound: Prometheus waits 10 s by default."""
 
@@ -186,6 +189,7 @@ class Supervisor:
             ended = worker.process
             watching = [
                 tasks.beside(self._probe(worker, ended), f"probes of worker {worker.number}"),
+                tasks.beside(self._look(worker, ended), f"looks whether worker {worker.number} is stopped"),
                 tasks.beside(self._watch(worker, ended), f"a look at the end of worker {worker.number}"),
             ]
             try:
@@ -204,12 +208,21 @@ class Supervisor:
                 _log.error("%s", exc)
 
     async def _probe(self, worker: Worker, process: WorkerProcess) -> None:
-        """Kill a process that answers nothing any more: a stopped one would keep its shards for ever."""
+        """Kill a process that answers nothing any more: it would keep its shards for ever."""
         missed = 0
         while missed < _MISSED:
             await asyncio.sleep(_PROBE_S)
             missed = 0 if await worker.answers() else missed + 1
         _log.error("worker %d, process %d, does not answer, it is killed", worker.number, process.pid)
+        process.kill()
+
+    async def _look(self, worker: Worker, process: WorkerProcess) -> None:
+        """Kill a stopped process: the kernel goes on giving it connections, which nobody answers."""
+        looks = 0
+        while looks < 2:
+            await asyncio.sleep(_STOPPED_S)
+            looks = looks + 1 if process.is_stopped else 0
+        _log.error("worker %d, process %d, is stopped, it is killed", worker.number, process.pid)
         process.kill()
 
     async def _watch(self, worker: Worker, process: WorkerProcess) -> None:

@@ -33,7 +33,7 @@ _OWNER = "linkscore data"
 
 
 def rewrite(store: KafkaStore, crawl: str, groups: int, write: Write) -> list[int]:
-    """Put logs of several groups in the place of that of a crawl; see `RemoteLogs.rewrite`.
+    """Put logs of other groups in the place of those of a crawl; see `RemoteLogs.rewrite`.
 
     Costs the brokers the log once more while both are there. Snapshots go.
 
@@ -66,12 +66,12 @@ class _Seal(NamedTuple):
     ----------
     first
         The first record of the topic that the crawl had: it names that one among all of this name.
-    end
-        Offset behind its last record.
+    ends
+        Offset behind the last record of each of its partitions.
     """
 
     first: bytes
-    end: int
+    ends: list[int]
 
     def pack(self) -> bytes:
         """Return it as the last event of the first group."""
@@ -111,17 +111,18 @@ class _Draft:
         """Write it, and seal it once nobody can have added to the log of the crawl."""
         if not (there := self._store.topics.groups(self._crawl)):
             raise NotFound(f"crawl {self._crawl!r}: there is no topic {self._place}")
-        if there > 1:
-            raise InvalidInput(f"is {there} already, which is fixed", field="groups")
+        if there == groups:
+            raise InvalidInput(f"is {there} already", field="groups")
         self._make(self._topic, groups)
         self.logs = self._opened(self._topic, groups)
-        [source] = self._opened(self._place, 1)  # and whoever had it open cannot append any more
-        if not source.last_seq:
+        sources = self._opened(self._place, there)  # and whoever had one open cannot append any more
+        if not any(source.last_seq for source in sources):
             raise NotFound(f"crawl {self._crawl!r}: its log holds no event")
-        write(source, self.logs)
-        end = self._store.brokers.end(self._place, 0)
-        source.confirm()
-        self._seal = _Seal(self._first_record(), end)
+        write(sources, self.logs)
+        ends = self._ends()
+        for source in sources:
+            source.confirm()
+        self._seal = _Seal(self._first_record(), ends)
         self.logs[0].append([self._seal.pack()])
 
     def put_in_place(self) -> list[int]:
@@ -141,8 +142,7 @@ class _Draft:
     def _check_source(self) -> None:
         """Discard the draft if events came after it was written, of a server that did not see it."""
         assert self._seal is not None, "sealed"
-        brokers = self._store.brokers
-        if self._first_record() == self._seal.first and brokers.end(self._place, 0) != self._seal.end:
+        if self._first_record() == self._seal.first and self._ends() != self._seal.ends:
             self.discard()
             raise LogAway(f"crawl {self._crawl!r}: a server has it open; stop all, and run this again")
 
@@ -156,6 +156,11 @@ class _Draft:
         if not self._store.topics.partitions(self._place) or not brokers.end(self._place, 0):
             return b""
         return next(brokers.read(self._place, 0, 0, 1)).value
+
+    def _ends(self) -> list[int]:
+        """Return the offset behind the last record of each partition in the place of the crawl."""
+        there = self._store.topics.partitions(self._place)
+        return [self._store.brokers.end(self._place, group) for group in range(there)]
 
     def _make(self, topic: str, groups: int) -> None:
         self._store.topics.make(topic, groups)

@@ -161,6 +161,63 @@ def test_wherever_it_ends_the_crawl_is_whole_and_the_next_call_ends_right(
     assert step > 20
 
 
+@pytest.mark.parametrize("groups", [2, 7])
+def test_of_several_groups_it_is_the_same(groups: int, tmp_path: Path) -> None:
+    logs: dict[str, list[list[Event]]] = {}
+    for name, steps in {"once": [groups], "twice": [GROUPS, groups]}.items():
+        with closing(FileStore(tmp_path / name)) as store:
+            write(store, events_of())
+            for step in steps:
+                regroup(store, "crawl", step)
+            logs[name] = logs_of(store, groups)
+            assert list(problems_of_store(store)) == []
+    for once, twice in zip(logs["once"], logs["twice"], strict=True):
+        assert {site: without_seqs(some) for site, some in of_site(once).items()} == {
+            site: without_seqs(some) for site, some in of_site(twice).items()
+        }
+        for event in twice:
+            if isinstance(event, ModelActivated):
+                assert twice[event.built_from_seq - 1] == LearningRequested(event.site)
+                assert event.digest == digest(event.learned)
+
+
+def without_seqs(events: list[Event]) -> list[Event]:
+    return [
+        replace(event, digest="", built_from_seq=0, learned={})
+        if isinstance(event, ModelActivated)
+        else replace(event, built_from_seq=0)
+        if isinstance(event, LearningFailed)
+        else event
+        for event in events
+    ]
+
+
+def test_groups_that_did_not_hear_of_every_change_are_told(tmp_path: Path) -> None:
+    def change(revision: int) -> ConfigChanged:
+        return ConfigChanged(
+            replace(CONFIG, groups=2, revision=revision, keep_titles=revision > 1).to_state()
+        )
+
+    told = {
+        0: [change(0), change(1), change(2), page_of(SITES[0], 1)],
+        1: [change(0), page_of(SITES[1], 1), change(2)],
+    }
+    with closing(FileStore(tmp_path)) as store:
+        for group, events in told.items():
+            write(store, events, Shard("crawl", group, 2).key)
+        regroup(store, "crawl", 3)
+        logs = logs_of(store, 3)
+    for log in logs:
+        said = [CrawlConfig.from_state(event.config) for event in log if isinstance(event, ConfigChanged)]
+        assert [(config.revision, config.keep_titles) for config in said] == [
+            (0, False),
+            (1, False),
+            (2, True),
+        ]
+        assert {config.ticket_scope for config in said} == {replace(CONFIG, groups=2).ticket_scope}
+    assert sent_in(logs) == sent_in([*told.values()])
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("is_done", [False, True])
 def test_between_the_names_of_the_step_the_crawl_is_one_or_the_other(
@@ -303,7 +360,7 @@ def test_an_event_of_a_later_version_is_refused(tmp_path: Path) -> None:
             "topic learns",
         ),
         ([*events_of(), BrowseBatchImported("b", "d", {}, {})], "has browse logs"),
-        ([ConfigChanged(replace(CONFIG, groups=2).to_state())], "is 2 already"),
+        ([ConfigChanged(replace(CONFIG, groups=GROUPS).to_state())], "is 4 already"),
     ],
 )
 def test_what_cannot_have_groups_is_refused_and_stays(events: list[Event], rule: str, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import ConfigChanged, encode
-from linkscore_scoring.engine.groups import shards_of
+from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import CorruptState, InvalidInput, LimitExceeded, NotFound
+from linkscore_server.regroup.events import Regrouping
 from linkscore_server.regroup.files import regroup
 from linkscore_server.regroup.writing import write_divided
 from linkscore_server.storage.base import CrawlLog, LogAway, Store
@@ -22,6 +23,7 @@ from linkscore_server.storage.kafka.checkpoints import OnBrokers
 from linkscore_server.storage.kafka.moving import to_files
 from linkscore_server.storage.kafka.rewriting import rewrite
 from linkscore_server.storage.kafka.store import KafkaStore
+from linkscore_server.storage.memory import MemoryStore
 from support.divided_events import SITES, events_of, page_of
 from support.kafka.played_brokers import PlayedBrokers, PlayedCluster, PlayedTopics
 
@@ -58,13 +60,20 @@ def new_store(cluster: PlayedCluster, tmp_path: Path) -> Iterator[Callable[[], K
         store.close()
 
 
-def written(store: Store) -> Logs:
-    """Make the crawl of one group; returns its log."""
-    events = [encode(event) for event in events_of()]
-    with closing(store.open("crawl")) as log:
-        for event in events:
-            log.append([event])
-    return [events]
+def written(store: Store, groups: int = 1) -> Logs:
+    """Make the crawl of so many groups; returns their logs."""
+    logs: Logs = [[encode(event) for event in events_of()]]
+    if groups > 1:
+        whole = MemoryStore(keep=True).open("crawl")
+        whole.append(logs[0])
+        logs = [[] for _ in range(groups)]
+        for group, raw in Regrouping(groups).divide([whole]):
+            logs[group].append(raw)
+    for shard, events in reversed([*zip(shards_of("crawl", groups), logs, strict=True)]):
+        with closing(store.open(shard.key)) as log:
+            for event in events:
+                log.append([event])
+    return logs
 
 
 def logs_in(store: Store) -> Logs:
@@ -76,9 +85,9 @@ def logs_in(store: Store) -> Logs:
     return found
 
 
-def regrouped_files(folder: Path) -> Logs:
+def regrouped_files(folder: Path, before: int = 1) -> Logs:
     with closing(FileStore(folder)) as store:
-        written(store)
+        written(store, before)
         regroup(store, "crawl", GROUPS)
         return logs_in(store)
 
@@ -104,7 +113,7 @@ def store_of(
 
 def is_half_way(cluster: PlayedCluster) -> bool:
     """Say whether the command has to be run again: not only if it has not begun."""
-    return "p.draft.crawl" in cluster.topics or len(cluster.topics["p.log.crawl"]) == 1
+    return "p.draft.crawl" in cluster.topics or len(cluster.topics["p.log.crawl"]) != GROUPS
 
 
 def befalls(error: BaseException, step: int, *, is_for_good: bool) -> Callable[[str], None]:
@@ -143,22 +152,23 @@ def test_the_logs_are_those_of_files(
 @pytest.mark.parametrize(
     ("error", "is_for_good"), [(Ended(), True), (LogAway("away"), True), (LogAway("away"), False)]
 )
+@pytest.mark.parametrize("before", [1, 3])
 def test_wherever_it_ends_the_crawl_is_whole_or_closed_and_the_next_call_ends_right(
-    error: BaseException, is_for_good: bool, folders: list[FileStore], tmp_path: Path
+    error: BaseException, is_for_good: bool, before: int, folders: list[FileStore], tmp_path: Path
 ) -> None:
-    right = regrouped_files(tmp_path / "right")
+    right = regrouped_files(tmp_path / "right", before)
     seen = set()
     for step in range(1, MOST_STEPS):
         cluster = PlayedCluster()
         server, command = (store_of(cluster, folder) for folder in folders)
-        was = written(server)
+        was = written(server, before)
         cluster.step = befalls(error, step, is_for_good=is_for_good)
         with suppress(Ended, LogAway):
             run(command)
             break
         cluster.step = lambda what: None
         try:
-            server.open("crawl").close()
+            server.open(Shard("crawl", 0, before).key).close()
         except LogAway:
             seen.add("closed")
         except CorruptState:
@@ -187,9 +197,11 @@ class Server:
     just before.
     """
 
-    def __init__(self, store: KafkaStore, step: int, *, has_it_open: bool, is_blind: bool) -> None:
-        self.store, self.left, self.is_blind = store, step, is_blind
-        self.logs: list[CrawlLog] = [store.open("crawl")] if has_it_open else []
+    def __init__(
+        self, store: KafkaStore, shard: str, step: int, *, has_it_open: bool, is_blind: bool
+    ) -> None:
+        self.store, self.shard, self.left, self.is_blind = store, shard, step, is_blind
+        self.logs: list[CrawlLog] = [store.open(shard)] if has_it_open else []
         self.event = encode(page_of(SITES[0], 1_000))
         self.has_come, self.acknowledged = False, 0
 
@@ -202,7 +214,7 @@ class Server:
                     log.append([self.event])
                     self.acknowledged += 1
             with suppress(LogAway, CorruptState):
-                self.store.open("crawl").append([self.event])
+                self.store.open(self.shard).append([self.event])
                 self.acknowledged += 1
         elif what == "delete p.log.crawl":
             self.left = -1 if self.is_blind else self.left
@@ -212,16 +224,17 @@ class Server:
 @pytest.mark.usefixtures("few_at_once")
 @pytest.mark.parametrize("is_blind", [False, True])
 @pytest.mark.parametrize("has_it_open", [False, True])
+@pytest.mark.parametrize("shard", ["crawl", "crawl@1-of-3"])
 def test_what_a_server_acknowledged_meanwhile_is_not_lost(
-    is_blind: bool, has_it_open: bool, folders: list[FileStore]
+    shard: str, is_blind: bool, has_it_open: bool, folders: list[FileStore]
 ) -> None:
     acknowledged = 0
     for step in range(1, MOST_STEPS):
         cluster = PlayedCluster()
         server = store_of(cluster, folders[0], Blind if is_blind else PlayedTopics)
         command = store_of(cluster, folders[1])
-        written(server)
-        comes = Server(server, step, has_it_open=has_it_open, is_blind=is_blind)
+        written(server, Shard.of(shard).groups)
+        comes = Server(server, shard, step, has_it_open=has_it_open, is_blind=is_blind)
         cluster.step = comes.step
         with suppress(LogAway):
             run(command)
@@ -364,9 +377,17 @@ def test_what_cannot_be_regrouped_is_refused_and_left_as_it_was(
         run(store)
 
 
-def test_a_crawl_of_several_groups_is_refused(new_store: Callable[[], KafkaStore]) -> None:
+def test_a_crawl_of_several_groups_is_as_in_files(
+    new_store: Callable[[], KafkaStore], tmp_path: Path
+) -> None:
     store = new_store()
-    for shard in reversed(shards_of("crawl", 2)):
-        store.open(shard.key).append([encode(ConfigChanged(CrawlConfig("crawl", groups=2).to_state()))])
-    with pytest.raises(InvalidInput, match="groups: is 2 already, which is fixed"):
+    written(store)
+    run(store)
+    with pytest.raises(InvalidInput, match="groups: is 4 already"):
         run(store)
+    run(store, 3)
+    with closing(FileStore(tmp_path / "right")) as files:
+        written(files)
+        regroup(files, "crawl", GROUPS)
+        regroup(files, "crawl", 3)
+        assert logs_in(store) == logs_in(files)
