@@ -72,10 +72,10 @@ class SameQuestions(Crawler):
         return self.answers
 
 
-def crawled(folder: Path) -> SameQuestions:
-    """Crawl in files; returns who did it, and leaves the crawl of one group in `folder`."""
+def crawled(folder: Path, groups: int) -> SameQuestions:
+    """Crawl in files; returns who did it, and leaves the crawl in `folder`."""
     with serving(folder) as process, stubs(process.target) as server:
-        crawler = SameQuestions(server, create(server, "books", 1, policy=spec("harvest")))
+        crawler = SameQuestions(server, create(server, "books", groups, policy=spec("harvest")))
         for first in range(0, PAGES // len(SITES), 3):
             crawler.send(first, first + 3)
             crawler.links = crawler.links[-2 * ASKED_LINKS :]
@@ -93,22 +93,23 @@ def settled(crawler: SameQuestions, server: Stubs) -> list[Any]:
 
 
 @pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("groups_before", [1, 3])
 def test_it_answers_as_one_that_was_regrouped_in_files(
-    brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    groups_before: int, brokers: Brokers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    crawler = crawled(tmp_path)
+    crawler, prefix = crawled(tmp_path, groups_before), f"answers-{groups_before}"
     data, file = tmp_path / "data", tmp_path / "books.linkscore"
     assert run("data", "export", "books", file, "--data-dir", data).exit_code == 0
-    with closing(new_store(brokers, "answers", tmp_path / "mover")) as store:
+    with closing(new_store(brokers, prefix, tmp_path / "mover")) as store:
         store.topics.make(store.topics.secret, 1)
         store.brokers.append(store.topics.secret, 0, None, (data / TICKET_KEY.path).read_bytes())
-    assert run("data", "import", file, *kafka(brokers, "answers")).exit_code == 0
-    before, began = bytes_on(brokers, "answers.log.books"), time.monotonic()
-    done = run("data", "regroup", "books", "--groups", GROUPS, *kafka(brokers, "answers"))
+    assert run("data", "import", file, *kafka(brokers, prefix)).exit_code == 0
+    before, began = bytes_on(brokers, f"{prefix}.log.books"), time.monotonic()
+    done = run("data", "regroup", "books", "--groups", GROUPS, *kafka(brokers, prefix))
     assert done.exit_code == 0, done.output
-    took_s, after = time.monotonic() - began, bytes_on(brokers, "answers.log.books")
+    took_s, after = time.monotonic() - began, bytes_on(brokers, f"{prefix}.log.books")
     assert run("data", "regroup", "books", "--groups", GROUPS, "--data-dir", data).exit_code == 0
-    fleet = Fleet(tmp_path, brokers.hosts, "answers", session_s=8)
+    fleet = Fleet(tmp_path, brokers.hosts, prefix, session_s=8)
     try:
         fleet.start("lone", "lone")
         [target] = fleet.targets()
@@ -120,8 +121,9 @@ def test_it_answers_as_one_that_was_regrouped_in_files(
             assert settled(crawler, on_brokers) == settled(crawler, files)
     finally:
         fleet.close()
+    said = f"{PAGES} pages, {groups_before} to {GROUPS} groups: {took_s:.1f} s, {before:,} to {after:,} bytes"
     with capsys.disabled():
-        print(f"\n{PAGES} pages, 1 to {GROUPS} groups: {took_s:.1f} s, {before:,} to {after:,} bytes", end="")
+        print(f"\n{said}", end="")
 
 
 def written(folder: Path) -> None:
