@@ -1,8 +1,8 @@
 """Real Nutch keeps a living site fresh: ``python -m linkscore_lab.revisits nutch``, with ``NUTCH_HOME`` set.
 
-Nutch has a date for each page and generates what is due; ``next_fetch_time`` of the server sets the dates.
-Its clock is the machine's. ``generate -adddays``, as Nutch has it, is the day of the site, and
-the server's clock is as many days ahead; so days between two runs are whole ones. See `living_crawls`.
+Its plugin asks the server which known pages each round fetches again, so many a day. Nutch's clock is the
+machine's. ``generate -adddays``, as Nutch has it, is the day of the site, and the server's clock is as many
+days ahead; so days between two runs are whole ones. See `living_crawls`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def crawl(run: Run) -> None:
     """Let Nutch go round until nothing is due."""
     with Client(run.target) as client:
         client.ensure_crawl(crawl=_CRAWL, revisit={"fetches_per_day": run.pages / run.every})
-    nutch, where = CRAWLERS["nutch"], ["--folder", str(run.folder), "--adddays", str(round(run.day))]
+    nutch, revisits = CRAWLERS["nutch"], ["--revisits", str(run.pages / run.every)]
+    where = ["--folder", str(run.folder), "--adddays", str(round(run.day))]
     subprocess.run(  # noqa: S603 - our own program
-        [*nutch.command, "--start", f"{run.site}/", "--target", run.target, *where],
+        [*nutch.command, "--start", f"{run.site}/", "--target", run.target, *where, *revisits],
         cwd=ROOT / nutch.folder,
         check=True,
         timeout=PATIENCE_S,

@@ -30,6 +30,7 @@ import org.apache.nutch.util.NutchConfiguration;
  *
  * <p>What {@code bin/crawl} does, in one virtual machine: inject once, then rounds of generate, fetch, parse, updatedb. With
  * {@code --folder} a crawl is kept, and goes on when it is run again; {@code --adddays} as for {@code bin/nutch generate}.
+ * With {@code --revisits} the server names so many known pages a day to fetch again.
  */
 public final class CrawlWithNutch {
   private static final String PLUGINS = "protocol-http|parse-html|urlfilter-validator|urlnormalizer-(pass|basic)|";
@@ -100,6 +101,9 @@ public final class CrawlWithNutch {
       settings.put("linkscore.target", target);
       settings.put("db.parsemeta.to.crawldb", "linkscore.next");
       settings.put("db.fetch.interval.max", "31536000"); // the longest interval of a crawl with revisits
+    }
+    if (options.containsKey("revisits")) {
+      settings.put("linkscore.revisits.per.day", options.get("revisits"));
     }
     String proxy = options.getOrDefault("proxy", "");
     if (!proxy.isEmpty()) {

@@ -15,6 +15,7 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import linkscore.v1.CandidateLink;
 import linkscore.v1.CrawlServiceGrpc;
+import linkscore.v1.DuePage;
 import linkscore.v1.ExplainLinksRequest;
 import linkscore.v1.Feedback;
 import linkscore.v1.GetCrawlRequest;
@@ -28,6 +29,7 @@ import linkscore.v1.NoticeStatus;
 import linkscore.v1.NotifyChangedRequest;
 import linkscore.v1.Page;
 import linkscore.v1.RankBucketsRequest;
+import linkscore.v1.RankRevisitsRequest;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ScoreLinksRequest;
 
@@ -163,6 +165,12 @@ public final class Crawl {
   public List<NoticeStatus> notifyChanged(Collection<String> urls, Instant changed) {
     var time = Timestamp.newBuilder().setSeconds(changed.getEpochSecond()).setNanos(changed.getNano());
     return notified(NotifyChangedRequest.newBuilder().addAllUrls(urls).setChangeTime(time));
+  }
+
+  /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
+  public List<DuePage> rankRevisits(int most) {
+    var request = RankRevisitsRequest.newBuilder().setCrawl(name).setPageSize(most).build();
+    return LinkscoreException.typed(() -> stub().rankRevisits(request)).getPagesList();
   }
 
   private List<NoticeStatus> notified(NotifyChangedRequest.Builder said) {

@@ -21,6 +21,7 @@ import java.util.function.UnaryOperator;
 import linkscore.Backlog.Kept;
 import linkscore.v1.Budget;
 import linkscore.v1.CandidateLink;
+import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.ItemCode;
 import linkscore.v1.ItemStatus;
@@ -240,6 +241,11 @@ public final class Session implements AutoCloseable {
     Optional<Plan> plan = call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
     plan.ifPresent(now -> noteBest(now.values()));
     return plan;
+  }
+
+  /** The known pages to fetch again, as {@link Crawl#rankRevisits}; none while the server is away or if it refuses. */
+  public Optional<List<DuePage>> rankRevisits(int most) {
+    return call(null, crawl -> crawl.rankRevisits(most));
   }
 
   /**

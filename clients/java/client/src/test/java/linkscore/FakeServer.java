@@ -24,6 +24,7 @@ import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
 import linkscore.v1.CreateCrawlResponse;
 import linkscore.v1.Decision;
+import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.GetCrawlResponse;
@@ -36,6 +37,8 @@ import linkscore.v1.Page;
 import linkscore.v1.PageResult;
 import linkscore.v1.RankBucketsRequest;
 import linkscore.v1.RankBucketsResponse;
+import linkscore.v1.RankRevisitsRequest;
+import linkscore.v1.RankRevisitsResponse;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ReportFeedbackResponse;
 import linkscore.v1.ScoreLinksRequest;
@@ -80,8 +83,10 @@ public final class FakeServer implements AutoCloseable {
 
   public volatile Timestamp nextFetch;
 
-  /** Whether crawls have {@code revisit}. */
+  /** Whether crawls have {@code revisit}; the pages that are due then, best first. */
   public volatile boolean revisits;
+
+  public volatile List<String> due = List.of();
 
   /** Questions that were cheap, by any client: GetCrawl. */
   public final LongAdder probes = new LongAdder();
@@ -218,6 +223,17 @@ public final class FakeServer implements AutoCloseable {
           answer.addUrls(good ? request.getN() : 0);
         }
       }
+      answer(to, answer.build());
+    }
+
+    @Override
+    public void rankRevisits(RankRevisitsRequest request, StreamObserver<RankRevisitsResponse> to) {
+      if (!revisits) {
+        to.onError(Status.FAILED_PRECONDITION.asRuntimeException());
+        return;
+      }
+      var answer = RankRevisitsResponse.newBuilder();
+      due.stream().limit(request.getPageSize()).forEach(url -> answer.addPages(DuePage.newBuilder().setUrl(url)));
       answer(to, answer.build());
     }
 

@@ -1,5 +1,6 @@
 package linkscore.nutch;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
  * those. A round has one link at first, and one more for every four pages answered, up to topN. While the server is away links
  * are taken by the value they came with, less with each that is taken from a bucket.
  *
+ * <p>If {@code linkscore.revisits.per.day} is set, the round fetches again the known pages that the server names, so many a day,
+ * in place of those whose date has come. While the server is away dates count.
+ *
  * <p>Once the budget of the crawl is spent, or the server says that it has stopped, it ends with 1, as the generator does when
  * nothing waits: {@code bin/crawl} stops then.
  */
@@ -46,35 +50,39 @@ public final class Generate extends Configured implements Tool {
     long topN = Long.parseLong(after(given, "-topN").orElse(String.valueOf(Long.MAX_VALUE)));
     long days = Long.parseLong(after(given, "-adddays").orElse("0"));
     long now = System.currentTimeMillis() + days * DAY_MS;
-    Waiting waiting = Waiting.read(getConf(), new Path(args[0]), topN, now);
     Configuration conf = new Configuration(getConf());
     Budget budget = Budgets.of(conf.getTrimmed("linkscore.budget", ""));
-    if (budget != null && budget.hasMaxFetches()) {
-      waiting.bound(budget.getMaxFetches());
-    }
+    Waiting waiting;
+    Optional<Again> again;
     try (Session session = Session.configured("nutch", conf::getTrimmed)) {
+      Optional<Revisits> revisits = Revisits.ask(session, conf, topN, now, !given.contains("-noFilter"));
+      waiting = Waiting.read(getConf(), new Path(args[0]), topN, now, revisits.orElse(null));
+      if (budget != null && budget.hasMaxFetches()) {
+        waiting.bound(budget.getMaxFetches());
+      }
       if (waiting.isOver(!session.askStopped().isEmpty())) {
         LOG.info("linkscore: the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
         return NO_ROUND;
       }
+      again = revisits.map(waiting::take);
+      again.ifPresent(taken -> taken.write(conf));
       Optional<Round> round = waiting.plan(session);
       round.orElseGet(waiting::withoutServer).write(conf);
-      LOG.info("linkscore: a round of {}, {}", waiting.size(), round.isPresent() ? "as advised" : "without advice");
+      String advised = round.isPresent() ? "as advised" : "without advice";
+      String known = again.map(taken -> taken.size() + " known pages").orElse("known pages by date");
+      LOG.info("linkscore: a round of {}, {}, {}", waiting.size(), advised, known);
     }
     conf.setFloat(Generator.GENERATOR_MIN_SCORE, 0); // links the round does not take are below
-    return new Generator(conf).run(sized(args, waiting.size()));
+    List<String> sized = new ArrayList<>(given); // of an option that stands twice Nutch takes the last
+    sized.addAll(List.of("-topN", String.valueOf(waiting.size())));
+    if (again.isPresent()) {
+      sized.addAll(List.of("-adddays", Again.ALL_DAYS));
+    }
+    return new Generator(conf).run(sized.toArray(String[]::new));
   }
 
   private static Optional<String> after(List<String> args, String option) {
     int at = args.indexOf(option);
     return at < 0 || at + 1 == args.size() ? Optional.empty() : Optional.of(args.get(at + 1));
-  }
-
-  /** The arguments with another topN; of an option that stands twice Nutch takes the last. */
-  private static String[] sized(String[] args, long size) {
-    String[] more = Arrays.copyOf(args, args.length + 2);
-    more[args.length] = "-topN";
-    more[args.length + 1] = String.valueOf(size);
-    return more;
   }
 }

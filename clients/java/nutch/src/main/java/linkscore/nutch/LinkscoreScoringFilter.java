@@ -55,9 +55,10 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final Text MISSED = new Text("linkscore.missed");
   private static final String ANSWER = "linkscore.answer";
 
-  // Sort values, in the order of docs/reference/clients.md: start pages, scored links (1 plus a value in [0, 1]), links that came
-  // while the server was away, links it did not find on their page.
+  // Sort values, in the order of docs/reference/clients.md: start pages, known pages that the server names, scored links (1 plus a
+  // value in [0, 1]), links that came while the server was away, links it did not find on their page.
   private static final float SEEDS = 3;
+  private static final float KNOWN = 2.5f;
   private static final float SCORED = 1;
   private static final float FALLBACK = 0.5f;
   private static final float LAST = 0;
@@ -78,6 +79,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private Session session;
   private RoundValues values;
   private Round round;
+  private Again again;
 
   @Override
   public void setConf(Configuration conf) {
@@ -87,6 +89,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       long size = conf.getLong(Generator.GENERATOR_TOP_N, Long.MAX_VALUE);
       values = new RoundValues(session, size, System::nanoTime);
       round = Round.read(conf);
+      again = Again.read(conf);
     }
   }
 
@@ -107,6 +110,12 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   @Override
   public float generatorSortValue(Text url, CrawlDatum datum, float initSort) {
+    if (again != null && again.takes(url, datum)) {
+      return KNOWN;
+    }
+    if (again != null && !again.isDue(url, datum)) {
+      return NOT_NOW;
+    }
     if (isSeed(datum)) {
       return SEEDS;
     }

@@ -15,15 +15,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
 import org.apache.nutch.crawl.CrawlDatum;
 import org.apache.nutch.crawl.CrawlDb;
-import org.apache.nutch.crawl.FetchSchedule;
-import org.apache.nutch.crawl.FetchScheduleFactory;
-import org.apache.nutch.crawl.Generator;
-import org.apache.nutch.metadata.Nutch;
 
 /**
  * What waits in a crawl database: how many links of each bucket, and when the first of them were found. Of each bucket no
@@ -41,9 +36,6 @@ final class Waiting {
   // more: as in the frontiers of the other clients (docs/reference/clients.md, rule 8).
   static final double TRUST = 16;
 
-  // How long a generated URL waits for its update before it is generated again; Nutch's own default.
-  private static final long GENERATED_MS = 604_800_000;
-
   private final long topN;
   private final int most;
   private final Map<String, Bucket> buckets = new HashMap<>();
@@ -51,6 +43,7 @@ final class Waiting {
   private long fetches; // retries and all
   private long maxFetches = Long.MAX_VALUE;
   private long seeds;
+  private int again;
 
   /** Nothing yet, for rounds of at most so many links. */
   Waiting(long topN) {
@@ -58,11 +51,10 @@ final class Waiting {
     most = (int) Math.min(topN, MAX_LINKS);
   }
 
-  /** Reads a crawl database; what is not due at a time does not wait. */
-  static Waiting read(Configuration conf, Path crawlDb, long topN, long now) throws IOException {
+  /** Reads a crawl database; what is not due at a time does not wait, nor do known pages if revisits are chosen by the server. */
+  static Waiting read(Configuration conf, Path crawlDb, long topN, long now, Revisits revisits) throws IOException {
     Waiting waiting = new Waiting(topN);
-    FetchSchedule schedule = FetchScheduleFactory.getFetchSchedule(conf);
-    long generated = now - conf.getLong(Generator.GENERATOR_DELAY, GENERATED_MS);
+    Due due = new Due(conf, now);
     FileSystem files = crawlDb.getFileSystem(conf);
     FileStatus[] parts = files.globStatus(new Path(crawlDb, CrawlDb.CURRENT_NAME + "/part-*/data"));
     for (FileStatus part : parts == null ? new FileStatus[0] : parts) {
@@ -70,9 +62,11 @@ final class Waiting {
       CrawlDatum datum = new CrawlDatum();
       try (SequenceFile.Reader rows = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part.getPath()))) {
         while (rows.next(url, datum)) {
-          LongWritable taken = (LongWritable) datum.getMetaData().get(Nutch.WRITABLE_GENERATE_TIME_KEY);
-          boolean isDue = schedule.shouldFetch(url, datum, now);
-          waiting.add(datum, isDue && (taken == null || taken.get() < generated));
+          if (revisits != null) {
+            revisits.add(url, datum, due.isFree(datum));
+          }
+          boolean isChosen = revisits != null && Again.isKnown(datum);
+          waiting.add(datum, !isChosen && due.isDue(url, datum));
         }
       }
     }
@@ -103,17 +97,29 @@ final class Waiting {
     return buckets.computeIfAbsent(place.bucket, Bucket::new);
   }
 
+  /** Gives known pages places of the round before links. */
+  Again take(Revisits revisits) {
+    Again taken = revisits.take(Math.min(topN, left()));
+    again = taken.size();
+    return taken;
+  }
+
   /**
-   * How many links the next round should have: one at first and one more for every four pages answered, since what is
-   * chosen before much is known is mostly wrong; start pages all at once. No more than the budget leaves.
+   * How many URLs the next round should have: known pages that it fetches again, and links, one at first and one more for
+   * every four pages answered, since what is chosen before much is known is mostly wrong; start pages all at once. No more
+   * than the budget leaves.
    */
   long size() {
-    return Math.min(Math.min(topN, left()), Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
+    return Math.min(Math.min(topN, left()), again + Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
   }
 
   /** Bounds the fetches of all rounds; those that the database knows count. */
   void bound(long mostFetches) {
     maxFetches = mostFetches;
+  }
+
+  private int places() {
+    return (int) Math.min(MAX_LINKS, size() - again - seeds);
   }
 
   private long left() {
@@ -138,7 +144,7 @@ final class Waiting {
         .sorted(Comparator.comparingLong(bucket -> bucket.getValue().oldest))
         .limit(MAX_BUCKETS)
         .forEach(bucket -> counts.put(bucket.getKey(), bucket.getValue().links));
-    int places = (int) Math.min(MAX_LINKS, size() - seeds);
+    int places = places();
     if (places <= 0 || counts.isEmpty()) {
       return Optional.of(new Round());
     }
@@ -153,7 +159,7 @@ final class Waiting {
     Round round = Round.unadvised();
     Queue<Bucket> best = new PriorityQueue<>(Comparator.comparingDouble(bucket -> -bucket.worth()));
     buckets.values().stream().filter(bucket -> bucket.links > 0).forEach(best::add);
-    for (long places = Math.min(MAX_LINKS, size() - seeds); places > 0 && !best.isEmpty(); places--) {
+    for (int places = places(); places > 0 && !best.isEmpty(); places--) {
       Bucket from = best.remove();
       from.taking++;
       if (from.taking < Math.min(from.links, most)) {

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import linkscore.FakeServer;
 import linkscore.v1.Decision;
+import linkscore.v1.DuePage;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.MapFile;
@@ -32,6 +33,7 @@ class GenerateTest {
   private FakeServer server;
   private Configuration conf;
   private final TreeMap<String, CrawlDatum> database = new TreeMap<>();
+  private Revisits revisits;
 
   @BeforeEach
   void start() throws Exception {
@@ -83,7 +85,7 @@ class GenerateTest {
         rows.append(new Text(row.getKey()), row.getValue());
       }
     }
-    return Waiting.read(conf, new org.apache.hadoop.fs.Path(folder.toUri()), topN, NOW);
+    return Waiting.read(conf, new org.apache.hadoop.fs.Path(folder.toUri()), topN, NOW, revisits);
   }
 
   private Round round(long topN) throws IOException {
@@ -143,6 +145,22 @@ class GenerateTest {
     Round round = round(1);
     assertEquals(List.of(1), server.planned.get(0).getWaitingList());
     assertTrue(takes(round, "good", 3));
+  }
+
+  @Test
+  void knownPagesThatTheServerNamesTakePlacesOfTheirOwn() throws IOException {
+    link("good", 1);
+    fetched(8);
+    database.values().forEach(datum -> datum.setFetchTime(NOW - 1)); // by their dates they would wait
+    List<DuePage> named = List.of(DuePage.newBuilder().setUrl("http://a.test/fetched3").build());
+    revisits = new Revisits(named, 1, NOW, null);
+    Waiting waiting = waiting(50);
+    assertEquals(3, waiting.size());
+    assertEquals(1, waiting.take(revisits).size());
+    assertEquals(4, waiting.size());
+    assertTrue(takes(waiting.plan(Sessions.of(conf)).orElseThrow(), "good", 1));
+    assertEquals(List.of(1), server.planned.get(0).getWaitingList());
+    assertEquals(3, server.planned.get(0).getN());
   }
 
   @Test
