@@ -235,7 +235,7 @@ ANNEXES = {
     "cluster": Annex("one server on several machines", (f"{SERVER}/cluster", MEMBERS), CLUSTER_TESTS),
     "members": Annex("servers of a cluster as workers of one machine", (MEMBERS,), MEMBER_TESTS),
     "regroup": Annex(
-        "crawls of one group divided into several: `linkscore data regroup`",
+        "crawls given another number of groups: `linkscore data regroup`",
         (f"{SERVER}/regroup",),
         (
             *("tests/unit/server/regroup", "tests/integration/test_regroup.py"),
