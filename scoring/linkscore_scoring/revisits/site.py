@@ -36,6 +36,7 @@ from linkscore_scoring.revisits.pages import (
 from linkscore_scoring.revisits.pages import GONE as IS_GONE
 from linkscore_scoring.revisits.prices import first_place, is_step, price_of
 from linkscore_scoring.revisits.rates import Belief
+from linkscore_scoring.revisits.recent import RecentChanges
 from linkscore_scoring.revisits.rules import OnePage, Rule, Waiting, rule_named
 from linkscore_scoring.revisits.shared import SHAPE, PageGroups, fit, mean_days
 from linkscore_scoring.revisits.signals import Signals
@@ -108,6 +109,7 @@ class SiteRevisits(Stateful):
         self._structured: Stamps | None = None  # likewise
         self._hubs = {}
         self._importance = {}
+        self._recent = RecentChanges()
         self._failures = Failures()
         self._validators: dict[int, Validators] = {}
         self.signals: Signals | None = None  # of listings, when the first comes
@@ -335,6 +337,8 @@ class SiteRevisits(Stateful):
         state = super().to_state()
         if self._hub_days != FIRST_LINK_DAYS:
             state["hub_days"] = self._hub_days
+        if self._recent:
+            state["recent"] = self._recent.to_state()
         if self._failures:
             state["failures"] = self._failures.to_state()
         if self._validators:
@@ -365,6 +369,9 @@ class SiteRevisits(Stateful):
         self.notices = Notices() if "notices" in kept else None
         if self.notices is not None:
             self.notices.load_state(kept.pop("notices"))
+        self._recent = RecentChanges()
+        if "recent" in kept:
+            self._recent.load_state(kept.pop("recent"))
         self._failures = Failures()
         if "failures" in kept:
             self._failures.load_state(kept.pop("failures"))
@@ -398,10 +405,11 @@ class SiteRevisits(Stateful):
     def _believed(self, rows: Rows) -> tuple[Column, Column]:
         """Return shape and days of what is believed of each row, see `rates.Belief`."""
         known = self.pages.rows  # a column at a time: gathering whole rows takes thrice as long
-        days = np.array(self._change_days)[known["group"][rows]] if self.rule.shares else FIRST_DAYS
-        return SHAPE + known["changes"][rows].astype(np.float64), SHAPE * days + known["days"][rows].astype(
-            np.float64
-        )
+        changes, own = known["changes"][rows].astype(np.float64), known["days"][rows].astype(np.float64)
+        if not self.rule.shares:
+            return SHAPE + changes, SHAPE * FIRST_DAYS + own
+        days = SHAPE * np.array(self._change_days)[known["group"][rows]] + own
+        return SHAPE + changes, days / self._recent.factors(changes, known["watched"][rows])
 
     def _links(self, rows: Rows) -> tuple[Column, Column]:
         """Return how many new links pages showed, and in how many days."""
@@ -472,7 +480,12 @@ class SiteRevisits(Stateful):
         if waited <= 0.0:
             self.pages.put(row, known._replace(last=at, flags=flags, **other))
             return  # no time between the two, or they came out of order: that says nothing of a rate
-        before = self._belief(known)
+        before = self._even(known)
+        if self.rule.shares:
+            expected = 1.0 - (1.0 + waited / before.days) ** -before.shape
+            self._recent.learn(
+                changes=known.changes, watched=known.watched, expected=expected, changed=change.changed
+            )
         after = before.after(waited, changed=change.changed)
         changes, days = max(0.0, after.shape - before.shape), max(0.0, after.days - before.days)
         learned = known._replace(
@@ -506,6 +519,13 @@ class SiteRevisits(Stateful):
         return self._belief(self.pages.row(row))
 
     def _belief(self, known: Row) -> Belief:
+        even = self._even(known)
+        if not self.rule.shares:
+            return even
+        return Belief(even.shape, even.days / self._recent.factor(known.changes, known.watched))
+
+    def _even(self, known: Row) -> Belief:
+        """Return what would be believed of a page if its rate never changed."""
         days = self._change_days[known.group] if self.rule.shares else FIRST_DAYS
         return Belief(SHAPE + known.changes, SHAPE * days + known.days)
 
