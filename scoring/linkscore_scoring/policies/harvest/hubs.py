@@ -167,11 +167,15 @@ class HubLedger(Stateful):
     def _known(
         self, arm: Arm, patterns: UrlPatterns, known: dict[Arm, tuple[float, float]]
     ) -> tuple[float, float]:
-        """Return the worth of an arm, and how much of it is believed: nothing if nobody came near it."""
+        """Return the worth of an arm, and how much of it is believed: nothing if nobody opened its kind.
+
+        A board shows dozens of links to the latest answer at the place of its threads. If none of these can
+        be followed, no fetch will ever tell what they are worth.
+        """
         if arm not in known:
             worth = self.index(arm, patterns)
-            n = max(self.arms.pulls((arm[0], ANY)), self.arms.pulls((ANY, arm[1])))
-            known[arm] = worth, shrunk(worth * n, n, 0.0, self.tunables.prior_weight)
+            pulls = self.arms.pulls((arm[0], ANY))
+            known[arm] = worth, shrunk(worth * pulls, pulls, 0.0, self.tunables.prior_weight)
         return known[arm]
 
 

@@ -35,7 +35,9 @@ class PageRewards(Stateful):
     Few labels say much of the pages they are about and little of the others. A page like an example is worth
     1, a page like one that is not wanted 0; one like neither is worth its text times 2 / (2 + n), n examples:
     who named one page has not said that all else is not wanted, who named ten of three types nearly has.
-    Pages that are not wanted never make text count less.
+    Pages that are not wanted never make text count less. If its URL has the shape of no example's, pages
+    found that are wanted count in n too, down to a tenth: with plenty of them known, lists that lead to more
+    come before other kinds.
 
     Parameters
     ----------
@@ -159,8 +161,11 @@ class PageRewards(Stateful):
         text = self.ledger.reward(page)
         if page.source is RewardSource.TEXT:
             return text
-        n, of_text = len(self.likeness), self.tunables.prior_weight
-        text *= (1.0 - self.ledger.doubt(page)) * of_text / (of_text + n)
+        n, t = len(self.likeness), self.tunables
+        share = t.prior_weight / (t.prior_weight + n)
+        if not page.label:  # its URL has the shape of no example's
+            share = max(t.least_left, 1.0 - self.labelled_share)
+        text *= (1.0 - self.ledger.doubt(page)) * share
         return max(0.0, page.label) + (1.0 - abs(page.label)) * text
 
     def _judge(self, page: PageWorth, source: RewardSource, reward: float) -> None:

@@ -59,8 +59,8 @@ class Tunables:
     look_growth
         Times as many pages as at the last look at the quantile: rewards are revised when it moves. Chosen.
     least_left
-        Of a pull whose text may be excerpts, and of the value of asking about what is surely like a named
-        page, in (0, 1): what is left can be scaled up again. Chosen.
+        Of a pull whose text may be excerpts, of the value of asking about what is surely like a named page,
+        and of text that no example speaks for, in (0, 1): what is left can be scaled up again. Chosen.
     decay
         Share of earlier yields behind links kept a pull, in (0, 1]. Measured: with 1, recall of the target
         `question` is .66.

@@ -53,6 +53,12 @@ def test_links_that_nobody_came_near_are_not_believed() -> None:
     assert ledger.fresh_links(LIST, NO_PATTERNS) == 0.0
 
 
+def test_links_at_the_place_of_good_ones_are_not_believed_if_none_of_their_kind_was_opened() -> None:
+    ledger = HubLedger(known({LIST: 0.0, GOOD: 1.0}))
+    ledger.add(1, ledger.page([LIST], {(55, GOOD[1]): 100}, NO_PATTERNS), NO_PATTERNS)
+    assert ledger.fresh_links(LIST, NO_PATTERNS) == 0.0
+
+
 def test_links_worth_less_than_the_hub_do_not_dilute_it() -> None:
     arms = known({GOOD: 1.0, LIST: 0.0, (60, 6): 0.02})
     ledger = HubLedger(arms)

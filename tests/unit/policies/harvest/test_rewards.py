@@ -76,6 +76,19 @@ def test_the_more_examples_the_less_the_text_of_pages_like_none_counts(n: int) -
     assert worth(board, "/list").reward == pytest.approx(4_000 / 4_400 * 2 / (2 + n))
 
 
+@pytest.mark.parametrize(("found", "left"), [(0, 2 / 3), (7, 2 / 10), (40, 0.1)])
+def test_text_of_pages_like_no_example_counts_less_once_wanted_ones_are_found(
+    found: int, left: float
+) -> None:
+    """2 / (2 + an example + pages found), a tenth at least: else guides come before the lists of jobs."""
+    board = Board(example("/post/1"))
+    for n in range(found):
+        board.page(f"/post/{n + 100}", leaves=POST)
+    board.page("/guide", leaves=LIST, texts=[("rich", 4_000)])
+    assert worth(board, "/guide").label == 0.0
+    assert worth(board, "/guide").reward == pytest.approx(4_000 / 4_400 * left)
+
+
 def test_an_example_of_a_page_fetched_before_counts_at_once_by_its_url_alone() -> None:
     board = Board()
     board.page("/post/1", leaves=POST)
