@@ -25,6 +25,7 @@ from linkscore_scoring.policies.anthelion.vain_shapes import VainShapes
 from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored, stored_as
+from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 MAX_PAGES = 50_000
@@ -35,6 +36,10 @@ _RELEVANT = 0.5
 """Least reward that counts as relevant: in the middle of [0, 1], so that yes and no are told apart."""
 _HUB_YIELD = 2.5
 """Relevant pages expected behind the new links of a hub: chosen, not measured."""
+_VAIN = 20
+"""Other pages of a host for each relevant one, and one more, from which the classifier is not trusted there:
+one success in twenty is little. Measured beside 10, 30 and 40, research/notebook/anthelion.md.
+"""
 _MAX_DRAWN = 500
 """A bound: sites among which probabilities of a draw are told, 0.3 ms each."""
 _MEDIAN = 0.5  # the draw, uniform in [0, 1], that gives a drawn value's median
@@ -144,6 +149,8 @@ class HostCrawl(Stateful):
         p = self.classifier.predict_prob(X)
         if self.classifier.knows_only_others:
             p = lexical(self._rule_of_succession(links, site), p)
+        elif self._finds_little(site):
+            p = lexical(self._pattern_rates(links, site), p)
         if self.hub_weight and self.hubs.is_ready:
             p = p + self.hub_weight * self.hubs.predict_prob(X) * (1.0 - p)
         return clipped(p)
@@ -160,6 +167,23 @@ class HostCrawl(Stateful):
             shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
         ]
         return np.asarray(1.0 / (2.0 + np.maximum(fetched, self._vain.counts(links.urls))))
+
+    def _finds_little(self, site: SiteModel) -> bool:
+        """Say whether a host showed some relevant pages, and so few that the classifier looks elsewhere."""
+        arm = self.arm(site)
+        return arm.good > 0.0 and arm.bad >= _VAIN * (arm.good + 1.0)
+
+    def _pattern_rates(self, links: LinkBatch, site: SiteModel) -> Floats:
+        """Return the success rates of URL patterns, by one fetch shrunk to the host's: (g + r) / (n + 1)."""
+        arm, shapes = self.arm(site), site.history.shapes
+        own = shrunk(arm.good, arm.good + arm.bad, 0.5, 2.0)
+        of = list(map(site.patterns.resolve, links.patterns))
+        rates = dict.fromkeys(of, own)
+        for pattern in rates:
+            if pattern in shapes:
+                tried = shapes[pattern].total()
+                rates[pattern] = shrunk(tried.reward, tried.fetched, own, 1.0)
+        return np.array([rates[pattern] for pattern in of])
 
     def to_state(self) -> State:
         """Return what was learned; what was tried in vain only while no relevant page is known."""

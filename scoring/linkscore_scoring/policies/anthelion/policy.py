@@ -100,7 +100,8 @@ class Anthelion(Policy):
     numpy classifier; 100 us a label. References: Meusel, Mika and Blanco, Focused crawling for structured
     data, CIKM 2014. Differences: probabilities in place of raw votes; labels of neighbours from when the
     label comes; AROW in place of naive Bayes; hubs are worth something; no queue of decisions ahead of
-    labels; until the first relevant page, links of URL patterns hardly fetched come first, over all hosts.
+    labels; until the first relevant page, links of URL patterns hardly fetched come first, over all hosts,
+    and on a host of few relevant and many other pages those of patterns with the highest rate of success.
 
     Examples
     --------

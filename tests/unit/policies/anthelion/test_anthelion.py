@@ -95,6 +95,21 @@ def test_what_was_tried_in_vain_is_kept_until_a_relevant_page_comes() -> None:
     assert "vain" not in known(restored).crawl_wide.to_state()
 
 
+@pytest.mark.parametrize(("good", "bad", "by_pattern"), [(2, 59, False), (2, 60, True), (6, 139, False)])
+def test_on_a_host_of_few_relevant_and_many_other_pages_url_patterns_decide(
+    good: int, bad: int, by_pattern: bool
+) -> None:
+    """(g + r) / (n + 1), r the host's own: all posts were relevant, no tag was, nobody fetched a report."""
+    model = crawl(value_function="best_score", hub_weight=0.0)
+    links = [(f"http://h/{kind}/{n}", f"html/{kind}") for kind in ("post", "tag") for n in range(400)]
+    visit(model, "http://h/", page_of("http://h/", links=[*links, ("http://h/report/2026/end", "html/b")]))
+    taught(model, "h", good, bad)
+    worth = asked(model, "http://h/post/399", "http://h/report/2026/end", "http://h/tag/399")
+    own = (good + 1) / (good + bad + 2)
+    expected = [(good + own) / (good + 1), own, own / (bad + 1)]
+    assert np.allclose(worth, np.maximum(expected, clipped(np.zeros(1))), rtol=0, atol=1e-6) == by_pattern
+
+
 def test_what_one_host_teaches_another_profits_from() -> None:
     model = crawl(value_function="best_score", features="url")
     taught(model, "a", 12, 12)
