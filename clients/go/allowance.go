@@ -26,7 +26,7 @@ type allowance struct {
 	mu          sync.Mutex
 	bounded     bool // whether left is one
 	left        uint64
-	answered    bool
+	answers     uint64
 	spent       bool
 	reason, why string
 }
@@ -47,17 +47,32 @@ func newAllowance(budget *Budget) *allowance {
 	return a
 }
 
-// take takes over what the answer to a page says.
-func (a *allowance) take(result *pb.PageResult) {
+// begin is called before a page is sent; it returns how many were answered before.
+func (a *allowance) begin() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.answered = true
+	return a.answers
+}
+
+// take takes over what the answer to a page says, of which begin returned begun. Answers that were asked for side by side
+// come in any order: what leaves least counts.
+func (a *allowance) take(result *pb.PageResult, begun uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	latest := begun == a.answers
+	a.answers++
 	said := result.GetStanding()
 	if said == nil {
 		return
 	}
-	a.bounded, a.left = said.FetchesLeft != nil, said.GetFetchesLeft()
-	a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
+	if bounded, left := said.FetchesLeft != nil, said.GetFetchesLeft(); latest {
+		a.bounded, a.left = bounded, left
+	} else if bounded && (!a.bounded || left < a.left) {
+		a.bounded, a.left = true, left
+	}
+	if latest || said.GetSpent() || !a.spent {
+		a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
+	}
 }
 
 // full says whether no fetch may begin beside those begun, of which the server has not answered so many and does not know
@@ -71,7 +86,7 @@ func (a *allowance) full(underWay, unknown int, seeds bool) bool {
 	if !a.bounded {
 		return false
 	}
-	if !a.answered && underWay > 0 {
+	if a.answers == 0 && underWay > 0 {
 		return true
 	}
 	if uint64(underWay+unknown) < a.left {

@@ -30,7 +30,7 @@ export class Allowance {
   /** The same in a sentence. */
   why = "";
   private left = Infinity;
-  private answered = false;
+  private answers = 0;
   private spent = false;
 
   constructor(budget?: BudgetMessage) {
@@ -38,13 +38,24 @@ export class Allowance {
     if (budget?.maxCost !== undefined && budget.fetchCost) this.left = Math.min(this.left, Math.floor(budget.maxCost / budget.fetchCost));
   }
 
-  /** Takes over what the answer to a page says. */
-  take(result: PageResult | undefined): void {
-    this.answered = true;
+  /** Is called before a page is sent; returns how many were answered before. */
+  begin(): number {
+    return this.answers;
+  }
+
+  /**
+   * Takes over what the answer to a page says, of which `begin` returned `begun`. Answers that were asked for side by side
+   * come in any order: what leaves least counts.
+   */
+  take(result: PageResult | undefined, begun: number): void {
+    const isLatest = begun === this.answers++;
     const said = result?.standing;
     if (!said) return;
-    this.left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
-    [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
+    const left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
+    this.left = isLatest ? left : Math.min(this.left, left);
+    if (isLatest || said.spent || !this.spent) {
+      [this.spent, this.reason, this.why] = [said.spent, STOPS.get(said.decision) ?? "", said.reason];
+    }
   }
 
   /**
@@ -54,7 +65,7 @@ export class Allowance {
   full(underWay: number, unknown: number, seeds: boolean): boolean {
     if (this.spent || (this.reason && !seeds)) return true;
     if (this.left === Infinity) return false;
-    if (!this.answered && underWay > 0) return true;
+    if (!this.answers && underWay > 0) return true;
     if (underWay + unknown < this.left) return false;
     if (!underWay && !this.reason) {
       [this.reason, this.why] = ["linkscore_budget", `${unknown} fetches that the server does not know are all that was left`];

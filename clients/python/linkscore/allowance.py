@@ -28,6 +28,8 @@ class Allowance:
 
     Attributes
     ----------
+    answers
+        Pages that were answered.
     left
         Fetches left when the last page was answered, all of the budget before; None without such a bound.
     spent
@@ -41,6 +43,7 @@ class Allowance:
 
     def __init__(self, budget: Budget | None = None) -> None:
         given = budget_spec(budget)
+        self.answers = 0
         self.left = None if given is None else _most_fetches(given)
         self.spent = False
         self.why = ""
@@ -49,14 +52,28 @@ class Allowance:
         self._stop = ""
         self._stopped: dict[str, str] = {}
 
-    def take(self, result: scoring_pb2.PageResult) -> None:
-        """Take over what the answer to a page says."""
+    def take(self, result: scoring_pb2.PageResult, *, is_latest: bool = True) -> None:
+        """Take over what the answer to a page says.
+
+        Answers that were asked for side by side come in any order: what leaves least counts.
+
+        Parameters
+        ----------
+        is_latest
+            No other page was answered since this one was sent.
+        """
+        self.answers += 1
         self._is_first = False
         self.asks_again |= any(map(is_dropped, set(result.links.skip_reasons)))
         if not result.HasField("standing"):
             return
         said = result.standing
-        self.left = said.fetches_left if said.HasField("fetches_left") else None
+        left = said.fetches_left if said.HasField("fetches_left") else None
+        if not is_latest and self.left is not None:
+            left = self.left if left is None else min(self.left, left)
+        self.left = left
+        if self.spent and not is_latest:
+            return
         self.spent = said.spent
         site, stop = unquote(result.site.rpartition("/")[2]), _STOPS.get(said.site_decision, "")
         if stop:

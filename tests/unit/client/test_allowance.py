@@ -33,6 +33,18 @@ def test_what_is_pending_counts_against_what_is_left() -> None:
     assert (allowance.is_full(0), allowance.reason, allowance.why) == (True, "linkscore_budget", "all spent")
 
 
+def test_an_answer_that_another_overtook_leaves_no_more() -> None:
+    allowance = Allowance()
+    allowance.take(result(fetches_left=2))
+    allowance.take(result(fetches_left=3), is_latest=False)
+    assert (allowance.left, allowance.answers) == (2, 2)
+    allowance.take(result(fetches_left=0, decision=BUDGET, spent=True, reason="all spent"))
+    allowance.take(result(fetches_left=1), is_latest=False)
+    assert (allowance.is_full(0), allowance.why) == (True, "all spent")
+    allowance.take(result(fetches_left=9))
+    assert (allowance.left, allowance.is_full(8)) == (9, False)
+
+
 def test_only_links_of_a_site_that_stopped_are_held_and_it_may_go_on() -> None:
     allowance = Allowance()
     allowance.take(result("a.org%3A80", site_decision=COVERED, site_reason="found"))
