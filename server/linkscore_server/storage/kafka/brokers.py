@@ -51,11 +51,15 @@ _PRODUCER: dict[str, Any] = {
 }
 _OTHER_TOPIC = (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
 """What a producer says that has not heard that a topic was deleted and made again, with more partitions."""
-_NEW_TOPIC_S = 2.0  # a bound: other brokers than the one that was told hear of a new topic within moments
+_NEW_TOPIC_S = (
+    2.0  # a bound: other brokers than the one that was told hear of a new topic or leader within moments
+)
 _NOT_HEARD_OF = (
     KafkaError._UNKNOWN_PARTITION,
     KafkaError._UNKNOWN_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
 )
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _CONSUMER: dict[str, Any] = {

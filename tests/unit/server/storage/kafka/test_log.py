@@ -408,14 +408,14 @@ def test_a_record_that_is_too_large_is_refused_and_the_log_goes_on(mock: MockBro
 class LateNews:
     """A consumer whose broker hears of a new topic a moment later than the one that made it."""
 
-    def __init__(self, asked: Any, misses: int) -> None:
-        self.asked, self.left = asked, misses
+    def __init__(self, asked: Any, misses: int, code: str = "_UNKNOWN_PARTITION") -> None:
+        self.asked, self.left, self.code = asked, misses, code
 
     def get_watermark_offsets(self, place: Any, timeout: float) -> tuple[int, int]:
         self.left -= 1
         if self.left >= 0:
             error = brokers_room.KafkaError
-            raise brokers_room.KafkaException(error(error._UNKNOWN_PARTITION))
+            raise brokers_room.KafkaException(error(getattr(error, self.code)))
         found: tuple[int, int] = self.asked.get_watermark_offsets(place, timeout=timeout)
         return found
 
@@ -428,8 +428,9 @@ def test_a_topic_that_a_broker_has_not_heard_of_is_asked_for_again(
 ) -> None:
     brokers.append(topic, 0, None, b"record")
     asking = brokers._asking
-    monkeypatch.setattr(brokers, "_asking", LateNews(asking, 3))
-    assert brokers.end(topic, 0) == 1
+    for code in ("_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_OR_PART", "NOT_LEADER_FOR_PARTITION"):
+        monkeypatch.setattr(brokers, "_asking", LateNews(asking, 2, code))
+        assert brokers.end(topic, 0) == 1
     monkeypatch.setattr(brokers_room, "_NEW_TOPIC_S", 0.2)
     monkeypatch.setattr(brokers, "_asking", LateNews(asking, 1_000))
     with pytest.raises(LogAway, match="UNKNOWN_PARTITION"):
