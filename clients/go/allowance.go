@@ -26,7 +26,8 @@ type allowance struct {
 	mu          sync.Mutex
 	bounded     bool // whether left is one
 	left        uint64
-	answers     uint64
+	answered    bool
+	seq         uint64 // event of the answer that was taken over
 	spent       bool
 	reason, why string
 }
@@ -47,20 +48,14 @@ func newAllowance(budget *Budget) *allowance {
 	return a
 }
 
-// begin is called before a page is sent; it returns how many were answered before.
-func (a *allowance) begin() uint64 {
+// take takes over what the answer to a page says. Answers that were asked for side by side come in any order: one that
+// another overtook cannot raise what is left.
+func (a *allowance) take(result *pb.PageResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.answers
-}
-
-// take takes over what the answer to a page says, of which begin returned begun. Answers that were asked for side by side
-// come in any order: what leaves least counts.
-func (a *allowance) take(result *pb.PageResult, begun uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	latest := begun == a.answers
-	a.answers++
+	a.answered = true
+	latest := result.GetEventSeq() >= a.seq
+	a.seq = max(a.seq, result.GetEventSeq())
 	said := result.GetStanding()
 	if said == nil {
 		return
@@ -86,7 +81,7 @@ func (a *allowance) full(underWay, unknown int, seeds bool) bool {
 	if !a.bounded {
 		return false
 	}
-	if a.answers == 0 && underWay > 0 {
+	if !a.answered && underWay > 0 {
 		return true
 	}
 	if uint64(underWay+unknown) < a.left {

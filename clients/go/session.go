@@ -111,14 +111,13 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	var err error
 	if s.breaker.Allows() {
 		var results []Result
-		begun := s.allowed.begin()
 		err = s.call(ctx, func(ctx context.Context) (err error) {
 			results, err = s.crawl.Ingest(ctx, page)
 			return err
 		})
 		if err == nil {
 			s.count(page)
-			s.allowed.take(results[0].Message, begun)
+			s.allowed.take(results[0].Message)
 			if s.Frontier.countUnscored() > 0 {
 				go s.catchUp(s.catching.TryLock())
 			}
@@ -301,7 +300,6 @@ func (s *Session) sendSome(ctx context.Context) (bool, error) {
 // send sends a page that waited; its links that wait without a score get it.
 func (s *Session) send(ctx context.Context, page kept) error {
 	var results []Result
-	begun := s.allowed.begin()
 	err := s.call(ctx, func(ctx context.Context) (err error) {
 		results, err = s.crawl.Ingest(ctx, page.Page)
 		return err
@@ -312,7 +310,7 @@ func (s *Session) send(ctx context.Context, page kept) error {
 	}
 	for _, result := range results {
 		s.count(page.Page)
-		s.allowed.take(result.Message, begun)
+		s.allowed.take(result.Message)
 		s.rescored(result.Links)
 	}
 	return err

@@ -73,7 +73,7 @@ func (f *fake) IngestPages(_ context.Context, r *pb.IngestPagesRequest) (*pb.Ing
 		links.Scores = append(links.Scores, .1+.8*float64(kind))
 		links.Buckets, links.Tickets = append(links.Buckets, kind), append(links.Tickets, kind)
 	}
-	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: links, Standing: f.standing()}}}, nil
+	return &pb.IngestPagesResponse{Results: []*pb.PageResult{{Links: links, Standing: f.standing(), EventSeq: uint64(len(f.pages))}}}, nil
 }
 
 // standing is that of a crawl with a budget; nil without one.

@@ -30,7 +30,8 @@ export class Allowance {
   /** The same in a sentence. */
   why = "";
   private left = Infinity;
-  private answers = 0;
+  private answered = false;
+  private seq = 0n;
   private spent = false;
 
   constructor(budget?: BudgetMessage) {
@@ -38,18 +39,16 @@ export class Allowance {
     if (budget?.maxCost !== undefined && budget.fetchCost) this.left = Math.min(this.left, Math.floor(budget.maxCost / budget.fetchCost));
   }
 
-  /** Is called before a page is sent; returns how many were answered before. */
-  begin(): number {
-    return this.answers;
-  }
-
   /**
-   * Takes over what the answer to a page says, of which `begin` returned `begun`. Answers that were asked for side by side
-   * come in any order: what leaves least counts.
+   * Takes over what the answer to a page says. Answers that were asked for side by side come in any order: one that another
+   * overtook cannot raise what is left.
    */
-  take(result: PageResult | undefined, begun: number): void {
-    const isLatest = begun === this.answers++;
-    const said = result?.standing;
+  take(result: PageResult | undefined): void {
+    this.answered = true;
+    if (!result) return;
+    const isLatest = result.eventSeq >= this.seq;
+    if (isLatest) this.seq = result.eventSeq;
+    const said = result.standing;
     if (!said) return;
     const left = said.fetchesLeft === undefined ? Infinity : Number(said.fetchesLeft);
     this.left = isLatest ? left : Math.min(this.left, left);
@@ -65,7 +64,7 @@ export class Allowance {
   full(underWay: number, unknown: number, seeds: boolean): boolean {
     if (this.spent || (this.reason && !seeds)) return true;
     if (this.left === Infinity) return false;
-    if (!this.answers && underWay > 0) return true;
+    if (!this.answered && underWay > 0) return true;
     if (underWay + unknown < this.left) return false;
     if (!underWay && !this.reason) {
       [this.reason, this.why] = ["linkscore_budget", `${unknown} fetches that the server does not know are all that was left`];

@@ -132,11 +132,10 @@ export class Session<T> {
     this.report();
     const sent = { eventId: randomUUID(), ...page }; // before the first attempt: a repeated one is applied once
     this.frontier.answered(this.key(page.url), isFailure(page));
-    const begun = this.allowance.begin();
     const { answer, error } = await this.tried(() => this.crawl.ingest([sent], this.call));
     if (answer) {
       this.count(sent);
-      this.allowance.take(answer[0]?.message, begun);
+      this.allowance.take(answer[0]?.message);
       if (this.frontier.unscored) void this.catchUp();
       return answer[0]?.links ?? [];
     }
@@ -312,10 +311,9 @@ export class Session<T> {
   /** Sends a page that waited; its links that wait without a score get it. */
   private async send(kept: Kept): Promise<void> {
     try {
-      const begun = this.allowance.begin();
       const [result] = await this.repaired(() => this.crawl.ingest([kept.page], this.call));
       this.count(kept.page);
-      this.allowance.take(result?.message, begun);
+      this.allowance.take(result?.message);
       this.rescored(result?.links ?? []);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);

@@ -5,21 +5,20 @@ import { Decision } from "../src/gen/linkscore/v1/common_pb.js";
 import { PageResultSchema } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 import { Allowance } from "../src/index.js";
 
-function result(fetchesLeft: number, spent = false) {
-  const standing = { fetchesLeft: BigInt(fetchesLeft), spent, ...(spent ? { decision: Decision.STOP_BUDGET, reason: "all spent" } : {}) };
-  return create(PageResultSchema, { standing });
+function result(eventSeq: number, fetchesLeft: number) {
+  const spent = fetchesLeft === 0;
+  const why = spent ? { decision: Decision.STOP_BUDGET, reason: "all spent" } : {};
+  return create(PageResultSchema, { eventSeq: BigInt(eventSeq), standing: { fetchesLeft: BigInt(fetchesLeft), spent, ...why } });
 }
 
 test("an answer that another overtook leaves no more", () => {
   const allowance = new Allowance();
-  const begun = [allowance.begin(), allowance.begin()] as const;
-  allowance.take(result(2), begun[0]);
-  allowance.take(result(3), begun[1]);
+  allowance.take(result(8, 2));
+  allowance.take(result(7, 3));
   assert.equal(allowance.full(2, 0, false), true);
-  const late = allowance.begin();
-  allowance.take(result(0, true), allowance.begin());
-  allowance.take(result(1), late);
+  allowance.take(result(10, 0));
+  allowance.take(result(9, 1));
   assert.deepEqual([allowance.full(0, 0, false), allowance.why], [true, "all spent"]);
-  allowance.take(result(9), allowance.begin());
+  allowance.take(result(11, 9)); // the budget was raised meanwhile
   assert.deepEqual([allowance.full(8, 0, false), allowance.full(9, 0, false)], [false, true]);
 });

@@ -74,7 +74,7 @@ export class Fake {
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       this.onPage(this.ingested.length);
-      return { results: pages.map((page) => ({ links: scored(page), ...this.standing() })) };
+      return { results: pages.map((page) => ({ links: scored(page), eventSeq: BigInt(this.ingested.length), ...this.standing() })) };
     });
     unary(rankBuckets, (request: RankBucketsRequest) => ({
       order: request.buckets.map((_, i) => i),

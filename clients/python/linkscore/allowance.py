@@ -28,8 +28,6 @@ class Allowance:
 
     Attributes
     ----------
-    answers
-        Pages that were answered.
     left
         Fetches left when the last page was answered, all of the budget before; None without such a bound.
     spent
@@ -43,7 +41,7 @@ class Allowance:
 
     def __init__(self, budget: Budget | None = None) -> None:
         given = budget_spec(budget)
-        self.answers = 0
+        self._seq = 0  # event of the answer that was taken over
         self.left = None if given is None else _most_fetches(given)
         self.spent = False
         self.why = ""
@@ -52,18 +50,15 @@ class Allowance:
         self._stop = ""
         self._stopped: dict[str, str] = {}
 
-    def take(self, result: scoring_pb2.PageResult, *, is_latest: bool = True) -> None:
+    def take(self, result: scoring_pb2.PageResult) -> None:
         """Take over what the answer to a page says.
 
-        Answers that were asked for side by side come in any order: what leaves least counts.
-
-        Parameters
-        ----------
-        is_latest
-            No other page was answered since this one was sent.
+        Answers that were asked for side by side come in any order: one that another overtook cannot raise
+        what is left.
         """
-        self.answers += 1
         self._is_first = False
+        is_latest = result.event_seq >= self._seq
+        self._seq = max(self._seq, result.event_seq)
         self.asks_again |= any(map(is_dropped, set(result.links.skip_reasons)))
         if not result.HasField("standing"):
             return

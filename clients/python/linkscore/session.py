@@ -156,7 +156,6 @@ class CrawlSession:
         )
         owed = OwedPage(sent)
         self.frontier.outlook.fetched(url, is_page=status_code < _FIRST_FAILURE)
-        answers = self.frontier.allowance.answers
         result = await self._connection.ingest(owed)
         if result is None or result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._connection.count("fallback", len(links))
@@ -164,7 +163,7 @@ class CrawlSession:
                 return [OwedLink(owed, index, link.url) for index, link in enumerate(links)]
             return [None] * len(links)
         self._connection.count("pages")
-        self.frontier.allowance.take(result, is_latest=answers == self.frontier.allowance.answers)
+        self.frontier.allowance.take(result)
         # A page without links to send has those the server found, which the crawler does not follow.
         places = self._places(result.links, len(links)) if links else []
         scored = sum(place is not None for place in places)
@@ -190,10 +189,9 @@ class CrawlSession:
             error = fetch_error if status_code >= _FIRST_FAILURE else fetch_error or "unknown"
             sent = failed_page(url=url, status_code=status_code, fetch_error=error, ticket=ticket)
         self.frontier.outlook.fetched(url, is_page=False)
-        answers = self.frontier.allowance.answers
         result = await self._connection.ingest(OwedPage(sent))
         if result is not None:
-            self.frontier.allowance.take(result, is_latest=answers == self.frontier.allowance.answers)
+            self.frontier.allowance.take(result)
             self._connection.count("failed")
 
     async def reward(self, url: str, worth: float, *, ticket: bytes = b"") -> None:
@@ -233,7 +231,7 @@ class CrawlSession:
     def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the links of a page that was sent when the server was back."""
         self._is_news = True
-        self.frontier.allowance.take(result, is_latest=False)
+        self.frontier.allowance.take(result)
         by_index = {row.index: row for row in rows(result.links) if row.usable}
         self.late_links([(key, by_index[key[1]]) for _, key in owed.links if key[1] in by_index])
 

@@ -35,14 +35,20 @@ def test_what_is_pending_counts_against_what_is_left() -> None:
 
 def test_an_answer_that_another_overtook_leaves_no_more() -> None:
     allowance = Allowance()
-    allowance.take(result(fetches_left=2))
-    allowance.take(result(fetches_left=3), is_latest=False)
-    assert (allowance.left, allowance.answers) == (2, 2)
-    allowance.take(result(fetches_left=0, decision=BUDGET, spent=True, reason="all spent"))
-    allowance.take(result(fetches_left=1), is_latest=False)
+    for seq, left in ((8, 2), (7, 3)):
+        allowance.take(numbered(seq, fetches_left=left))
+    assert allowance.left == 2
+    allowance.take(numbered(10, fetches_left=0, decision=BUDGET, spent=True, reason="all spent"))
+    allowance.take(numbered(9, fetches_left=1))
     assert (allowance.is_full(0), allowance.why) == (True, "all spent")
-    allowance.take(result(fetches_left=9))
+    allowance.take(numbered(11, fetches_left=9))  # the budget was raised meanwhile
     assert (allowance.left, allowance.is_full(8)) == (9, False)
+
+
+def numbered(seq: int, **standing: object) -> pb.PageResult:
+    said = result(**standing)
+    said.event_seq = seq
+    return said
 
 
 def test_only_links_of_a_site_that_stopped_are_held_and_it_may_go_on() -> None:

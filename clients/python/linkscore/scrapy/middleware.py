@@ -257,12 +257,11 @@ class Scorer:
 
     async def ingest(self, owed: OwedPage) -> PageAnswer | None:
         """Send one page; None if the server does not answer, or does not take the page."""
-        answers = self._session.allowance.answers
         result = await self._session.connection.ingest(owed)
         if result is None:
             return None
         self._session.count("pages")
-        self._session.allowance.take(result, is_latest=answers == self._session.allowance.answers)
+        self._session.allowance.take(result)
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._session.count("errors/INVALID_PAGE")
             return None

@@ -134,7 +134,7 @@ class Session:
 
     def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the Requests of a page that was sent when the server was back."""
-        self.allowance.take(result, is_latest=False)
+        self.allowance.take(result)
         found = PageAnswer(result.links)
         for url, fingerprint in owed.links:
             self._place(fingerprint, found.of(url), found.values)

@@ -18,7 +18,10 @@ final class Allowance {
   private static final long UNBOUNDED = Long.MAX_VALUE;
 
   private long left;
-  private long answers;
+  private boolean isAnswered;
+
+  /** Event of the answer that was taken over. */
+  private long seq;
 
   /** Fetches that the server was or is to be told of and has not counted, for ever if it refused them. */
   private long unknown;
@@ -43,19 +46,19 @@ final class Allowance {
     return unsigned < 0 ? UNBOUNDED : unsigned;
   }
 
-  /** Notes a fetch that the server is told of now or later; returns how many were answered before. */
-  synchronized long begin() {
+  /** Notes a fetch that the server is told of now or later. */
+  synchronized void begin() {
     unknown++;
-    return answers;
   }
 
   /**
-   * Takes over the answer to a page. Answers that were asked for side by side come in any order: what leaves least counts.
-   *
-   * @param begun what {@link #begin} returned
+   * Takes over the answer to a page. Answers that were asked for side by side come in any order: one that another overtook
+   * cannot raise what is left.
    */
-  synchronized void take(PageResult result, long begun) {
-    boolean isLatest = begun == answers++;
+  synchronized void take(PageResult result) {
+    boolean isLatest = result.getEventSeq() >= seq;
+    seq = Math.max(seq, result.getEventSeq());
+    isAnswered = true;
     unknown--;
     if (!result.hasStanding()) {
       return;
@@ -86,7 +89,7 @@ final class Allowance {
     if (left == UNBOUNDED) {
       return false;
     }
-    if (answers == 0 && underWay > 0) {
+    if (!isAnswered && underWay > 0) {
       return true;
     }
     if (underWay + unknown < left) {

@@ -183,13 +183,13 @@ public final class Session implements AutoCloseable {
   public Optional<Result> ingest(Page page, Consumer<Result> later) {
     boolean came = page.hasBody() || page.getNotModified();
     LongAdder count = came ? pages : failed;
-    long begun = allowance.begin();
+    allowance.begin();
     Kept sent =
         new Kept(
             Crawl.completed(page),
             result -> {
               count.increment();
-              counted(result, begun).ifPresent(later);
+              counted(result).ifPresent(later);
             });
     shapes.meet(page.getUrl());
     shapes.fetched(page.getUrl(), came, outage.isAway());
@@ -198,7 +198,7 @@ public final class Session implements AutoCloseable {
     }
     var results = call(sent, crawl -> crawl.ingest(sent.page));
     results.ifPresent(result -> count.increment());
-    return results.flatMap(result -> counted(result, begun));
+    return results.flatMap(this::counted);
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
@@ -428,9 +428,9 @@ public final class Session implements AutoCloseable {
   }
 
   /** Counts a fetch that the server knows now, unless it refused it: then the budget has to count it for ever. */
-  private Optional<Result> counted(Result result, long begun) {
+  private Optional<Result> counted(Result result) {
     if (result.status().getCode() != ItemCode.ITEM_CODE_INVALID) {
-      allowance.take(result.message(), begun);
+      allowance.take(result.message());
     }
     if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
       LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());

@@ -210,18 +210,19 @@ class BudgetTest {
   @Test
   void answersThatComeInAnotherOrderLeaveNoMoreThanTheLast() {
     Allowance allowance = new Allowance(SEVEN);
-    long first = allowance.begin();
-    long second = allowance.begin();
-    allowance.take(left(1), second);
-    allowance.take(left(2), first);
+    for (int i = 0; i < 3; i++) {
+      allowance.begin();
+    }
+    allowance.take(left(8, 1));
+    allowance.take(left(7, 2));
     assertTrue(allowance.isFull(1, false));
-    allowance.take(left(9), allowance.begin()); // the budget was raised meanwhile
+    allowance.take(left(9, 9)); // the budget was raised meanwhile
     assertFalse(allowance.isFull(8, false));
     assertTrue(allowance.isFull(9, false));
   }
 
-  private static PageResult left(long fetches) {
-    PageResult.Builder result = PageResult.newBuilder();
+  private static PageResult left(long seq, long fetches) {
+    PageResult.Builder result = PageResult.newBuilder().setEventSeq(seq);
     result.getStandingBuilder().setDecision(Decision.DECISION_CONTINUE).setFetchesLeft(fetches);
     return result.build();
   }
@@ -229,7 +230,8 @@ class BudgetTest {
   @Test
   void moneyBoundsFetches() {
     Allowance allowance = new Allowance(Budget.newBuilder().setMaxFetches(9).setMaxCost(1).setFetchCost(.3).build());
-    allowance.take(PageResult.getDefaultInstance(), allowance.begin());
+    allowance.begin();
+    allowance.take(PageResult.getDefaultInstance());
     assertFalse(allowance.isFull(2, false));
     assertTrue(allowance.isFull(3, false));
   }

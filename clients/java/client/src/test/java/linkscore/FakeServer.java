@@ -138,7 +138,7 @@ public final class FakeServer implements AutoCloseable {
   /** Of pages side by side too: each counts those before it. */
   private synchronized PageResult result(Page page) {
     pages.add(page);
-    PageResult.Builder result = PageResult.newBuilder().setLinks(scores(page));
+    PageResult.Builder result = PageResult.newBuilder().setLinks(scores(page)).setEventSeq(pages.size());
     if (nextFetch != null) {
       result.setNextFetchTime(nextFetch);
     }
