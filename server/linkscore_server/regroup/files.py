@@ -39,11 +39,14 @@ def regroup(store: FileStore, crawl: str, groups: int) -> list[int]:
     OSError
         If the disk is full, or has not room for the log once more.
     """
-    shards = [key for key in store.shards() if Shard.of(key).crawl == crawl]
-    if not shards:
+    there = sorted(shard for shard in map(Shard.of, store.shards()) if shard.crawl == crawl)
+    if not there:
         raise NotFound(f"crawl {crawl!r}: not among the {len(store.crawls())} crawls of {store.folder}")
-    if len(shards) == groups:
+    if lost := [shard.key for shard in shards_of(crawl, there[0].groups) if shard not in there]:
+        raise CorruptState(f"crawl {crawl!r}: {store.folder} has no log of {', '.join(lost)}")
+    if len(there) == groups:
         raise InvalidInput(f"is {groups} already", field="groups")
+    shards = [shard.key for shard in there]
     _check_folders(store.crawl_folder(crawl), [store.crawl_folder(key) for key in shards], store.folder)
     draft = store.folder / f"deleted-regroup-{crawl}"  # killed, it goes with the next crawl that is deleted
     if draft.exists():

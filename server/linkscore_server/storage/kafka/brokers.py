@@ -51,16 +51,15 @@ _PRODUCER: dict[str, Any] = {
 }
 _OTHER_TOPIC = (KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
 """What a producer says that has not heard that a topic was deleted and made again, with more partitions."""
-_NEW_TOPIC_S = (
-    2.0  # a bound: other brokers than the one that was told hear of a new topic or leader within moments
-)
-_NOT_HEARD_OF = (
-    KafkaError._UNKNOWN_PARTITION,
-    KafkaError._UNKNOWN_TOPIC,
+_NEWS_S = 2.0
+"""Longest wait until a broker hears of a new topic or leader. A bound: it takes moments."""
+_NO_NEWS = (
+    *_OTHER_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
 )
+"""What is said of a topic or leader by who has not heard of it yet."""
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 _CONSUMER: dict[str, Any] = {
     "group.id": "linkscore-reads",  # is asked for, and not used: partitions are assigned by hand
@@ -232,21 +231,21 @@ class Brokers:
         return self._span(topic, partition)[1]
 
     def _span(self, topic: str, partition: int) -> tuple[int, int]:
-        deadline = time.monotonic() + _NEW_TOPIC_S
+        deadline = time.monotonic() + _NEWS_S
         while True:
             try:
                 # Who leads is asked too: a broker that was asked before and leads no more answers as of then.
                 self._asking.list_topics(topic, timeout=REQUEST_S)
                 asked = TopicPartition(topic, partition)
                 found = self._asking.get_watermark_offsets(asked, timeout=DELIVERY_S)
+                break
             except KafkaException as exc:
-                if exc.args[0].code() not in _NOT_HEARD_OF or time.monotonic() > deadline:
+                if exc.args[0].code() not in _NO_NEWS or time.monotonic() > deadline:
                     raise LogAway(f"{topic} [{partition}]: {exc}") from exc
                 time.sleep(_POLL_S)
-                continue
-            if found is None:
-                raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
-            return int(found[0]), int(found[1])
+        if found is None:
+            raise LogAway(f"{topic} [{partition}]: no answer within {DELIVERY_S:g} s")
+        return int(found[0]), int(found[1])
 
     def close(self) -> None:
         """Let go of the connections; what was appended is there."""

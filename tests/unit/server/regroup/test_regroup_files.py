@@ -192,6 +192,17 @@ def without_seqs(events: list[Event]) -> list[Event]:
     ]
 
 
+def test_a_crawl_that_lost_a_group_is_refused_and_stays(tmp_path: Path) -> None:
+    with closing(FileStore(tmp_path)) as store:
+        write(store, events_of())
+        regroup(store, "crawl", GROUPS)
+        shutil.rmtree(store.crawl_folder("crawl@2-of-4"))
+        was = folder_as_it_is(tmp_path / "crawls")
+        with pytest.raises(CorruptState, match="no log of crawl@2-of-4"):
+            regroup(store, "crawl", 3)
+        assert folder_as_it_is(tmp_path / "crawls") == was
+
+
 def test_groups_that_did_not_hear_of_every_change_are_told(tmp_path: Path) -> None:
     def change(revision: int) -> ConfigChanged:
         return ConfigChanged(

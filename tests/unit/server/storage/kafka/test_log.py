@@ -431,7 +431,7 @@ def test_a_topic_that_a_broker_has_not_heard_of_is_asked_for_again(
     for code in ("_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_OR_PART", "NOT_LEADER_FOR_PARTITION"):
         monkeypatch.setattr(brokers, "_asking", LateNews(asking, 2, code))
         assert brokers.end(topic, 0) == 1
-    monkeypatch.setattr(brokers_room, "_NEW_TOPIC_S", 0.2)
+    monkeypatch.setattr(brokers_room, "_NEWS_S", 0.2)
     monkeypatch.setattr(brokers, "_asking", LateNews(asking, 1_000))
     with pytest.raises(LogAway, match="UNKNOWN_PARTITION"):
         brokers.end(topic, 0)
