@@ -84,7 +84,7 @@ ANNEXES = {
             "tests/integration/test_demo_watch.py",
         ),
         extras=("console",),
-        packages=("starlette", "uvicorn", "jinja2"),
+        packages=("jinja2",),  # starlette and uvicorn are mcp's too
     ),
     "json_port": Annex(
         "calls as JSON over HTTP, at a port of their own",
