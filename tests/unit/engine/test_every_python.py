@@ -38,7 +38,7 @@ DIGESTS = {
     "source_target": "b749d5821a4da9fc",
     "source_ucc": "f4fce1df3bea5671",
     "tag_path_bandit": "832dad69a2b64a0a",
-    "topic": "7e206d147280487c",
+    "topic": "4998d40a811d940f",
     "tpm": "c623df57022d757c",
     "uniform_random": "da4b5d6028d03625",
 }

@@ -335,11 +335,6 @@ class SiteArms(Stateful):
         """Pages of the site that were credited."""
         return self._means.get(SITE, (0.0, 0.0))[0]
 
-    @property
-    def earned(self) -> float:
-        """What pages of the site were worth together, as far as arms have the credit; >= 0."""
-        return max(0.0, self._means.get(SITE, (0.0, 0.0))[1])
-
     def gain(self, arm: Arm) -> float:
         """Return what links of an arm gain by the links behind them, shrunk to nothing."""
         n, gain = self._gains.get(arm, (0.0, 0.0))

@@ -99,9 +99,9 @@ class Topical(Stateful, Policy):
     Queries that are sentences are questions, which few pages answer. Their function words do not count. If
     all are questions, three of their other words are as good as all, buckets begin with ``q`` and have finer
     steps, and until a page found is surely relevant a link is also worth c f / (f + k), f unseen links on
-    pages of its arm. In a crawl of several sites a topic's links are worth that too, on each site divided by
-    1 + what its arms earned; and of a page's worth its arms have the credit for what words of its link did
-    not say, or where words lead to pages of one site, what is like them would be fetched to its end.
+    pages of its arm. In a crawl of several sites a topic's links are worth that too, on each site until a
+    page of it is surely relevant; and of a page's worth its arms have the credit for what words of its link
+    did not say, or where words lead to pages of one site, what is like them would be fetched to its end.
 
     Shapes: n links in, (n,) float64 out. Cost: O(distinct buckets) a call and O(words of anchors and URLs);
     O(links + words) a page. References: BM25F, Zaragoza 2004; Rocchio 1971; Shark-Search, Hersovici 1998, for
@@ -175,6 +175,8 @@ class Topical(Stateful, Policy):
         self._credit_lists_of_samples(page, site)
         if self._unseen_worth() or not self.arms.pulls:  # of the first page before other sites are known
             self.unseen.credit(arms, self._unseen_links(page, site))
+        if reward >= self.tunables.found_relevance and not self.crawl.asks:
+            self.unseen.end()
         behind = self._take_links(page, site, reward)
         if arms:
             self.crawl.weights.learn(features, reward)
@@ -382,9 +384,8 @@ class Topical(Stateful, Policy):
         """Return what links nobody has seen are worth at most, while something is to be found by them."""
         if self.crawl.searches:
             return self.tunables.unseen_worth
-        if self.crawl.asks or not self._elsewhere:
-            return 0.0
-        return self.tunables.site_optimism / (1.0 + self.arms.earned)
+        ends = self.crawl.asks or self.unseen.has_ended or not self._elsewhere
+        return 0.0 if ends else self.tunables.site_optimism
 
     def _scores(self, keys: Sequence[Key]) -> Scores:
         values = self._expected(keys) + np.fromiter(map(self._gain, keys), np.float64, len(keys))

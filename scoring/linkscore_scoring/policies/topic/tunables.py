@@ -31,8 +31,8 @@ class Tunables:
         How much of its arm's gain a link without any signal gets, in [0, 1]; signals add to it.
     site_optimism, site_pulls
         What it is worth at most that a site is hardly known while others are, and as much that a page of it
-        shows links nobody has seen, >= 0: half of it when its arms earned one relevant page; and the pages of
-        the site, or of others, at which the former is half of that, > 0.
+        shows links nobody has seen, until a page of it is surely relevant, >= 0; and the pages of the site,
+        or of others, at which the former is half of that, > 0.
     sign_power
         Power of the share of the topic's words that anchor or URL say, > 0: one of two words says little.
     told_words, least_told

@@ -1,4 +1,4 @@
-"""How many links that nobody has seen the pages of an arm show: they count where little is found."""
+"""How many links that nobody has seen the pages of an arm show, while nothing that is wanted is found."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ class UnseenLinks(Stateful):
         self._tunables = tunables
         self._shown = {}
         self.max_arms = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no page counts any more."""
+        return self._shown.get(SITE) == [0.0, 0.0]
+
+    def end(self) -> None:
+        """Let no page count any more: something that is wanted is found."""
+        self._shown = {SITE: [0.0, 0.0]}
 
     def credit(self, arms: Sequence[Arm], links: int) -> None:
         """Count a page found through some arms, with so many links that no page before had."""
