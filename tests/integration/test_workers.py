@@ -277,15 +277,10 @@ def test_calls_while_workers_are_replaced_are_answered_or_unavailable(tmp_path: 
     assert codes <= {grpc.StatusCode.UNAVAILABLE}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("workers")
-
-
-def test_any_number_of_workers_goes_on_with_the_same_folder(folder: Path) -> None:
+def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> None:
     expected = 0
     for workers in (3, 1):
-        process = ServerProcess(folder, "--workers", str(workers))
+        process = ServerProcess(tmp_path, "--workers", str(workers))
         with stubs(process.target) as server:
             for name, groups in (("whole", 1), ("parts", 4)):
                 crawl = create(server, name, groups)
@@ -298,9 +293,9 @@ def test_any_number_of_workers_goes_on_with_the_same_folder(folder: Path) -> Non
         assert process.terminate() == 0
 
 
-def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(folder: Path) -> None:
+def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(tmp_path: Path) -> None:
     opic = policy_pb2.PolicySpec(opic=policy_pb2.OpicParams())
-    with serving(folder, "--workers", "2") as process:
+    with serving(tmp_path, "--workers", "2") as process:
         for name, groups in (("one", 1), ("two", 1), ("three", 3)):
             for step in ("create", "change", "delete"):
                 with stubs(process.target) as server:  # a connection of its own: to one of the workers
@@ -317,12 +312,15 @@ def test_crawls_are_changed_and_deleted_whichever_worker_is_asked(folder: Path) 
                         with pytest.raises(grpc.RpcError) as refused:
                             pages_of(server, crawl)
                         assert refused.value.code() == grpc.StatusCode.NOT_FOUND
-            assert not (folder / "data" / "crawls" / name).exists()
+            assert not (tmp_path / "data" / "crawls" / name).exists()
 
 
 @pytest.mark.slow
-def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(folder: Path) -> None:
-    process = ServerProcess(folder, "--workers", "2")
+def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(tmp_path: Path) -> None:
+    process = ServerProcess(tmp_path, "--workers", "2")
+    with stubs(process.target) as server:
+        crawl, pages = create(server, "parts", 4), [page_on(site, 0) for site in SITES]
+        server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=pages))
     left = children_of(process)
     process.kill()
     wait_until(lambda: all(map(ended, left)))
@@ -330,8 +328,8 @@ def test_workers_end_with_who_started_them_and_hold_the_folder_until_then(folder
     assert "critical" not in {level.lower() for level, _ in said}
     quiet = "nobody is there to hear 'drained': the supervisor has ended"
     assert [level.lower() for level, message in said if message == quiet] == ["info"] * 2, "not the spare"
-    with serving(folder, "--workers", "2") as again, stubs(again.target) as server:
-        assert pages_of(server, "crawls/parts") >= 0
+    with serving(tmp_path, "--workers", "2") as again, stubs(again.target) as server:
+        assert pages_of(server, crawl) == len(SITES)
 
 
 def test_streams_and_metrics_are_of_all_workers(tmp_path: Path) -> None:
