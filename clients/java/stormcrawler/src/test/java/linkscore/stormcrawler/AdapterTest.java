@@ -152,8 +152,11 @@ class AdapterTest {
     LinkscoreReporter.report(Sessions.of(conf()), true, PAGE, metadata, Status.FETCHED);
     assertTrue(server.pages.get(0).getNotModified());
     assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
-    var usual = new DefaultScheduler().schedule(Status.FETCHED, metadata);
-    assertEquals(usual, scheduler.schedule(Status.FETCHED, metadata));
+    var usual = new DefaultScheduler();
+    var first = usual.schedule(Status.FETCHED, metadata).orElseThrow();
+    var due = scheduler.schedule(Status.FETCHED, metadata).orElseThrow();
+    var last = usual.schedule(Status.FETCHED, metadata).orElseThrow(); // the clock may move on meanwhile
+    assertTrue(!due.before(first) && !due.after(last), "as Apache StormCrawler's own scheduler says");
   }
 
   @Test
