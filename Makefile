@@ -193,6 +193,7 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/python tools/docs_tables.py --check
 	$(BIN)/python tools/dashboards.py --check
 	$(BIN)/python tools/words.py
+	$(BIN)/python tools/size.py
 	$(BIN)/python -m linkscore_research.papers page --check
 
 gen: $(STAMP) $(GEN_VENV)/.installed
