@@ -117,7 +117,6 @@ ANNEXES = {
         "rules of a site as files that crawlers load",
         (
             f"{SCORING}/exporters",
-            f"{SCORING}/testing/exporters.py",
             "server/linkscore_server/rule_files.py",
             "cli/linkscore_cli/rules.py",
         ),

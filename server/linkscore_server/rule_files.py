@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput, NoRules
-from linkscore_scoring.exporters import exporter, exporters
-from linkscore_scoring.exporters.base import RuleFile, SiteRules, TagPathRule
-from linkscore_scoring.exporters.site_rules import site_rules
+from linkscore_scoring.exporters import files
+from linkscore_scoring.exporters.files import RuleFile
+from linkscore_scoring.exporters.rules import SiteRules, TagPathRule, site_rules
 from linkscore_scoring.types import UrlRule
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.sites import SiteModelService
@@ -22,7 +22,7 @@ FORMATS = {
     for name, number in pb.RuleFormat.items()
     if number
 }
-"""Numbers of the contract by name of the exporter, in the order of the contract."""
+"""Numbers of the contract by name, in the order of the contract."""
 
 _NAMES = {number: name for name, number in FORMATS.items()}
 
@@ -73,9 +73,9 @@ def exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResp
     NoRules
         If a format that was named can say nothing, or none can.
     """
-    files = [(name, exporter(name)(site)) for name in wanted] if wanted else list(_all_that_can(site))
+    written = [(name, files.FORMATS[name](site)) for name in wanted] if wanted else list(_all_that_can(site))
     return pb.ExportRulesResponse(
-        files=[_file(name, file) for name, file in files],
+        files=[_file(name, file) for name, file in written],
         url_rules=map(_url_rule, site.rules),
         denied_rules=map(_url_rule, site.denied),
         tag_path_rules=map(_tag_path_rule, site.tag_paths),
@@ -90,7 +90,7 @@ def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
     """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
     for name in FORMATS:
         try:
-            yield name, exporters()[name](site)
+            yield name, files.FORMATS[name](site)
         except NoRules:
             if name == "json":
                 raise

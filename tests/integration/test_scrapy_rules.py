@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_scoring.exporters import exporter
-from linkscore_scoring.exporters.base import SiteRules, TagPathRule
+from linkscore_scoring.exporters.files import scrapy
+from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
 from linkscore_scoring.types import UrlRule
 from support.crawlers.page_server import serving_pages
 
@@ -66,7 +66,7 @@ def site() -> Iterator[tuple[str, list[str]]]:
 
 def crawl(folder: Path, rules: SiteRules) -> list[str]:
     """Export, crawl, and return the pages the callback saw."""
-    file = exporter("scrapy")(rules)
+    file = scrapy(rules)
     (folder / file.name).write_text(file.text)
     command = [sys.executable, "-c", SPIDER, str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -35,7 +35,7 @@ MADE = {
 """Modules that may make an expression of a text, and why."""
 
 BOUNDED = {
-    "linkscore_scoring.exporters.allowed:_NEGATED": "reads expressions of rules, of _MAX_CHARS at most",
+    "linkscore_scoring.exporters.files:_NEGATED": "reads expressions of rules, of _MAX_CHARS at most",
     "linkscore_scoring.features.markup:_TAG": "reads what lxml wrote, where each < has its >",
     "linkscore_scoring.pagination.paged_urls:_WORD": "reads _NAME_CHARS characters before a number",
 }

@@ -1,8 +1,8 @@
 """Regular expressions that mean the same everywhere: RE2 in, what Java, Python and JavaScript share out.
 
-The expression is read and written anew, so what is not understood cannot pass, and no character of a URL can
-end a line, a string or an element of the file it is written to: the result is printable ASCII without blanks,
-quotes, ``<``, ``>`` and ``&`` standing for themselves.
+The expression is read token by token and printed again. What is not a known token cannot pass. The result is
+printable ASCII without blanks, quotes, ``<``, ``>`` and ``&``, so no URL can end a line, a string or an
+element of the file it is written to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import string
 Branch = list[str]
 """Parts of one alternative, each with its repetition."""
 
-_META = frozenset("\\.^$|?*+()[]{}")
 _PLAIN = frozenset(string.ascii_letters + string.digits + "!#%,/:;=@_~-")
 _CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\x09\x0a\x0c\x0d\x20"}
 _POSIX = {
@@ -26,8 +25,16 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _CONTROL = {"a": "\a", "f": "\f", "t": "\t", "n": "\n", "r": "\r", "v": "\v"}
-_ANCHORS = {"A": "^", "z": "$"}
-_MAX_DEPTH = 50  # groups within groups, a bound: the reader is recursive
+_MAX_DEPTH = 50  # groups within groups; a bound, as `re` reads them recursively
+
+_CHAR = r"\\x\{[0-9A-Fa-f]{2,6}\}|\\x[0-9A-Fa-f]{2}|\\[aftnrv]|\\[^0-9A-Za-z]"
+_TOKEN = re.compile(
+    rf"(?P<char>{_CHAR}|[^\\^$.|?*+()\[])|(?P<anchor>\^|\$|\\A|\\z)|(?P<any>\.)|(?P<short>\\[dwsDWS])"
+    rf"|(?P<set>\[\^?(?:\]|(?=[^\]]))(?:\\[\s\S]|\[:\w+:\]|[^\]\\])*\])"
+    r"|(?P<open>\((?:\?:|\?P?<[A-Za-z_]\w*>|(?!\?)))|(?P<close>\))|(?P<bar>\|)"
+)
+_COUNT = re.compile(r"([*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")
+_MEMBER = re.compile(rf"\[:(\w+):\]|\\([dws])|({_CHAR}|[^\\])(?:-({_CHAR}|[^\\\]]))?")
 
 
 class NotPortable(ValueError):
@@ -45,15 +52,39 @@ def branches(pattern: str) -> list[Branch]:
     NotPortable
         If it has no portable form, or `pattern` is no expression.
     """
-    reader = _Reader(pattern)
-    found = reader.alternatives(0)
-    if reader.at < len(pattern):
-        raise NotPortable(f"unbalanced ) at {reader.at}")
+    groups: list[list[Branch]] = [[[]]]
+    at = 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        if token is None:
+            raise NotPortable(f"no engine shares {pattern[at : at + 3]!r}")
+        at = token.end()
+        if token["open"]:
+            groups.append([[]])
+            if len(groups) > _MAX_DEPTH:
+                raise NotPortable(f"groups nested deeper than {_MAX_DEPTH}")
+            continue
+        if token["bar"]:
+            groups[-1].append([])
+            continue
+        part = _printed(token)
+        if token["close"]:
+            if len(groups) == 1:
+                raise NotPortable(f"unbalanced ) at {at - 1}")
+            part = f"(?:{joined(groups.pop())})"
+        if count := _COUNT.match(pattern, at):
+            at = count.end()
+            if token["anchor"] or _COUNT.match(pattern, at):
+                raise NotPortable("a repeated anchor" if token["anchor"] else "a repetition of a repetition")
+            part += count[1]
+        groups[-1][-1].append(part)
+    if len(groups) > 1:
+        raise NotPortable("the expression ends early: a group is open")
     try:
-        re.compile(joined(found))
+        re.compile(joined(groups[0]))
     except (re.error, OverflowError) as exc:
         raise NotPortable(str(exc)) from exc
-    return found
+    return groups[0]
 
 
 def joined(alternatives: list[Branch]) -> str:
@@ -72,175 +103,59 @@ def literal(text: str) -> list[str]:
     return [_char(char) for char in text]
 
 
+def _printed(token: re.Match[str]) -> str:
+    text = token[0]
+    if token["char"]:
+        return _char(_meant(text))
+    if token["anchor"]:
+        return "^" if text in ("^", r"\A") else "$"
+    if token["short"]:
+        return f"[{'^' if text[1].isupper() else ''}{_CLASSES[text[1].lower()]}]"
+    return _set(text) if token["set"] else text
+
+
+def _set(text: str) -> str:
+    negated = text[1] == "^"
+    inner, at, printed = text[1 + negated : -1], 0, ""
+    while at < len(inner):
+        member = _MEMBER.match(inner, at)
+        posix = member and member[1]
+        if member is None or (posix and posix not in _POSIX):
+            raise NotPortable(f"class {inner[at : at + 9]!r}")
+        at = member.end()
+        if posix or member[2]:
+            printed += _POSIX[posix] if posix else _CLASSES[member[2]]
+            continue
+        low, high = (_meant(end) for end in (member[3], member[4] or member[3]))
+        if high < low:
+            raise NotPortable(f"range {low}-{high}")
+        printed += _in_set(low) + (f"-{_in_set(high)}" if member[4] else "")
+    return f"[{'^' if negated else ''}{printed}]"
+
+
+def _meant(char: str) -> str:
+    """Return the character that a token for one stands for."""
+    if char.startswith("\\x"):
+        number = int(char[2:].strip("{}"), 16)
+        return chr(number) if number <= 0xFFFF else _beyond(number)
+    return _CONTROL.get(char[-1], char[-1]) if len(char) > 1 else char
+
+
 def _char(char: str) -> str:
-    if char in _PLAIN:
-        return char
-    if char in _META:
-        return "\\" + char
-    return _code(char)
+    is_meta = char.isascii() and char in "\\.^$|?*+()[]{}"
+    return char if char in _PLAIN else "\\" + char if is_meta else _code(char)
+
+
+def _in_set(char: str) -> str:
+    return char if char in _PLAIN and char not in "-~#" else _code(char)
 
 
 def _code(char: str) -> str:
     number = ord(char)
     if number > 0xFFFF:
-        raise NotPortable(f"U+{number:X} is beyond the basic plane")
+        _beyond(number)
     return f"\\x{number:02x}" if number < 0x80 else f"\\u{number:04x}"
 
 
-def _in_class(char: str) -> str:
-    return char if char in _PLAIN and char not in "-~#" else _code(char)
-
-
-class _Reader:
-    """Reads an RE2 expression from left to right."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def alternatives(self, depth: int) -> list[Branch]:
-        if depth > _MAX_DEPTH:
-            raise NotPortable(f"groups nested deeper than {_MAX_DEPTH}")
-        found: list[Branch] = [[]]
-        while self.at < len(self.text) and self._peek() != ")":
-            if self._peek() == "|":
-                self.at += 1
-                found.append([])
-            else:
-                found[-1].append(self._part(depth))
-        return found
-
-    def _part(self, depth: int) -> str:
-        atom = self._atom(depth)
-        count = self._repetition()
-        if count and atom in ("^", "$"):
-            raise NotPortable("a repeated anchor")
-        if count and self._repetition():
-            raise NotPortable("a repetition of a repetition")
-        return atom + count
-
-    def _atom(self, depth: int) -> str:
-        char = self._next()
-        if char in "^$.":
-            return char
-        if char == "(":
-            return self._group(depth)
-        if char == "[":
-            return self._class()
-        if char == "\\":
-            return self._escape()
-        if char in "*+?":
-            raise NotPortable(f"nothing to repeat at {self.at - 1}")
-        return _char(char)
-
-    def _group(self, depth: int) -> str:
-        if self._peek() == "?":
-            self._group_head()
-        inner = joined(self.alternatives(depth + 1))
-        self._next()
-        return f"(?:{inner})"
-
-    def _group_head(self) -> None:
-        if self.text.startswith("?:", self.at):
-            self.at += 2
-            return
-        for head in ("?P<", "?<"):
-            end = self.text.find(">", self.at)
-            if self.text.startswith(head, self.at) and self.text[self.at + len(head) : end].isidentifier():
-                self.at = end + 1
-                return
-        raise NotPortable(f"group {self.text[self.at - 1 : self.at + 3]}")
-
-    def _repetition(self) -> str:
-        """Read a repetition, if one stands here, without the mark that it is lazy."""
-        char = self._peek()
-        if char and char in "*+?":
-            self.at += 1
-            count = char
-        elif char == "{" and (count := self._counted()):
-            self.at += len(count)
-        else:
-            return ""
-        if self._peek() == "?":
-            self.at += 1
-        return count
-
-    def _counted(self) -> str:
-        end = self.text.find("}", self.at)
-        low, comma, high = self.text[self.at + 1 : end].partition(",") if end > 0 else ("", "", "")
-        is_number = low.isascii() and low.isdecimal() and (not high or (high.isascii() and high.isdecimal()))
-        return f"{{{low}{comma}{high}}}" if is_number else ""
-
-    def _escape(self) -> str:
-        char = self._next()
-        if char in _CLASSES:
-            return f"[{_CLASSES[char]}]"
-        if char.lower() in _CLASSES:
-            return f"[^{_CLASSES[char.lower()]}]"
-        if char in _ANCHORS:
-            return _ANCHORS[char]
-        return _char(self._escaped(char))
-
-    def _escaped(self, char: str) -> str:
-        """Return the character that an escape stands for."""
-        if char in _CONTROL:
-            return _CONTROL[char]
-        if char == "x":
-            return self._hexadecimal()
-        if char.isascii() and not char.isalnum():
-            return char
-        raise NotPortable(f"escape \\{char}")
-
-    def _hexadecimal(self) -> str:
-        if self._peek() == "{":
-            end = self.text.find("}", self.at)
-            digits, self.at = self.text[self.at + 1 : end], end + 1
-        else:
-            digits, self.at = self.text[self.at : self.at + 2], self.at + 2
-        if not 2 <= len(digits) <= 6 or not set(digits) <= set(string.hexdigits) or self.at > len(self.text):
-            raise NotPortable("escape \\x without its digits")
-        if int(digits, 16) > 0xFFFF:
-            raise NotPortable(f"U+{digits} is beyond the basic plane")
-        return chr(int(digits, 16))
-
-    def _class(self) -> str:
-        negated = self._peek() == "^"
-        self.at += negated
-        items = [self._class_item()]
-        while self._peek() != "]":
-            items.append(self._class_item())
-        self.at += 1
-        return f"[{'^' if negated else ''}{''.join(items)}]"
-
-    def _class_item(self) -> str:
-        if self.text.startswith("[:", self.at):
-            return self._posix()
-        char = self._next()
-        if char == "\\" and self._peek() in _CLASSES:
-            return _CLASSES[self._next()]
-        low = self._escaped(self._next()) if char == "\\" else char
-        if not (self._peek() == "-" and self._peek(1) not in ("]", "")):
-            return _in_class(low)
-        self.at += 1
-        char = self._next()
-        high = self._escaped(self._next()) if char == "\\" else char
-        if high < low:
-            raise NotPortable(f"range {low}-{high}")
-        return f"{_in_class(low)}-{_in_class(high)}"
-
-    def _posix(self) -> str:
-        end = self.text.find(":]", self.at)
-        name = self.text[self.at + 2 : end] if end > 0 else ""
-        if name not in _POSIX:
-            raise NotPortable(f"class [:{name}:]")
-        self.at = end + 2
-        return _POSIX[name]
-
-    def _peek(self, ahead: int = 0) -> str:
-        return self.text[self.at + ahead : self.at + ahead + 1]
-
-    def _next(self) -> str:
-        if self.at >= len(self.text):
-            raise NotPortable("the expression ends early")
-        self.at += 1
-        return self.text[self.at - 1]
+def _beyond(number: int) -> str:
+    raise NotPortable(f"U+{number:X} is beyond the basic plane")

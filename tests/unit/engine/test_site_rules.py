@@ -7,8 +7,8 @@ import pytest
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.exporters import site_rules as module
-from linkscore_scoring.exporters.site_rules import site_rules
+from linkscore_scoring.exporters import rules as module
+from linkscore_scoring.exporters.rules import site_rules
 from linkscore_scoring.policies import registry
 from linkscore_scoring.types import SeedWanted
 from support.recorded_crawls import config, model, page, recorded

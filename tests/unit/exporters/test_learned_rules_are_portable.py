@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of
-from linkscore_scoring.exporters import exporter
-from linkscore_scoring.exporters.base import SiteRules
+from linkscore_scoring.exporters.files import FORMATS
 from linkscore_scoring.exporters.portable import branches, joined
+from linkscore_scoring.exporters.rules import SiteRules
 from linkscore_scoring.policies.focus.itf import literal as itf_literal
 from linkscore_scoring.types import UrlRule
 from linkscore_scoring.urls.identity import identity
@@ -43,7 +43,7 @@ def test_literals_of_forum_patterns_are_portable(value: str) -> None:
 def test_browse_patterns_are_followed_as_they_stand_in_pages_and_in_canonical_form(name: str) -> None:
     rules = tuple(UrlRule("behavior", regex_of(pattern)) for pattern in PATTERNS[:2])
     site = SiteRules(crawl="c", host=HOST, policy="p", seeds=(f"http://{HOST}/",), rules=rules)
-    file = exporter(name)(site)
+    file = FORMATS[name](site)
     follows = READERS[name](file)
     assert file.notes == ()
     for url in (f"http://{HOST}/t/5", f"https://{HOST}/show.php?t=5&f=2", f"https://{HOST}/show.php?f=2&t=5"):
@@ -56,6 +56,6 @@ def test_browse_patterns_are_followed_as_they_stand_in_pages_and_in_canonical_fo
 def test_a_pattern_of_the_whole_host_can_be_told_by_path() -> None:
     rules = (UrlRule("behavior", regex_of(PATTERNS[2])),)
     site = SiteRules(crawl="c", host=HOST, policy="p", seeds=(f"http://{HOST}/",), rules=rules)
-    file = exporter("stormcrawler")(site)
+    file = FORMATS["stormcrawler"](site)
     assert file.notes == ()
     assert READERS["stormcrawler"](file)(f"http://{HOST}/any/thing?x=1")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.exporters.base import SiteRules, TagPathRule
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
-from linkscore_scoring.types import LinkBatch, SeedWanted
+from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
 
 MAX_URL_RULES = 5_000
 """A bound: rules of one site that are handed out, since crawlers try them one by one."""
@@ -21,6 +21,71 @@ MAX_TAG_PATHS = 1_000
 """A bound: tag paths of one site that are handed out."""
 _SEEDS = 16
 """A bound: seeds a policy is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagPathRule:
+    """Links by their place on a page, and where they lead.
+
+    Attributes
+    ----------
+    tag_path
+        Raw link path of the links: elements from the root, class tokens of the anchor in brackets.
+    source, destination
+        Name of the template cluster they stand on, and of the one most of them lead to.
+    destination_prob
+        Share of the followed ones that led there, (0, 1].
+    value
+        Score of such a link under the policy, nothing known of its URL, [0, 1].
+    links
+        Links seen.
+    """
+
+    tag_path: str
+    source: str
+    destination: str
+    destination_prob: float
+    value: float
+    links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteRules:
+    """All that can be said about the URLs of a site without the service.
+
+    Attributes
+    ----------
+    crawl, policy
+        Where the rules come from.
+    host
+        Host with port as in URLs; the registrable domain if `subdomains`.
+    subdomains
+        The rules are for every host of the domain.
+    state
+        What the policy goes by, one sentence; may be empty.
+    revision, event_seq
+        Revision of the site's model, and number of the last event it reflects.
+    rules
+        URLs to follow, most telling first; all others of the host are not followed.
+    denied
+        URLs not to follow, whatever `rules` say, and query keys that change nothing, the surest first.
+    tag_paths
+        Links to follow by their place, best first: for policies that have no `rules`.
+    seeds
+        URLs to start from, at least one.
+    """
+
+    crawl: str
+    host: str
+    policy: str
+    seeds: tuple[str, ...]
+    rules: tuple[UrlRule, ...] = ()
+    denied: tuple[UrlRule, ...] = ()
+    tag_paths: tuple[TagPathRule, ...] = ()
+    state: str = ""
+    revision: int = 0
+    event_seq: int = 0
+    subdomains: bool = False
 
 
 def site_rules(

@@ -1,0 +1,425 @@
+"""The rules of a site as files, a function a crawler; equal rules give equal text.
+
+Each raises `NoRules` if its format can say nothing of the rules. A rule that a format cannot express is named
+in the notes of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from lxml import etree
+
+from linkscore_scoring.errors import NoRules
+from linkscore_scoring.exporters.portable import Branch, NotPortable, branches, joined, literal
+from linkscore_scoring.exporters.rules import SiteRules, TagPathRule
+from linkscore_scoring.types import UrlRule
+
+_DEFAULT_PORTS = "(?::(?:80|443))?"
+_SUBDOMAINS = "(?:[0-9A-Za-z_-]+[.])*"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A file for a crawler: name without folder, media type, text, and what of the rules it does not say."""
+
+    name: str
+    media_type: str
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule about URLs, its expression in parts that every engine reads alike."""
+
+    rule: UrlRule
+    parts: list[Branch]
+
+    @property
+    def pattern(self) -> str:
+        """The expression for engines that look for it in the URL."""
+        return joined(self.parts)
+
+    @property
+    def whole(self) -> str:
+        """The expression for engines that want it to fit the whole URL."""
+        ends = len(self.parts) == 1 and self.parts[0][-1:] == ["$"]
+        if ends and self.parts[0][0] == "^":
+            return self.pattern
+        before = "" if all(parts[:1] == ["^"] for parts in self.parts) else ".*"
+        return f"{before}(?:{self.pattern}).*"
+
+    @property
+    def comment(self) -> str:
+        """What the rule is, as one line."""
+        rule = self.rule
+        seen = f", {rule.matches} of {rule.total} URLs" if rule.total else ""
+        example = f", for example {rule.example}" if rule.example else ""
+        return _one_line(f"{rule.kind}: confidence {rule.confidence:.2f}{seen}{example}")
+
+
+def json_file(site: SiteRules) -> RuleFile:
+    """All that is known, patterns as the policy gave them (RE2 syntax): for tools of one's own."""
+    if not (site.rules or site.denied or site.tag_paths):
+        raise _nothing_yet(site)
+    document = {"format": "linkscore.rules", "version": 1, **asdict(site)}
+    return RuleFile("linkscore-rules.json", "application/json", json.dumps(document, indent=2) + "\n")
+
+
+def nutch(site: SiteRules) -> RuleFile:
+    """Lines of ``urlfilter-regex``: the first expression found in a URL decides, ``+`` or ``-``.
+
+    What is denied comes first. The last line rejects what is left of the site, or accepts it if no rule says
+    what to follow; it says nothing of other hosts.
+    """
+    allowed, denied, notes = _filters(site)
+    lines = [f"# {line}" for line in _heading(site)]
+    for sign, entries in (("-", denied), ("+", allowed)):
+        for entry in entries:
+            lines += [f"# {entry.comment}", f"{sign}{entry.pattern}"]
+    lines += ["# all other URLs of the site", f"{'-' if allowed else '+'}{_url_of_site(site)}"]
+    return RuleFile("regex-urlfilter.txt", "text/plain", "\n".join(lines) + "\n", notes)
+
+
+def stormcrawler(site: SiteRules) -> RuleFile:
+    """The JSON of FastURLFilter: one scope, whose rules see path and query; the first one found decides.
+
+    What is denied comes first; what is left is denied too if any rule says what to follow.
+    """
+    found_allowed, found_denied, notes = _filters(site)
+    more = list[str]()
+    denied, allowed = _paths(found_denied, more), _paths(found_allowed, more)
+    if not denied and not allowed:
+        raise NoRules(f"site {site.host!r}: none of its rules can be expressed by path and query alone")
+    host = _host_name(site)
+    if site.host != host:
+        more.append("the filter knows no ports: the rules are for all ports of the host")
+    patterns = [f"DenyPathQuery {path}" for path in dict.fromkeys(denied)]
+    if allowed:
+        patterns += [*(f"AllowPathQuery {path}" for path in dict.fromkeys(allowed)), "DenyPathQuery .*"]
+    scope = {"scope": f"{'domain' if site.subdomains else 'host'}:{host}", "patterns": patterns}
+    text = json.dumps([scope], indent=2) + "\n"
+    return RuleFile("fast.urlfilter.json", "application/json", text, (*notes, *more))
+
+
+def browsertrix(site: SiteRules) -> RuleFile:
+    """YAML of scope ``custom``: a URL that fits one expression is in scope, no other is.
+
+    Without rules that say what to follow the scope is what Browsertrix makes of the seeds, but for what is
+    denied.
+    """
+    allowed, denied, notes = _filters(site)
+    lines = [f"# {line}" for line in _heading(site)]
+    lines += ["seeds:", *(f"  - url: {_yaml(url)}" for url in site.seeds)]
+    lines += ["scopeType: custom"] if allowed else []
+    for name, entries in (("include", allowed), ("exclude", denied)):
+        lines += [f"{name}:"] if entries else []
+        for entry in entries:
+            lines += [f"  # {entry.comment}", f"  - {_yaml(entry.pattern)}"]
+    return RuleFile("browsertrix.yaml", "application/yaml", "\n".join(lines) + "\n", notes)
+
+
+_BEANS = "http://www.springframework.org/schema/beans"
+_XSI = "http://www.w3.org/2001/XMLSchema-instance"
+
+
+def heritrix(site: SiteRules) -> RuleFile:
+    """A Spring bean that rejects the site, then accepts what fits: of decide rules the last one counts.
+
+    Last it rejects what is denied; that alone if no rule says what to follow.
+    """
+    allowed, denied, notes = _filters(site)
+    root = etree.Element(f"{{{_BEANS}}}beans", nsmap={None: _BEANS, "xsi": _XSI})
+    root.set(f"{{{_XSI}}}schemaLocation", f"{_BEANS} {_BEANS}/spring-beans-3.0.xsd")
+    root.extend(_xml_comment(line) for line in _heading(site))
+    rules = _xml_list(_bean(root, "DecideRuleSequence", id="linkscoreRules"), "rules")
+    if allowed:
+        _decide(rules, "REJECT", [f"{_url_of_site(site)}.*"])
+    for decision, entries in (("ACCEPT", allowed), ("REJECT", denied)):
+        rules.extend(_xml_comment(entry.comment) for entry in entries)
+        if entries:
+            _decide(rules, decision, [entry.whole for entry in entries])
+    text = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True).decode()
+    return RuleFile("linkscore-decide-rules.xml", "application/xml", text, notes)
+
+
+_CALLBACKS = {
+    "index": None,
+    "index_flip": None,
+    "page_flip": None,
+    "thread": "parse_thread",
+    "thread_flip": "parse_thread",
+}
+
+
+def scrapy(site: SiteRules) -> RuleFile:
+    """A Python module with ``START_URLS``, ``ALLOWED_DOMAINS``, ``DENY`` and ``RULES``, one a kind of URL.
+
+    Without URL rules to follow there is one for all link paths, by XPath. Callbacks are names of methods; one
+    that the spider does not have is left out.
+    """
+    allowed, denied, notes = _filters(site) if site.rules else _portable_rules(site)
+    rules = list(_rules_by_url(allowed) if allowed else _rules_by_tag_path(site))
+    if not rules:
+        raise _nothing_yet(site)
+    lines = [
+        *(f"# {line}" for line in _heading(site)),
+        "from scrapy.linkextractors import LinkExtractor",
+        "from scrapy.spiders import Rule",
+        "",
+        f"ALLOWED_DOMAINS = {[_host_name(site)]!a}",
+        f"START_URLS = {list(site.seeds)!a}",
+        *_listed("DENY = [", "    ", [(entry.comment, entry.pattern) for entry in denied]),
+        *("]", "RULES = (", *rules, ")", ""),
+    ]
+    return RuleFile("linkscore_rules.py", "text/x-python", "\n".join(lines), notes)
+
+
+FORMATS: dict[str, Callable[[SiteRules], RuleFile]] = {
+    "json": json_file,
+    "scrapy": scrapy,
+    "nutch": nutch,
+    "stormcrawler": stormcrawler,
+    "heritrix": heritrix,
+    "browsertrix": browsertrix,
+}
+"""What writes each format, by its name in lower case in `RuleFormat` of the contract."""
+
+
+# What is said of URLs, for crawlers that filter by them
+
+
+def _filters(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
+    """Return the rules to follow (those of the seeds last; empty: all) and not to follow, and the notes."""
+    allowed, denied, notes = _portable_rules(site)
+    if allowed or denied:
+        return allowed, denied, notes
+    if site.rules:
+        what = f"none of the {len(site.rules)} rules can be written for other engines"
+        raise NoRules(f"site {site.host!r}: {what}")
+    state = f" ({site.state})" if site.state else ""
+    rest = "; its tag paths are in the formats json and scrapy" if site.tag_paths else ""
+    raise NoRules(f"site {site.host!r}: {site.policy} has no rules about its URLs{state}{rest}")
+
+
+def _portable_rules(site: SiteRules) -> tuple[list[_Rule], list[_Rule], tuple[str, ...]]:
+    notes: list[str] = []
+    allowed = list(_portable(site.rules, notes))
+    denied = list(_portable((rule for rule in site.denied if rule.kind != "void_key"), notes))
+    notes += [
+        f"a query key changes nothing in {_one_line(rule.pattern)}: take it out of URLs"
+        for rule in site.denied
+        if rule.kind == "void_key"
+    ]
+    return allowed + list(_seeds(site)) if allowed else [], denied, tuple(notes)
+
+
+def _portable(rules: Iterable[UrlRule], notes: list[str]) -> Iterator[_Rule]:
+    for rule in rules:
+        try:
+            yield _Rule(rule, branches(rule.pattern))
+        except NotPortable as exc:
+            notes.append(f"rule {_one_line(rule.pattern)} of kind {_one_line(rule.kind)} is left out: {exc}")
+
+
+def _seeds(site: SiteRules) -> Iterator[_Rule]:
+    for url in site.seeds:
+        is_root = url.count("/") == 3 and url.endswith("/")
+        try:
+            text = literal(url.removesuffix("/") if is_root else url)
+        except NotPortable:
+            continue
+        yield _Rule(UrlRule("seed", url, example=url), [["^", *text, *["/?"] * is_root, "$"]])
+
+
+def _nothing_yet(site: SiteRules) -> NoRules:
+    return NoRules(f"site {site.host!r}: {site.policy} has no rules yet{site.state and f' ({site.state})'}")
+
+
+def _host_name(site: SiteRules) -> str:
+    """Return the host without port."""
+    end = site.host.find("]") + 1
+    return site.host[:end] + site.host[end:].partition(":")[0]
+
+
+def _url_of_site(site: SiteRules) -> str:
+    """Return an expression, anchored in front, that fits every URL of the site."""
+    port = _DEFAULT_PORTS if site.host == _host_name(site) else ""
+    host = f"{_SUBDOMAINS if site.subdomains else ''}{''.join(literal(site.host))}{port}"
+    return f"^https?://(?:[^/?#]*@)?{host}(?:[/?#]|$)"
+
+
+def _heading(site: SiteRules) -> list[str]:
+    """Return the lines that say where a file comes from."""
+    lines = [
+        f"Links of {site.host} to follow, learned by linkscore.",
+        f"crawl {site.crawl}, policy {site.policy}, model revision {site.revision}, event {site.event_seq}",
+        *([site.state] if site.state else []),
+    ]
+    return [_one_line(line) for line in lines]
+
+
+def _one_line(text: str) -> str:
+    """Return text for a comment: printable ASCII, whatever it holds."""
+    escaped = text.encode("ascii", "backslashreplace").decode()
+    return "".join(char if " " <= char <= "~" else f"\\x{ord(char):02x}" for char in escaped)
+
+
+# StormCrawler sees path and query only
+
+_BEGINS_PATH = re.compile(r"/\??|\(\?:/[^|]*")
+_NEGATED = re.compile(r"\[\^[^\]]*\]")
+
+
+def _paths(rules: Iterable[_Rule], notes: list[str]) -> list[str]:
+    """Return expressions without scheme and host; a note for a rule of which it is unclear where they end."""
+    paths = list[str]()
+    for entry in rules:
+        starts = [_path_start(parts) for parts in entry.parts]
+        if all(starts):
+            pairs = zip(entry.parts, starts, strict=True)
+            paths += ["^" + "".join(parts[start:]) for parts, start in pairs]
+        else:
+            notes.append(
+                f"rule {_one_line(entry.pattern)} is left out: it is not clear where its path begins"
+            )
+    return paths
+
+
+def _path_start(parts: Branch) -> int:
+    """Return where the path begins: at the first slash after ``//``; 0 if that is unclear."""
+    slashes = [at for at, part in enumerate(parts) if "/" in _NEGATED.sub("", part)]
+    if parts[:1] != ["^"] or len(slashes) < 3 or slashes[1] != slashes[0] + 1:
+        return 0
+    is_clear = parts[slashes[0]] + parts[slashes[1]] == "//" and _BEGINS_PATH.fullmatch(parts[slashes[2]])
+    return slashes[2] if is_clear else 0
+
+
+# Browsertrix, Heritrix: escapes and elements
+
+
+def _yaml(text: str) -> str:
+    """Return a double-quoted scalar: a JSON string is one, as long as it has no surrogate pairs."""
+    return "".join(
+        char if " " <= char < "\x7f" else f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"
+        for char in json.dumps(text, ensure_ascii=False)
+    )
+
+
+def _decide(rules: etree._Element, decision: str, patterns: Sequence[str]) -> None:
+    bean = _bean(rules, "MatchesListRegexDecideRule")
+    etree.SubElement(bean, f"{{{_BEANS}}}property", name="decision", value=decision)
+    entries = _xml_list(bean, "regexList")
+    for pattern in patterns:
+        etree.SubElement(entries, f"{{{_BEANS}}}value").text = pattern
+
+
+def _bean(parent: etree._Element, kind: str, **more: str) -> etree._Element:
+    named = {"class": f"org.archive.modules.deciderules.{kind}"}
+    return etree.SubElement(parent, f"{{{_BEANS}}}bean", **more, attrib=named)
+
+
+def _xml_list(bean: etree._Element, name: str) -> etree._Element:
+    return etree.SubElement(etree.SubElement(bean, f"{{{_BEANS}}}property", name=name), f"{{{_BEANS}}}list")
+
+
+def _xml_comment(text: str) -> etree._Element:
+    """Return a comment; two hyphens in a row may not stand in one."""
+    return etree.Comment(f" {text.replace('-', chr(92) + 'x2d') if '--' in text else text} ")
+
+
+# Scrapy: rules by URL, or by link path
+
+_ELEMENT = re.compile(r"[a-z][a-z0-9_-]*")
+_PADDED_CLASS = "concat(' ', normalize-space(@class), ' ')"
+
+
+def _rules_by_url(allowed: Iterable[_Rule]) -> Iterator[str]:
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for entry in allowed:
+        if entry.rule.kind != "seed":  # Scrapy fetches what it starts from once more if a rule leads back
+            kinds.setdefault(entry.rule.kind, []).append((entry.comment, entry.pattern))
+    for kind, entries in kinds.items():
+        yield from _link_rule("allow", entries, kind)
+
+
+def _rules_by_tag_path(site: SiteRules) -> Iterator[str]:
+    """Yield one rule for all link paths: one that several clusters have is there once, as its best one."""
+    xpaths: dict[str, str] = {}
+    for rule in site.tag_paths:
+        if xpath := xpath_of(rule.tag_path):
+            xpaths.setdefault(xpath, _tag_path_comment(rule))
+    if xpaths:
+        entries = [(comment, xpath) for xpath, comment in xpaths.items()]
+        yield from _link_rule("restrict_xpaths", entries, "", domain=site.host)
+
+
+def _link_rule(option: str, entries: list[tuple[str, str]], kind: str, *, domain: str = "") -> Iterator[str]:
+    callback = _CALLBACKS.get(kind, "parse_page")
+    yield "    Rule("
+    yield "        LinkExtractor("
+    yield from _listed(f"            {option}=[", " " * 16, entries)
+    yield "            ],"
+    yield "            deny=DENY,"
+    if domain:
+        yield f"            allow_domains={[domain]!a},"
+    yield "            deny_extensions=(),"
+    yield "        ),"
+    if callback:
+        yield f"        callback={callback!a},"
+    yield "        follow=True,"
+    yield "    ),"
+
+
+def _listed(begin: str, indent: str, entries: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines of a list of texts, each below its comment, without the last bracket."""
+    yield begin
+    for comment, text in entries:
+        yield f"{indent}# {comment}"
+        yield f"{indent}{text!a},"
+
+
+def _tag_path_comment(rule: TagPathRule) -> str:
+    share = f"{rule.destination_prob:.0%} of {rule.source} lead to {rule.destination}"
+    return _one_line(f"worth {rule.value:.2f}: {rule.links} links, {share}")
+
+
+def xpath_of(tag_path: str) -> str:
+    """Return the XPath 1.0 expression for the anchors of a raw link path; empty if it names no element.
+
+    A path from the root element is exact: the same elements, the same class tokens on the anchor. One that
+    begins elsewhere, as crawlers may send them, fits anywhere. An unusual name is any element.
+
+    Examples
+    --------
+    >>> xpath_of("html/body/ul/li/a")
+    '/html/body/ul/li/a'
+    >>> xpath_of("html/body/a[]")
+    '/html/body/a[not(normalize-space(@class))]'
+    """
+    path, has_classes, classes = tag_path.removesuffix("]").partition("[")
+    names = [name if _ELEMENT.fullmatch(name) else "*" for name in path.split("/") if name]
+    if not names:
+        return ""
+    start = "/" if names[0] == "html" else "//"
+    return start + "/".join(names) + (_exactly(classes.split()) if has_classes else "")
+
+
+def _exactly(tokens: list[str]) -> str:
+    """Return the predicate for elements with these class tokens, all different, and no others."""
+    if not tokens:
+        return "[not(normalize-space(@class))]"
+    has = [f"contains({_PADDED_CLASS}, {_xpath_string(f' {token} ')})" for token in tokens]
+    return f"[{' and '.join(has)} and string-length(normalize-space(@class)) = {len(' '.join(tokens))}]"
+
+
+def _xpath_string(value: str) -> str:
+    """Return a string; XPath has no escapes, so one with both kinds of quotes is put together."""
+    if "'" not in value:
+        return f"'{value}'"
+    pieces = ', "\'", '.join(f"'{piece}'" for piece in value.split("'"))
+    return f"concat({pieces})"
