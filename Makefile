@@ -113,13 +113,8 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP) test-groups test-kafka deletion-test image-test
+slow: $(STAMP) test-groups test-kafka image-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
-
-# Every annex is deleted from a clone, one after the other; the core's fast tests pass without it.
-.PHONY: deletion-test
-deletion-test: $(STAMP)
-	$(BIN)/python tools/deletion_test.py --all --fast
 
 .PHONY: test-groups
 # What the contract says holds for crawls of several groups and for a server of several processes too.
@@ -192,7 +187,6 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/python tools/generate_client.py --check
 	$(BIN)/python tools/docs_tables.py --check
 	$(BIN)/python tools/dashboards.py --check
-	$(BIN)/python tools/words.py
 	$(BIN)/python tools/size.py
 	$(BIN)/python -m linkscore_research.papers page --check
 

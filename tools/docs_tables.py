@@ -7,7 +7,6 @@ Each table stands between two comments of its page, ``<!-- NAME: made by `make g
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import re
 import sys
@@ -19,10 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from google.rpc import code_pb2
-
-sys.path.insert(0, str(Path(__file__).parent))  # tools, also where this module is loaded by a test
-from annexes import ANNEXES
-from house_table import CORE, GONE, House
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
@@ -51,9 +46,6 @@ from linkscore_server.workers.settings import WorkerSettings
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PROTO = ROOT / "proto" / "linkscore" / "v1"
-_COUNTED = frozenset({"find-your-way.md"})
-"""Pages whose tables count files and lines."""
-_COUNT = re.compile(r"(?<=\| )[0-9][0-9,]*(?= \|)")
 _NO_CRAWLS = SimpleNamespace(
     actors=list,
     crawl_count=0,
@@ -75,29 +67,12 @@ def main() -> int:
         fresh = with_tables(name, written)
         if not given.check:
             page.write_text(fresh, encoding="utf-8")
-        elif not is_fresh(name, written, fresh):
+        elif written != fresh:
             stale.append(page)
     if stale:
         print(f"{', '.join(map(str, stale))}: tables are stale, run make gen", file=sys.stderr)
         return 1
     return 0
-
-
-def is_fresh(name: str, written: str, fresh: str) -> bool:
-    """Say whether a page needs no writing; its counts of files and lines may be a tenth off.
-
-    Two branches that are each fresh need not be so once merged, and nobody reads a count that closely.
-    """
-    if name not in _COUNTED:
-        return written == fresh
-    (was, old), (now, new) = (_split_counts(text) for text in (written, fresh))
-    return was == now and all(abs(a - b) <= max(2, b / 10) for a, b in zip(old, new, strict=True))
-
-
-def _split_counts(text: str) -> tuple[str, list[int]]:
-    """Return a text with its cells of numbers blanked, and the numbers."""
-    counts = [int(cell.replace(",", "")) for cell in _COUNT.findall(text)]
-    return _COUNT.sub("#", text), counts
 
 
 def with_tables(name: str, page: str) -> str:
@@ -242,43 +217,6 @@ def metrics_table() -> str:
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
-def rooms_table() -> str:
-    """Return one row per room of the core, with what its `__init__` says; lines have two digits."""
-    house = House(ROOT)
-    rooms: dict[str, list[str]] = {}
-    for file in house.files_of(CORE, GONE):
-        top = next(folder for folder in CORE if file.startswith(f"{folder}/"))
-        inside = file.removeprefix(f"{top}/").split("/")[:-1]
-        depth = 2 if inside[:1] == ["policies"] else 1
-        rooms.setdefault("/".join([top, *inside[:depth]]), []).append(file)
-    total = sorted(file for files in rooms.values() for file in files)
-    rows = [
-        (f"`{room}`", str(len(files)), _about(house.lines_of(files)), _said(ROOT / room / "__init__.py"))
-        for room, files in sorted(rooms.items())
-    ]
-    rows.append(("all", str(len(total)), _about(house.lines_of(total)), ""))
-    return _table(("Room", "Files", "Lines", "What it is"), rows)
-
-
-def annexes_table() -> str:
-    """Return one row per annex: what it is, and the lines that go with it."""
-    house = House(ROOT)
-    rows = ((f"`{name}`", annex.says, _about(house.lines_of(annex.parts))) for name, annex in ANNEXES.items())
-    return _table(("Annex", "What it is", "Lines"), rows)
-
-
-def _about(lines: int) -> str:
-    """Return a count with two digits that say something: the table stays as it is for a few lines."""
-    unit = 10 ** max(0, len(str(lines)) - 2)
-    return f"{round(lines / unit) * unit:,}"
-
-
-def _said(init: Path) -> str:
-    """Return the first sentence of a package, empty if it is none."""
-    said = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) if init.exists() else None
-    return (said or "").partition("\n\n")[0].replace("\n", " ").rstrip(".")
-
-
 SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Addresses and files": ("listen", "metrics_listen", "data_dir", "log"),
     "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
@@ -331,7 +269,6 @@ POLICY_PAGES = {
 """Policies by the page that describes them."""
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "find-your-way.md": {"rooms": rooms_table, "annexes": annexes_table},
     "reference/policies/index.md": {"policies": policies_table},
     **{
         f"reference/policies/{page}.md": {"parameters": partial(parameters_table, *policies)}

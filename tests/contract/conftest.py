@@ -72,11 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "groups" in metafunc.fixturenames:
         given = metafunc.config.getoption("--groups")
         many = {given, MANY} if getattr(metafunc.module, "IN_GROUPS_TOO", False) else {given}
-        several = [pytest.mark.whole]  # crawls of several groups are an annex's
-        marked = [
-            pytest.param(n, id=f"{n or 1}_groups", marks=several if n > 1 else []) for n in sorted(many)
-        ]
-        metafunc.parametrize("groups", marked, scope="session")
+        metafunc.parametrize("groups", sorted(many), ids=lambda n: f"{n or 1}_groups", scope="session")
 
 
 @pytest.fixture

@@ -19,8 +19,6 @@ import pytest
 
 from support.server_process import serving
 
-pytestmark = pytest.mark.whole
-
 ROOT = Path(__file__).parents[2]
 PAGES = [
     "README.md",

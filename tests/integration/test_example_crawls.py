@@ -21,7 +21,7 @@ import pytest
 from support.replay_sites import shop
 from support.server_process import ServerProcess, serving
 
-pytestmark = [pytest.mark.whole, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long
 
 SERVERS = [
     pytest.param((), id="alone"),
-    pytest.param(("--workers", "2"), id="two", marks=pytest.mark.whole),
+    pytest.param(("--workers", "2"), id="two"),
 ]
 
 

@@ -11,8 +11,6 @@ from types import ModuleType
 
 import pytest
 
-pytestmark = pytest.mark.whole
-
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 RUNNER = TOOLS / "test_clients.py"
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.whole
-
 ROOT = Path(__file__).parents[2]
 CONTRACT = sorted((ROOT / "proto/linkscore/v1").glob("*.proto"))
 GO = ROOT / "clients/go/linkscorev1"

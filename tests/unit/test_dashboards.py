@@ -44,7 +44,6 @@ def test_there_is_a_dashboard_of_each_concern_and_it_is_up_to_date() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_queries_name_only_metrics_there_are(file: Path, tables: ModuleType) -> None:
     known = set(re.findall(r"`(linkscore_\w+)`", tables.metrics_table())) | OF_THE_PROCESS

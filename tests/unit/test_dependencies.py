@@ -7,13 +7,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import distributions, packages_distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from tools.annexes import ANNEXES
-
-pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients/python/linkscore"
@@ -175,17 +172,3 @@ def test_every_declared_dependency_is_locked(locks: list[str], extras: list[str]
     text = "".join((ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8") for lock in locks)
     locked = set(re.findall(r"^([a-z0-9.-]+)==", text, re.MULTILINE))
     assert set().union(*(declared()[extra] for extra in extras)) - locked == set()
-
-
-@pytest.mark.parametrize("name", [name for name, annex in ANNEXES.items() if annex.packages])
-def test_what_goes_with_an_annex_nobody_who_stays_needs(name: str) -> None:
-    gone = set(ANNEXES[name].packages)
-    for installed in distributions():
-        if (user := installed.metadata["Name"].lower()) in gone or user.startswith("linkscore"):
-            continue
-        needed = {
-            re.split(r"[^\w.-]", line, maxsplit=1)[0].lower()
-            for line in installed.requires or ()
-            if "extra ==" not in line
-        }
-        assert not gone & needed, user

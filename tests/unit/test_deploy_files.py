@@ -16,8 +16,6 @@ import pytest
 from linkscore_cli.main import main
 from linkscore_server.settings import load
 
-pytestmark = pytest.mark.whole
-
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/linkscore"
 KUBERNETES = "1.31.0"

@@ -14,8 +14,6 @@ from linkscore_scoring.policies.harvest.arms import nodes_of
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 
-pytestmark = pytest.mark.whole
-
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "harvest.md"
 
 

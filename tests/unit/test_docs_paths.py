@@ -11,11 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import click
-import pytest
 
 from linkscore_cli.main import main
-
-pytestmark = pytest.mark.whole
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -24,27 +21,19 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "research").rglob("*.md")),
 ]
-SCORING, SERVER = ROOT / "scoring/linkscore_scoring", ROOT / "server/linkscore_server"
 _PATH = re.compile(
     r"`((?:scoring|server|cli|clients|lab|research|tests|tools|docs|proto|deploy|requirements)/[\w./-]+)`"
 )
-_MODULE = re.compile(r"^\| \d+ \| `([\w/.]+)`", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_path_of_the_repository_is_there(page: Path) -> None:
-    named = set(_PATH.findall(page.read_text(encoding="utf-8"))) - ABSENT
-    assert [name for name in sorted(named) if "..." not in name and not (ROOT / name).exists()] == []
+def test_every_path_of_the_repository_is_there() -> None:
+    named = {(page.name, path) for page in PAGES for path in _PATH.findall(page.read_text(encoding="utf-8"))}
+    gone = {(page, path) for page, path in named if "..." not in path and not (ROOT / path).exists()}
+    assert {(page, path) for page, path in gone if path not in ABSENT} == set()
 
 
 # The policy that CONTRIBUTING.md walks through.
 ABSENT = {"scoring/linkscore_scoring/policies/short_urls.py", "tests/unit/policies/test_short_urls.py"}
-
-
-def test_the_way_of_a_page_names_files_that_are_there_and_at_most_twenty() -> None:
-    files = _MODULE.findall((ROOT / "docs/find-your-way.md").read_text(encoding="utf-8"))
-    assert 10 < len(files) <= 20
-    assert [name for name in files if not any((room / name).exists() for room in (SCORING, SERVER))] == []
 
 
 FILES = subprocess.run(
@@ -56,8 +45,6 @@ FILES = subprocess.run(
 TEXTS = [
     name for name in FILES.split("\0") if (ROOT / name).is_file() and (ROOT / name).stat().st_size < 1_000_000
 ]
-# Pages that tests of the style make up, or that it has a rule for.
-MADE_UP = {"tools/words.py", "tests/unit/test_docs_words.py"}
 MARKDOWN = [name for name in TEXTS if name.endswith(".md")]
 _LINK = re.compile(r"\[(?:[^][]|\[[^]]*\])*\]\(([^)\s]+)\)")
 _NAMED = re.compile(r"\bdocs/(?:[\w-]+/)*[\w-]+\.md(?:#[\w-]+)?")
@@ -89,20 +76,23 @@ def missing(targets: Iterator[str]) -> list[str]:
     return gone
 
 
-@pytest.mark.parametrize("page", MARKDOWN)
-def test_every_link_leads_somewhere(page: str) -> None:
-    text = _CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    links = [link for link in _LINK.findall(text) if not re.match(r"\w+:", link)]
-    home = posixpath.dirname(page)
-    targets = (
-        page + link if link[0] == "#" else posixpath.normpath(posixpath.join(home, link)) for link in links
-    )
-    assert missing(targets) == []
+def test_every_link_leads_somewhere() -> None:
+    gone = []
+    for page in MARKDOWN:
+        text = _CODE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+        links = [link for link in _LINK.findall(text) if not re.match(r"\w+:", link)]
+        home = posixpath.dirname(page)
+        targets = (
+            page + link if link[0] == "#" else posixpath.normpath(posixpath.join(home, link))
+            for link in links
+        )
+        gone += [(page, target) for target in missing(targets)]
+    assert gone == []
 
 
 def test_every_page_that_a_file_names_is_there() -> None:
     named = {}
-    for name in sorted({*TEXTS} - MADE_UP):
+    for name in sorted(TEXTS):
         try:
             found = _NAMED.findall((ROOT / name).read_text(encoding="utf-8"))
         except UnicodeDecodeError:
@@ -122,9 +112,8 @@ def command_lines(page: Path) -> Iterator[list[str]]:
                 yield shlex.split(re.split(r"(?:^| )(?:[|<>]|&&|--) ", found[1])[0], comments=True)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_command_and_option_is_there(page: Path) -> None:
-    for words in command_lines(page):
+def test_every_command_and_option_is_there() -> None:
+    for words in (words for page in PAGES for words in command_lines(page)):
         command, context = main, click.Context(main)
         for word in words:
             if isinstance(command, click.Group) and not word.startswith("-"):

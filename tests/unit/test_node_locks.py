@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.whole
-
 ROOT = Path(__file__).parents[2]
 PROJECTS = ("clients/node", "console/bundle")
 

@@ -22,7 +22,6 @@ from support.command_tree import ONLINE, TREE
 from support.replay_sites import shop
 
 
-@pytest.mark.whole
 def test_the_help_has_every_command_below_its_heading() -> None:
     lines = run("--help").output.splitlines()
     headings = [line.rstrip(":") for line in lines if line.endswith(":") and not line.startswith(" ")]

@@ -64,7 +64,6 @@ def test_scores_and_state_of_a_crawl_are_those_of_every_python(policies: list[st
     assert json.loads(got.stdout) == {name: DIGESTS[name] for name in here}
 
 
-@pytest.mark.whole
 def test_every_policy_has_a_digest() -> None:
     assert sorted(DIGESTS) == sorted(builtin())
 

@@ -118,7 +118,6 @@ def test_they_do_so_where_labels_decide(name: str) -> None:
         assert FORMULAS[name](terms) == pytest.approx(score, abs=1e-9), why
 
 
-@pytest.mark.whole
 def test_every_policy_that_ships_has_a_formula_or_says_why_not() -> None:
     """A new one may do without: its score need not be a sum."""
     assert set(FORMULAS) | set(WORDS_ONLY) <= set(builtin())

@@ -1,65 +1,17 @@
-"""Work beside the calls: a failure is heard of, and no file of the server begins any in another way."""
+"""Work beside the calls: a failure is heard of."""
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import linkscore_server
 from linkscore_server import tasks
-
-ROOT = Path(linkscore_server.__file__).parent
-BEGIN = {"create_task", "ensure_future", "Thread", "TaskGroup", "start_new_thread"}
-IN_THREADS = {"run_in_executor", "to_thread", "run_coroutine_threadsafe"}
-
-
-def name_of(call: ast.expr) -> str:
-    """Return the name of what is called, without what it is a part of; empty if it is no call."""
-    if not isinstance(call, ast.Call):
-        return ""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
-
-
-def begun_elsewhere(source: str) -> Iterator[int]:
-    """Yield the lines that begin a task or thread, or leave behind what they asked of an executor."""
-    for node in ast.walk(ast.parse(source)):
-        begins = isinstance(node, ast.Call) and name_of(node) in BEGIN
-        if begins or (isinstance(node, ast.Expr) and name_of(node.value) in IN_THREADS):
-            yield node.lineno
-
-
-def test_only_one_file_of_the_server_begins_tasks_and_threads() -> None:
-    found = {
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in ROOT.rglob("*.py")
-        if path != ROOT / "tasks.py"
-        for line in begun_elsewhere(path.read_text(encoding="utf-8"))
-    }
-    assert found == set()
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "task = asyncio.create_task(work())",
-        "loop.create_task(work())",
-        "asyncio.ensure_future(work())",
-        "threading.Thread(target=work).start()",
-        "loop.run_in_executor(None, work)",
-    ],
-)
-def test_what_begins_work_is_found(line: str) -> None:
-    assert list(begun_elsewhere(line)) == [1]
-    assert list(begun_elsewhere("answer = await loop.run_in_executor(None, work)")) == []
 
 
 async def failing() -> None:

@@ -63,7 +63,6 @@ def test_without_a_size_a_page_has_a_hundred_names() -> None:
         page_of(names, 1_001, "")
 
 
-@pytest.mark.whole
 def test_the_policies_of_the_contract_are_those_of_the_library() -> None:
     fields = set(policy_pb2.PolicySpec.DESCRIPTOR.fields_by_name)
     assert fields - {"external"} == set(builtin())

@@ -60,7 +60,6 @@ def file_of(name: str, kind: FileFormat) -> Path:
     return FOLDER / f"{name}_{kind.number}.txt"
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_changes_only_with_its_number(name: str) -> None:
     kind, shape = SHAPES[name]
