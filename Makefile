@@ -13,7 +13,7 @@ CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
 SOURCES := clients/python scoring server frontier cli console lab research
 
-.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock baseline release clean
+.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
 
 run: announce $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -31,7 +31,6 @@ demo: $(STAMP)
 	$(BIN)/linkscore demo --watch $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
 	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
-# The same in each run: nothing is drawn at random, nothing is held to a time.
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -m "not slow and not long" $(SPREAD)
 
@@ -116,7 +115,6 @@ test-deploy: $(STAMP)
 
 slow: $(STAMP) test-groups test-kafka image-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
-	$(BIN)/python -m pytest -q -m "hypothesis and not slow" --random
 
 .PHONY: test-groups
 # What the contract says holds for crawls of several groups and for a server of several processes too.
@@ -183,7 +181,6 @@ check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff format --check --diff .
 	$(BIN)/mypy $(SOURCES)
 	cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format -d --exit-code
-	$(BIN)/python tools/breaking.py $(BIN)/buf
 	$(BIN)/python tools/generate_stubs.py --check $(GEN_VENV)/bin/python
 	$(BIN)/python tools/openapi.py --check $(GEN_VENV)/bin/python
 	$(BIN)/python tools/generate_client.py --check
@@ -237,10 +234,6 @@ image-test: $(STAMP)
 
 lock: $(STAMP)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
-
-# The wire contract that later changes must not break: run it when a version is released.
-baseline: $(STAMP)
-	$(BIN)/python tools/breaking.py --release $(BIN)/buf
 
 # Checks the notes, builds, tries what was built from an index on loopback, tags: `make release TAG=no` does not tag.
 release: $(STAMP) $(RELEASE_VENV)/.installed

@@ -28,7 +28,7 @@ from linkscore_scoring.kernels import KERNELS, PURE
 TARGET = 2.5
 LEARNED_FROM = 200
 MEASURED = 180
-OTHER_POLICIES = ("auto", "focus")
+OTHER_POLICIES = ("focus",)
 ROUNDS = 6
 
 

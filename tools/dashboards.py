@@ -203,12 +203,6 @@ QUALITY = (
         ((gauge("linkscore_policy_quality", "policy, role", "avg"), "{{policy}}, {{role}}"),),
     ),
     Panel(
-        "Trust in each policy",
-        "How auto shares its trust; 1 for the policy that serves.",
-        "percentunit",
-        ((gauge("linkscore_policy_trust", "policy, role", "avg"), "{{policy}}, {{role}}"),),
-    ),
-    Panel(
         "Links each policy was judged on",
         "Below some hundred, quality says little.",
         "short",

@@ -257,8 +257,8 @@ POLICY_PAGES = {
     **{
         name: (name,)
         for name in (
-            *("harvest", "topic", "auto", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
-            *("tpm", "irobot", "experiment"),
+            *("harvest", "topic", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
+            *("tpm", "irobot"),
         )
     },
     "source": ("source_ucc", "source_target"),

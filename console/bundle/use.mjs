@@ -18,7 +18,7 @@ await page.goto(address);
 const crawl = new URL(await page.locator("[data-row]").first().getAttribute("href"), address).href;
 await page.click("text=Create a crawl");
 await page.fill("input[name=name]", "walked");
-await page.selectOption("select[name=policy]", "auto");
+await page.selectOption("select[name=policy]", "in_degree");
 await page.fill("input[name=extra]", "breadth_first");
 await page.click("form[action='/crawls'] button");
 await page.waitForURL("**/crawls/walked");

@@ -24,7 +24,6 @@ STAGES = {
 ROLES = {
     site_model_service_pb2.POLICY_ROLE_SERVED: "serves",
     site_model_service_pb2.POLICY_ROLE_EXTRA: "learns beside it",
-    site_model_service_pb2.POLICY_ROLE_CANDIDATE: "auto may choose it",
 }
 TRAPS = {
     site_model_service_pb2.TRAP_KIND_COPIES: "copies of pages seen",

@@ -69,7 +69,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _crawl(name: str, target: str, folder: Path) -> None:
     crawl = name.replace("_", "-")
     with Client(target) as client:
-        client.create_crawl(crawl=crawl, extra_policies=["auto", "breadth_first"])
+        client.create_crawl(crawl=crawl, extra_policies=["in_degree", "breadth_first"])
     with _testbed(name) as testbed:
         mode = make_mode("harvest", target, crawl)
         wanted = testbed.wanted(SITES.get(name, ("thread",)))
@@ -120,7 +120,7 @@ def test_every_view_works_in_a_browser_and_is_accessible(console: str) -> None:
 def test_crawls_are_made_taught_and_asked_by_mouse_and_keys(console: str) -> None:
     report = browse("use.mjs", console)
     assert report["errors"] == []
-    assert report["created"].startswith("Policy auto beside it breadth_first")
+    assert report["created"].startswith("Policy in_degree beside it breadth_first")
     assert "only watches" in report["configured"]
     assert all(figure in report["clicked"] for figure in ("Info", "Dsim", "Balance", "Sample pages"))
     assert "/a-page/that-nobody-saw" in report["explained"]

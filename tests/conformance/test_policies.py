@@ -47,20 +47,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"value_function": "thompson_best_score", "explore_prob": 0.2, "decay_pulls": 10, "hub_weight": 0.0},
         {"classify": "on_explore", "classifier": "ftrl", "features": "host+url+anchor+apath"},
     ],
-    "auto": [
-        {"policies": names}
-        for names in (
-            "anthelion+focus",
-            "focus+harvest",
-            "opic+tag_path_bandit+irobot",
-            "news_prefix+anthelion",
-        )
-    ],
-    "experiment": [
-        {"policies": "anthelion+focus", "by_text": True},
-        {"policies": "anthelion+focus", "share": 0.99, "horizon": 5},
-        {"policies": "opic+tag_path_bandit", "share": 0.01},
-    ],
     "focus": [{"dry_pages": 5}],
     "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],
     "irobot": [{"coverage": 0.5, "flip_share": 0.2}],

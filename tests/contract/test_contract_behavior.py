@@ -17,7 +17,6 @@ HOST = "log.test"
 START = 20_000 * 86_400
 FETCH = policy_pb2.PolicySpec(behavior_fetch=policy_pb2.BehaviorFetchParams())
 DISCOVERY = policy_pb2.PolicySpec(behavior_discovery=policy_pb2.BehaviorDiscoveryParams(ranking="hub"))
-AUTO = policy_pb2.PolicySpec(auto=policy_pb2.AutoParams(policies="harvest+behavior_fetch"))
 
 
 def url(path: str) -> str:
@@ -68,12 +67,6 @@ def test_patterns_and_hubs_are_handed_out(server: Stubs, new_crawl: Callable[...
     assert [(rule.match_count, rule.total_count) for rule in rules] == [(30, 31)]
     seeds = server.sites.SuggestSeeds(sites.SuggestSeedsRequest(crawl=crawl, site=HOST)).seeds
     assert seeds[0].url == url("/list")
-
-
-def test_auto_reads_logs_for_its_policies(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    (policy,) = mined(server, new_crawl(policy=AUTO)).policies
-    assert policy.policy == "auto"
-    assert "behavior_fetch: " in policy.summary
 
 
 @pytest.mark.parametrize("ranking", ["hub", "gain"])

@@ -88,21 +88,17 @@ def test_a_site_names_the_session_ids_in_its_urls(server: Stubs, crawl: str) -> 
 
 def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, crawl: str) -> None:
     """A seed is not judged: it was not found by a link."""
-    auto = policy_pb.PolicySpec(auto=policy_pb.AutoParams(policies="harvest+breadth_first"))
+    served = policy_pb.PolicySpec(breadth_first=policy_pb.BreadthFirstParams())
     extra = policy_pb.PolicySpec(in_degree=policy_pb.InDegreeParams())
-    changed = crawl_pb.Crawl(name=crawl, policy=auto, extra_policies=[extra])
+    changed = crawl_pb.Crawl(name=crawl, policy=served, extra_policies=[extra])
     server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
     ingest(server, crawl, page(0), page(1), page(2))
-    rows = get(server, f"{crawl}/sites/{HOST}").policy_trust
+    rows = get(server, f"{crawl}/sites/{HOST}").policy_qualities
     assert [(row.policy, row.role) for row in rows] == [
-        ("auto", pb.POLICY_ROLE_SERVED),
+        ("breadth_first", pb.POLICY_ROLE_SERVED),
         ("in_degree", pb.POLICY_ROLE_EXTRA),
-        ("harvest", pb.POLICY_ROLE_CANDIDATE),
-        ("breadth_first", pb.POLICY_ROLE_CANDIDATE),
     ]
-    assert [row.judged_count for row in rows] == [2] * 4
-    assert [row.trust for row in rows[:2]] == [1.0, 0.0]
-    assert sum(row.trust for row in rows[2:]) == pytest.approx(1.0)
+    assert [row.judged_count for row in rows] == [2, 2]
 
 
 @pytest.mark.parametrize(

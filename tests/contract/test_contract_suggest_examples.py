@@ -16,7 +16,6 @@ from support.server_process import Stubs, refusal
 from support.small_site import HOST, body_of, page, url_of
 
 BREADTH = policy_pb2.PolicySpec(breadth_first=policy_pb2.BreadthFirstParams())
-AUTO = policy_pb2.PolicySpec(auto=policy_pb2.AutoParams())
 
 
 def ingest(server: Stubs, crawl: str) -> str:
@@ -66,10 +65,10 @@ def test_a_site_goes_by_host_or_resource_name(server: Stubs, crawl: str) -> None
     assert len(suggest(server, crawl, max_results=1).examples) == 1
 
 
-def test_auto_asks_what_its_policies_ask_and_others_nothing(
+def test_a_policy_that_learns_from_no_examples_asks_nothing(
     server: Stubs, new_crawl: Callable[..., str]
 ) -> None:
-    crawl = new_crawl(policy=AUTO)
+    crawl = new_crawl()
     ingest(server, crawl)
     assert kinds(suggest(server, crawl))[0] == "thread"
     got = suggest(server, crawl, policy=BREADTH)

@@ -83,7 +83,7 @@ def test_what_learns_one_model_of_all_sites_refuses_groups(server: Stubs) -> Non
             f"must be 1: {policy} learns one model from all sites"
             in told.violations["crawl.groups"].description
         )
-    assert create(server, "sums", 2, policy=spec("auto")) == "crawls/sums"
+    assert create(server, "sums", 2, policy=spec("harvest")) == "crawls/sums"
     mask = {"paths": ["policy"]}
     changed = crawl_pb.Crawl(name="crawls/sums", policy=spec("anthelion"))
     request = crawl_pb.UpdateCrawlRequest(crawl=changed, update_mask=mask)

@@ -141,14 +141,6 @@ def test_a_budget_decides_as_the_server_says(bounds: Any, decision: str, reason:
     assert (row["decision"], row["reason"]) == (decision, reason)
 
 
-def test_a_site_of_an_experiment_has_the_policy_of_its_side() -> None:
-    sides = {
-        decided(PolicyChoice("experiment", {"policies": "breadth_first+depth_first", "salt": salt}))["policy"]
-        for salt in "abcdef"
-    }
-    assert sides == {"breadth_first", "depth_first"}
-
-
 def test_columns_are_those_that_are_said(exported: tuple[Path, Any]) -> None:
     folder, _ = exported
     for name, columns in TABLES.items():

@@ -2381,7 +2381,7 @@ type SuggestExamplesRequest struct {
 	// Host with port as in its URLs, the registrable domain in a crawl of scope DOMAIN, or the resource name
 	// `crawls/{crawl}/sites/{site}`; at most 1,024 bytes. Empty means all sites of the crawl.
 	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
-	// Policy; absent means the crawl's. Only `harvest`, and `auto` where it chooses from it, suggest any pages.
+	// Policy; absent means the crawl's. Only `harvest` suggests any pages.
 	Policy *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	// How many pages to return, at most 100; 0 means 5.
 	MaxResults    uint32 `protobuf:"varint,4,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`

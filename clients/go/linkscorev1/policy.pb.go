@@ -46,14 +46,12 @@ type PolicySpec struct {
 	//	*PolicySpec_Irobot
 	//	*PolicySpec_Anthelion
 	//	*PolicySpec_TagPathBandit
-	//	*PolicySpec_Auto
 	//	*PolicySpec_Focus
 	//	*PolicySpec_NewsPrefix
 	//	*PolicySpec_BehaviorFetch
 	//	*PolicySpec_BehaviorDiscovery
 	//	*PolicySpec_Topic
 	//	*PolicySpec_Keyword
-	//	*PolicySpec_Experiment
 	//	*PolicySpec_External
 	Policy        isPolicySpec_Policy `protobuf_oneof:"policy"`
 	unknownFields protoimpl.UnknownFields
@@ -232,15 +230,6 @@ func (x *PolicySpec) GetTagPathBandit() *TagPathBanditParams {
 	return nil
 }
 
-func (x *PolicySpec) GetAuto() *AutoParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_Auto); ok {
-			return x.Auto
-		}
-	}
-	return nil
-}
-
 func (x *PolicySpec) GetFocus() *FocusParams {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_Focus); ok {
@@ -290,15 +279,6 @@ func (x *PolicySpec) GetKeyword() *KeywordParams {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_Keyword); ok {
 			return x.Keyword
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetExperiment() *ExperimentParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_Experiment); ok {
-			return x.Experiment
 		}
 	}
 	return nil
@@ -392,11 +372,6 @@ type PolicySpec_TagPathBandit struct {
 	TagPathBandit *TagPathBanditParams `protobuf:"bytes,15,opt,name=tag_path_bandit,json=tagPathBandit,proto3,oneof"`
 }
 
-type PolicySpec_Auto struct {
-	// The policy that earns most on the site at hand, among several that all learn.
-	Auto *AutoParams `protobuf:"bytes,16,opt,name=auto,proto3,oneof"`
-}
-
 type PolicySpec_Focus struct {
 	// FoCUS, follow index, thread and page-flip URLs of forums, Q&A sites and blogs (Jiang 2013).
 	Focus *FocusParams `protobuf:"bytes,17,opt,name=focus,proto3,oneof"`
@@ -425,11 +400,6 @@ type PolicySpec_Topic struct {
 type PolicySpec_Keyword struct {
 	// URLs that contain words of the queries of Crawl.wanted. Baseline.
 	Keyword *KeywordParams `protobuf:"bytes,22,opt,name=keyword,proto3,oneof"`
-}
-
-type PolicySpec_Experiment struct {
-	// Two policies, each on sites of its own, to see which does better; see Site.policy_trust.
-	Experiment *ExperimentParams `protobuf:"bytes,23,opt,name=experiment,proto3,oneof"`
 }
 
 type PolicySpec_External struct {
@@ -467,8 +437,6 @@ func (*PolicySpec_Anthelion) isPolicySpec_Policy() {}
 
 func (*PolicySpec_TagPathBandit) isPolicySpec_Policy() {}
 
-func (*PolicySpec_Auto) isPolicySpec_Policy() {}
-
 func (*PolicySpec_Focus) isPolicySpec_Policy() {}
 
 func (*PolicySpec_NewsPrefix) isPolicySpec_Policy() {}
@@ -480,8 +448,6 @@ func (*PolicySpec_BehaviorDiscovery) isPolicySpec_Policy() {}
 func (*PolicySpec_Topic) isPolicySpec_Policy() {}
 
 func (*PolicySpec_Keyword) isPolicySpec_Policy() {}
-
-func (*PolicySpec_Experiment) isPolicySpec_Policy() {}
 
 func (*PolicySpec_External) isPolicySpec_Policy() {}
 
@@ -1471,62 +1437,6 @@ func (x *FocusParams) GetDryPages() uint32 {
 	return 0
 }
 
-// Parameters of `auto`.
-type AutoParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the policies to choose from, 1 to 6, joined by `+`; they have their default parameters. The first one leads
-	// until another one proves better. Default "harvest+in_degree+source_ucc".
-	Policies *string `protobuf:"bytes,1,opt,name=policies,proto3,oneof" json:"policies,omitempty"`
-	// Reward by which another policy must be expected to beat the first one, [0, 1]; default 0.05.
-	Margin        *float64 `protobuf:"fixed64,2,opt,name=margin,proto3,oneof" json:"margin,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AutoParams) Reset() {
-	*x = AutoParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AutoParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AutoParams) ProtoMessage() {}
-
-func (x *AutoParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AutoParams.ProtoReflect.Descriptor instead.
-func (*AutoParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *AutoParams) GetPolicies() string {
-	if x != nil && x.Policies != nil {
-		return *x.Policies
-	}
-	return ""
-}
-
-func (x *AutoParams) GetMargin() float64 {
-	if x != nil && x.Margin != nil {
-		return *x.Margin
-	}
-	return 0
-}
-
 // Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
 // when several are named.
 type NewsPrefixParams struct {
@@ -1559,7 +1469,7 @@ type NewsPrefixParams struct {
 
 func (x *NewsPrefixParams) Reset() {
 	*x = NewsPrefixParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +1481,7 @@ func (x *NewsPrefixParams) String() string {
 func (*NewsPrefixParams) ProtoMessage() {}
 
 func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +1494,7 @@ func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsPrefixParams.ProtoReflect.Descriptor instead.
 func (*NewsPrefixParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NewsPrefixParams) GetFallback() string {
@@ -1671,7 +1581,7 @@ type BehaviorFetchParams struct {
 
 func (x *BehaviorFetchParams) Reset() {
 	*x = BehaviorFetchParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1593,7 @@ func (x *BehaviorFetchParams) String() string {
 func (*BehaviorFetchParams) ProtoMessage() {}
 
 func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1606,7 @@ func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorFetchParams.ProtoReflect.Descriptor instead.
 func (*BehaviorFetchParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *BehaviorFetchParams) GetFallback() string {
@@ -1755,7 +1665,7 @@ type BehaviorDiscoveryParams struct {
 
 func (x *BehaviorDiscoveryParams) Reset() {
 	*x = BehaviorDiscoveryParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +1677,7 @@ func (x *BehaviorDiscoveryParams) String() string {
 func (*BehaviorDiscoveryParams) ProtoMessage() {}
 
 func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +1690,7 @@ func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorDiscoveryParams.ProtoReflect.Descriptor instead.
 func (*BehaviorDiscoveryParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BehaviorDiscoveryParams) GetFallback() string {
@@ -1827,7 +1737,7 @@ type TopicParams struct {
 
 func (x *TopicParams) Reset() {
 	*x = TopicParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +1749,7 @@ func (x *TopicParams) String() string {
 func (*TopicParams) ProtoMessage() {}
 
 func (x *TopicParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +1762,7 @@ func (x *TopicParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicParams.ProtoReflect.Descriptor instead.
 func (*TopicParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{20}
 }
 
 // Parameters of `keyword`: none, see Crawl.wanted.
@@ -1864,7 +1774,7 @@ type KeywordParams struct {
 
 func (x *KeywordParams) Reset() {
 	*x = KeywordParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +1786,7 @@ func (x *KeywordParams) String() string {
 func (*KeywordParams) ProtoMessage() {}
 
 func (x *KeywordParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +1799,7 @@ func (x *KeywordParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeywordParams.ProtoReflect.Descriptor instead.
 func (*KeywordParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{21}
 }
 
 // A policy from outside the distribution.
@@ -1905,7 +1815,7 @@ type ExternalPolicy struct {
 
 func (x *ExternalPolicy) Reset() {
 	*x = ExternalPolicy{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[23]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +1827,7 @@ func (x *ExternalPolicy) String() string {
 func (*ExternalPolicy) ProtoMessage() {}
 
 func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[23]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +1840,7 @@ func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExternalPolicy.ProtoReflect.Descriptor instead.
 func (*ExternalPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExternalPolicy) GetName() string {
@@ -1947,93 +1857,11 @@ func (x *ExternalPolicy) GetParams() *structpb.Struct {
 	return nil
 }
 
-// Parameters of `experiment`.
-type ExperimentParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of two policies, joined by `+`; they have their default parameters. Default "harvest+breadth_first".
-	Policies *string `protobuf:"bytes,1,opt,name=policies,proto3,oneof" json:"policies,omitempty"`
-	// Share of the sites that the second one gets, [0.01, 0.99]; default 0.5. A hash of the site's name decides.
-	Share *float64 `protobuf:"fixed64,2,opt,name=share,proto3,oneof" json:"share,omitempty"`
-	// First fetches of a site that count, 1..1000; default 100.
-	Horizon *uint32 `protobuf:"varint,3,opt,name=horizon,proto3,oneof" json:"horizon,omitempty"`
-	// Divides the sites otherwise, at most 64 characters; default empty.
-	Salt *string `protobuf:"bytes,4,opt,name=salt,proto3,oneof" json:"salt,omitempty"`
-	// Count new text of pages in place of feedback; default false.
-	ByText        *bool `protobuf:"varint,5,opt,name=by_text,json=byText,proto3,oneof" json:"by_text,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExperimentParams) Reset() {
-	*x = ExperimentParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExperimentParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExperimentParams) ProtoMessage() {}
-
-func (x *ExperimentParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExperimentParams.ProtoReflect.Descriptor instead.
-func (*ExperimentParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *ExperimentParams) GetPolicies() string {
-	if x != nil && x.Policies != nil {
-		return *x.Policies
-	}
-	return ""
-}
-
-func (x *ExperimentParams) GetShare() float64 {
-	if x != nil && x.Share != nil {
-		return *x.Share
-	}
-	return 0
-}
-
-func (x *ExperimentParams) GetHorizon() uint32 {
-	if x != nil && x.Horizon != nil {
-		return *x.Horizon
-	}
-	return 0
-}
-
-func (x *ExperimentParams) GetSalt() string {
-	if x != nil && x.Salt != nil {
-		return *x.Salt
-	}
-	return ""
-}
-
-func (x *ExperimentParams) GetByText() bool {
-	if x != nil && x.ByText != nil {
-		return *x.ByText
-	}
-	return false
-}
-
 var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\x94\f\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xa2\v\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
 	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
@@ -2053,18 +1881,14 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\x03tpm\x18\f \x01(\v2\x17.linkscore.v1.TpmParamsH\x00R\x03tpm\x124\n" +
 	"\x06irobot\x18\r \x01(\v2\x1a.linkscore.v1.IrobotParamsH\x00R\x06irobot\x12=\n" +
 	"\tanthelion\x18\x0e \x01(\v2\x1d.linkscore.v1.AnthelionParamsH\x00R\tanthelion\x12K\n" +
-	"\x0ftag_path_bandit\x18\x0f \x01(\v2!.linkscore.v1.TagPathBanditParamsH\x00R\rtagPathBandit\x12.\n" +
-	"\x04auto\x18\x10 \x01(\v2\x18.linkscore.v1.AutoParamsH\x00R\x04auto\x121\n" +
+	"\x0ftag_path_bandit\x18\x0f \x01(\v2!.linkscore.v1.TagPathBanditParamsH\x00R\rtagPathBandit\x121\n" +
 	"\x05focus\x18\x11 \x01(\v2\x19.linkscore.v1.FocusParamsH\x00R\x05focus\x12A\n" +
 	"\vnews_prefix\x18\x12 \x01(\v2\x1e.linkscore.v1.NewsPrefixParamsH\x00R\n" +
 	"newsPrefix\x12J\n" +
 	"\x0ebehavior_fetch\x18\x13 \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
 	"\x12behavior_discovery\x18\x14 \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
 	"\x05topic\x18\x15 \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
-	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12@\n" +
-	"\n" +
-	"experiment\x18\x17 \x01(\v2\x1e.linkscore.v1.ExperimentParamsH\x00R\n" +
-	"experiment\x12:\n" +
+	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
 	"\x12BreadthFirstParams\"\x12\n" +
@@ -2191,13 +2015,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\t_fallbackB\r\n" +
 	"\v_page_typesB\f\n" +
 	"\n" +
-	"_dry_pages\"b\n" +
-	"\n" +
-	"AutoParams\x12\x1f\n" +
-	"\bpolicies\x18\x01 \x01(\tH\x00R\bpolicies\x88\x01\x01\x12\x1b\n" +
-	"\x06margin\x18\x02 \x01(\x01H\x01R\x06margin\x88\x01\x01B\v\n" +
-	"\t_policiesB\t\n" +
-	"\a_margin\"\xaf\x03\n" +
+	"_dry_pages\"\xaf\x03\n" +
 	"\x10NewsPrefixParams\x12\x1f\n" +
 	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\x1b\n" +
 	"\x06signal\x18\x02 \x01(\tH\x01R\x06signal\x88\x01\x01\x12\x11\n" +
@@ -2252,20 +2070,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\rKeywordParams\"U\n" +
 	"\x0eExternalPolicy\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
-	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06params\"\xdc\x01\n" +
-	"\x10ExperimentParams\x12\x1f\n" +
-	"\bpolicies\x18\x01 \x01(\tH\x00R\bpolicies\x88\x01\x01\x12\x19\n" +
-	"\x05share\x18\x02 \x01(\x01H\x01R\x05share\x88\x01\x01\x12\x1d\n" +
-	"\ahorizon\x18\x03 \x01(\rH\x02R\ahorizon\x88\x01\x01\x12\x17\n" +
-	"\x04salt\x18\x04 \x01(\tH\x03R\x04salt\x88\x01\x01\x12\x1c\n" +
-	"\aby_text\x18\x05 \x01(\bH\x04R\x06byText\x88\x01\x01B\v\n" +
-	"\t_policiesB\b\n" +
-	"\x06_shareB\n" +
-	"\n" +
-	"\b_horizonB\a\n" +
-	"\x05_saltB\n" +
-	"\n" +
-	"\b_by_textB>\n" +
+	"\x06params\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06paramsB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2280,7 +2085,7 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*PolicySpec)(nil),               // 0: linkscore.v1.PolicySpec
 	(*BreadthFirstParams)(nil),       // 1: linkscore.v1.BreadthFirstParams
@@ -2299,15 +2104,13 @@ var file_linkscore_v1_policy_proto_goTypes = []any{
 	(*AnthelionParams)(nil),          // 14: linkscore.v1.AnthelionParams
 	(*TagPathBanditParams)(nil),      // 15: linkscore.v1.TagPathBanditParams
 	(*FocusParams)(nil),              // 16: linkscore.v1.FocusParams
-	(*AutoParams)(nil),               // 17: linkscore.v1.AutoParams
-	(*NewsPrefixParams)(nil),         // 18: linkscore.v1.NewsPrefixParams
-	(*BehaviorFetchParams)(nil),      // 19: linkscore.v1.BehaviorFetchParams
-	(*BehaviorDiscoveryParams)(nil),  // 20: linkscore.v1.BehaviorDiscoveryParams
-	(*TopicParams)(nil),              // 21: linkscore.v1.TopicParams
-	(*KeywordParams)(nil),            // 22: linkscore.v1.KeywordParams
-	(*ExternalPolicy)(nil),           // 23: linkscore.v1.ExternalPolicy
-	(*ExperimentParams)(nil),         // 24: linkscore.v1.ExperimentParams
-	(*structpb.Struct)(nil),          // 25: google.protobuf.Struct
+	(*NewsPrefixParams)(nil),         // 17: linkscore.v1.NewsPrefixParams
+	(*BehaviorFetchParams)(nil),      // 18: linkscore.v1.BehaviorFetchParams
+	(*BehaviorDiscoveryParams)(nil),  // 19: linkscore.v1.BehaviorDiscoveryParams
+	(*TopicParams)(nil),              // 20: linkscore.v1.TopicParams
+	(*KeywordParams)(nil),            // 21: linkscore.v1.KeywordParams
+	(*ExternalPolicy)(nil),           // 22: linkscore.v1.ExternalPolicy
+	(*structpb.Struct)(nil),          // 23: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
@@ -2325,21 +2128,19 @@ var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	13, // 12: linkscore.v1.PolicySpec.irobot:type_name -> linkscore.v1.IrobotParams
 	14, // 13: linkscore.v1.PolicySpec.anthelion:type_name -> linkscore.v1.AnthelionParams
 	15, // 14: linkscore.v1.PolicySpec.tag_path_bandit:type_name -> linkscore.v1.TagPathBanditParams
-	17, // 15: linkscore.v1.PolicySpec.auto:type_name -> linkscore.v1.AutoParams
-	16, // 16: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
-	18, // 17: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
-	19, // 18: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
-	20, // 19: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
-	21, // 20: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
-	22, // 21: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
-	24, // 22: linkscore.v1.PolicySpec.experiment:type_name -> linkscore.v1.ExperimentParams
-	23, // 23: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	25, // 24: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	16, // 15: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
+	17, // 16: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
+	18, // 17: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
+	19, // 18: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
+	20, // 19: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
+	21, // 20: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
+	22, // 21: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	23, // 22: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -2363,14 +2164,12 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_Irobot)(nil),
 		(*PolicySpec_Anthelion)(nil),
 		(*PolicySpec_TagPathBandit)(nil),
-		(*PolicySpec_Auto)(nil),
 		(*PolicySpec_Focus)(nil),
 		(*PolicySpec_NewsPrefix)(nil),
 		(*PolicySpec_BehaviorFetch)(nil),
 		(*PolicySpec_BehaviorDiscovery)(nil),
 		(*PolicySpec_Topic)(nil),
 		(*PolicySpec_Keyword)(nil),
-		(*PolicySpec_Experiment)(nil),
 		(*PolicySpec_External)(nil),
 	}
 	file_linkscore_v1_policy_proto_msgTypes[3].OneofWrappers = []any{}
@@ -2388,15 +2187,13 @@ func file_linkscore_v1_policy_proto_init() {
 	file_linkscore_v1_policy_proto_msgTypes[17].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[18].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[19].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[20].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -33,8 +33,6 @@ const (
 	PolicyRole_POLICY_ROLE_SERVED PolicyRole = 1
 	// It learns beside the one that serves.
 	PolicyRole_POLICY_ROLE_EXTRA PolicyRole = 2
-	// One of those that `auto` chooses from, or the one that `experiment` gave the site.
-	PolicyRole_POLICY_ROLE_CANDIDATE PolicyRole = 3
 )
 
 // Enum value maps for PolicyRole.
@@ -43,13 +41,11 @@ var (
 		0: "POLICY_ROLE_UNSPECIFIED",
 		1: "POLICY_ROLE_SERVED",
 		2: "POLICY_ROLE_EXTRA",
-		3: "POLICY_ROLE_CANDIDATE",
 	}
 	PolicyRole_value = map[string]int32{
 		"POLICY_ROLE_UNSPECIFIED": 0,
 		"POLICY_ROLE_SERVED":      1,
 		"POLICY_ROLE_EXTRA":       2,
-		"POLICY_ROLE_CANDIDATE":   3,
 	}
 )
 
@@ -295,9 +291,8 @@ type Site struct {
 	// What the crawl's policy goes by on the site, and why it abstains if it does, one sentence; empty if it has nothing to
 	// say.
 	PolicyState string `protobuf:"bytes,16,opt,name=policy_state,json=policyState,proto3" json:"policy_state,omitempty"`
-	// How each policy of the crawl did on the links that were fetched: the one that serves, the extra ones, then those
-	// that `auto` chooses from, or the one that `experiment` gave the site, if these serve.
-	PolicyTrust []*PolicyTrust `protobuf:"bytes,20,rep,name=policy_trust,json=policyTrust,proto3" json:"policy_trust,omitempty"`
+	// How each policy of the crawl did on the links that were fetched: the one that serves, then the extra ones.
+	PolicyQualities []*PolicyQuality `protobuf:"bytes,20,rep,name=policy_qualities,json=policyQualities,proto3" json:"policy_qualities,omitempty"`
 	// Query keys in lower case, and places of path segments (`/2`), that were found to be session ids on the site, at most
 	// 200; links are the same link whatever these say. Names that are session ids everywhere (`PHPSESSID`) are not listed.
 	SessionNames  []string `protobuf:"bytes,21,rep,name=session_names,json=sessionNames,proto3" json:"session_names,omitempty"`
@@ -447,9 +442,9 @@ func (x *Site) GetPolicyState() string {
 	return ""
 }
 
-func (x *Site) GetPolicyTrust() []*PolicyTrust {
+func (x *Site) GetPolicyQualities() []*PolicyQuality {
 	if x != nil {
-		return x.PolicyTrust
+		return x.PolicyQualities
 	}
 	return nil
 }
@@ -462,41 +457,37 @@ func (x *Site) GetSessionNames() []string {
 }
 
 // How a policy did on the links of a site, each scored before its page was known.
-type PolicyTrust struct {
+type PolicyQuality struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the policy.
 	Policy string `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
 	// What part it has.
 	Role PolicyRole `protobuf:"varint,2,opt,name=role,proto3,enum=linkscore.v1.PolicyRole" json:"role,omitempty"`
-	// How far it is trusted, [0, 1]: 1 for the policy that serves, 0 for an extra one; those that `auto` chooses from
-	// share 1.
-	Trust float64 `protobuf:"fixed64,3,opt,name=trust,proto3" json:"trust,omitempty"`
-	// Links it was judged on, since it was added; of the policy of an `experiment` the first fetches that count.
-	JudgedCount uint64 `protobuf:"varint,4,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
+	// Links it was judged on, since it was added.
+	JudgedCount uint64 `protobuf:"varint,3,opt,name=judged_count,json=judgedCount,proto3" json:"judged_count,omitempty"`
 	// How often the better of two of the last 128 of these had the higher score, weighted by what was at stake, [0, 1]; 0.5
 	// is chance. Links that the policy chose itself differ little in its score, which draws this towards 0.5.
-	Quality float64 `protobuf:"fixed64,5,opt,name=quality,proto3" json:"quality,omitempty"`
-	// Mean reward of the last links that were fetched, [0, 1], whoever chose them; of a policy that `auto` chooses from the
-	// reward it expects of the next fetch under it, of the policy of an `experiment` that of the first fetches.
-	Reward        float64 `protobuf:"fixed64,6,opt,name=reward,proto3" json:"reward,omitempty"`
+	Quality float64 `protobuf:"fixed64,4,opt,name=quality,proto3" json:"quality,omitempty"`
+	// Mean reward of the last links that were fetched, [0, 1], whoever chose them.
+	Reward        float64 `protobuf:"fixed64,5,opt,name=reward,proto3" json:"reward,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PolicyTrust) Reset() {
-	*x = PolicyTrust{}
+func (x *PolicyQuality) Reset() {
+	*x = PolicyQuality{}
 	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PolicyTrust) String() string {
+func (x *PolicyQuality) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PolicyTrust) ProtoMessage() {}
+func (*PolicyQuality) ProtoMessage() {}
 
-func (x *PolicyTrust) ProtoReflect() protoreflect.Message {
+func (x *PolicyQuality) ProtoReflect() protoreflect.Message {
 	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -508,47 +499,40 @@ func (x *PolicyTrust) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PolicyTrust.ProtoReflect.Descriptor instead.
-func (*PolicyTrust) Descriptor() ([]byte, []int) {
+// Deprecated: Use PolicyQuality.ProtoReflect.Descriptor instead.
+func (*PolicyQuality) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *PolicyTrust) GetPolicy() string {
+func (x *PolicyQuality) GetPolicy() string {
 	if x != nil {
 		return x.Policy
 	}
 	return ""
 }
 
-func (x *PolicyTrust) GetRole() PolicyRole {
+func (x *PolicyQuality) GetRole() PolicyRole {
 	if x != nil {
 		return x.Role
 	}
 	return PolicyRole_POLICY_ROLE_UNSPECIFIED
 }
 
-func (x *PolicyTrust) GetTrust() float64 {
-	if x != nil {
-		return x.Trust
-	}
-	return 0
-}
-
-func (x *PolicyTrust) GetJudgedCount() uint64 {
+func (x *PolicyQuality) GetJudgedCount() uint64 {
 	if x != nil {
 		return x.JudgedCount
 	}
 	return 0
 }
 
-func (x *PolicyTrust) GetQuality() float64 {
+func (x *PolicyQuality) GetQuality() float64 {
 	if x != nil {
 		return x.Quality
 	}
 	return 0
 }
 
-func (x *PolicyTrust) GetReward() float64 {
+func (x *PolicyQuality) GetReward() float64 {
 	if x != nil {
 		return x.Reward
 	}
@@ -2867,7 +2851,7 @@ var File_linkscore_v1_site_model_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xf3\x05\n" +
+	"%linkscore/v1/site_model_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xfd\x05\n" +
 	"\x04Site\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12-\n" +
@@ -2888,19 +2872,18 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x0fduplicate_share\x18\r \x01(\x01R\x0eduplicateShare\x12I\n" +
 	"\rcluster_pages\x18\x0e \x03(\v2$.linkscore.v1.Site.ClusterPagesEntryR\fclusterPages\x12\x1a\n" +
 	"\blearning\x18\x0f \x01(\bR\blearning\x12!\n" +
-	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12<\n" +
-	"\fpolicy_trust\x18\x14 \x03(\v2\x19.linkscore.v1.PolicyTrustR\vpolicyTrust\x12#\n" +
+	"\fpolicy_state\x18\x10 \x01(\tR\vpolicyState\x12F\n" +
+	"\x10policy_qualities\x18\x14 \x03(\v2\x1b.linkscore.v1.PolicyQualityR\x0fpolicyQualities\x12#\n" +
 	"\rsession_names\x18\x15 \x03(\tR\fsessionNames\x1a?\n" +
 	"\x11ClusterPagesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xbe\x01\n" +
-	"\vPolicyTrust\x12\x16\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xaa\x01\n" +
+	"\rPolicyQuality\x12\x16\n" +
 	"\x06policy\x18\x01 \x01(\tR\x06policy\x12,\n" +
-	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12\x14\n" +
-	"\x05trust\x18\x03 \x01(\x01R\x05trust\x12!\n" +
-	"\fjudged_count\x18\x04 \x01(\x04R\vjudgedCount\x12\x18\n" +
-	"\aquality\x18\x05 \x01(\x01R\aquality\x12\x16\n" +
-	"\x06reward\x18\x06 \x01(\x01R\x06reward\"\xf9\x01\n" +
+	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12!\n" +
+	"\fjudged_count\x18\x03 \x01(\x04R\vjudgedCount\x12\x18\n" +
+	"\aquality\x18\x04 \x01(\x01R\aquality\x12\x16\n" +
+	"\x06reward\x18\x05 \x01(\x01R\x06reward\"\xf9\x01\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsample_pages\x18\x02 \x01(\rR\vsamplePages\x12#\n" +
@@ -3093,13 +3076,12 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\fpolicy_state\x18\x05 \x01(\tR\vpolicyState\x12%\n" +
 	"\x0emodel_revision\x18\x06 \x01(\x04R\rmodelRevision\x12\x1b\n" +
 	"\tevent_seq\x18\a \x01(\x04R\beventSeq\x128\n" +
-	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*s\n" +
+	"\fdenied_rules\x18\b \x03(\v2\x15.linkscore.v1.UrlRuleR\vdeniedRules*X\n" +
 	"\n" +
 	"PolicyRole\x12\x1b\n" +
 	"\x17POLICY_ROLE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12POLICY_ROLE_SERVED\x10\x01\x12\x15\n" +
-	"\x11POLICY_ROLE_EXTRA\x10\x02\x12\x19\n" +
-	"\x15POLICY_ROLE_CANDIDATE\x10\x03*d\n" +
+	"\x11POLICY_ROLE_EXTRA\x10\x02*d\n" +
 	"\fRewardSource\x12\x1d\n" +
 	"\x19REWARD_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REWARD_SOURCE_NOVELTY\x10\x01\x12\x1a\n" +
@@ -3151,7 +3133,7 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 	(TrapKind)(0),                         // 2: linkscore.v1.TrapKind
 	(RuleFormat)(0),                       // 3: linkscore.v1.RuleFormat
 	(*Site)(nil),                          // 4: linkscore.v1.Site
-	(*PolicyTrust)(nil),                   // 5: linkscore.v1.PolicyTrust
+	(*PolicyQuality)(nil),                 // 5: linkscore.v1.PolicyQuality
 	(*Cluster)(nil),                       // 6: linkscore.v1.Cluster
 	(*ClusterEdge)(nil),                   // 7: linkscore.v1.ClusterEdge
 	(*NavigationEntry)(nil),               // 8: linkscore.v1.NavigationEntry
@@ -3192,8 +3174,8 @@ var file_linkscore_v1_site_model_service_proto_goTypes = []any{
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
 	38, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
 	36, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
-	5,  // 2: linkscore.v1.Site.policy_trust:type_name -> linkscore.v1.PolicyTrust
-	0,  // 3: linkscore.v1.PolicyTrust.role:type_name -> linkscore.v1.PolicyRole
+	5,  // 2: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
+	0,  // 3: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
 	37, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
 	4,  // 5: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 6: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site

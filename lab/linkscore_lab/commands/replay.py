@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from linkscore.v1.crawl_service_pb2 import Clusterer
-from linkscore_cli.connection import Connection, online
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
 from linkscore_lab.commands.history import history_options, run_history
@@ -17,8 +15,6 @@ from linkscore_lab.commands.history import history_options, run_history
 CLUSTERERS = [name.removeprefix("CLUSTERER_").lower() for name, number in Clusterer.items() if number]
 """Clusterers by name, as the contract has them."""
 
-_LIVE_TIMEOUT_S = 60.0
-"""A bound: a page of a list of sites may bring evicted ones back."""
 _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 
 
@@ -151,7 +147,7 @@ def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: 
 
 
 @click.command()
-@click.argument("files", metavar="[A B]", nargs=-1, type=FILE)
+@click.argument("files", metavar="A B", nargs=2, type=FILE)
 @click.option(
     "--metric", "metrics", multiple=True, help="Metric to compare; repeat it for several. [valid_ratio, ...]"
 )
@@ -164,55 +160,11 @@ def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: 
     show_default=True,
     help="Compare run by run, or means over seeds, or over seeds and starts.",
 )
-@click.option("--live", is_flag=True, help="Compare the policies of the experiment that --crawl is, instead.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0.5, 0.9999),
-    default=0.95,
-    show_default=True,
-    help="Probability that all verdicts of the experiment are right, for --live.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(0.0001, 0.5),
-    default=0.02,
-    show_default=True,
-    help="Reward a fetch that makes no difference, for --live.",
-)
 @json_file_option
-@online
-def compare(
-    files: tuple[Path, ...],
-    json_file: Path | None,
-    live: bool,
-    level: float,
-    margin: float,
-    connection: Connection,
-    **options: Any,
-) -> None:
-    """Say what result file B gained over A, or one policy over the other in a running crawl.
-
-    And whether that is more than noise. --live may be asked again at any time, and stopped by what it says.
-    """
-    if len(files) != (0 if live else 2):
-        raise click.UsageError("Name two result files, or --live and the crawl by --crawl.")
+def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) -> None:
+    """Say what result file B gained over A, and whether that is more than noise."""
     with lab_errors(), figures_to(json_file) as file:
-        if live:
-            write_json(file, _compare_live(connection, level, margin))
-        else:
-            from linkscore_lab.replay.compare import compare_files
+        from linkscore_lab.replay.compare import compare_files
 
-            first, second = files
-            write_json(file, compare_files(first, second, **options))
-
-
-def _compare_live(connection: Connection, level: float, margin: float) -> Any:
-    crawl = connection.crawl
-    with connection.client(timeout_s=_LIVE_TIMEOUT_S) as client:
-        policy = client.get_crawl(crawl=crawl).policy
-        from linkscore_lab.live.comparison import compare_sites, params_of, print_live
-
-        sites = client.list_sites(crawl=crawl)
-        found = compare_sites(params_of(policy), sites, level=level, margin=margin)
-    print_live(found, Console())
-    return found
+        first, second = files
+        write_json(file, compare_files(first, second, **options))

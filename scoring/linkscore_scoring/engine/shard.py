@@ -16,7 +16,7 @@ from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
 from linkscore_scoring.engine.link_batches import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import PolicyTrust
+from linkscore_scoring.policies.answers import PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.guard import failure_of
@@ -224,9 +224,9 @@ class SiteShard:
         stops = (limit.stop(self.model) for limit in self.limits.values())
         return next((stop for stop in stops if stop is not None), None)
 
-    def policy_trust(self) -> list[PolicyTrust]:
-        """Return how each policy did here: the served one, those beside it, those it chooses from."""
-        return self.validation.figures(list(self._policies.values())) + capabilities.policy_trust(self.served)
+    def policy_qualities(self) -> list[PolicyQuality]:
+        """Return how each policy did here: the served one, then those beside it."""
+        return self.validation.figures(list(self._policies.values()))
 
     def memory_bytes(self) -> int:
         """Estimate what the site takes in memory, from counts; O(pages sampled since the last time)."""

@@ -1,4 +1,4 @@
-"""What policies answer besides scores: URLs whose score changed, trust in policies, sites in their order."""
+"""What policies answer besides scores: URLs whose score changed, how policies did, sites in their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 KnownUrl = tuple[int, str]
 """Identity hash of a URL, and the URL."""
 
-SERVED, EXTRA, CANDIDATE = 1, 2, 3
+SERVED, EXTRA = 1, 2
 """What part a policy has on a site; numbers as in the wire contract."""
 
 MAX_RESCORED = 1_000
@@ -18,7 +18,7 @@ MAX_RESCORED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyTrust:
+class PolicyQuality:
     """How a policy did on the links of a site that were fetched.
 
     Attributes
@@ -26,21 +26,17 @@ class PolicyTrust:
     policy
         Its name.
     role
-        `SERVED`, `EXTRA` or `CANDIDATE`.
-    trust
-        Share of the trust of the policies it is compared with, in [0, 1].
+        `SERVED` or `EXTRA`.
     judged
         Links it was judged on, those forgotten since included.
     quality
         Agreement of its scores with rewards over the latest of these; see `learners.pairwise_auc`.
     reward
-        Mean reward of the latest of these links, whoever chose them; for a candidate the reward expected of
-        the next fetch under it.
+        Mean reward of the latest of these links, whoever chose them.
     """
 
     policy: str
     role: int
-    trust: float
     judged: int
     quality: float
     reward: float

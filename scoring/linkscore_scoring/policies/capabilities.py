@@ -15,7 +15,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl, PolicyTrust, SitesRanked
+from linkscore_scoring.policies.answers import MAX_RESCORED, KnownUrl, SitesRanked
 from linkscore_scoring.policies.base import Params, Policy, Scores
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
@@ -304,14 +304,6 @@ class Relearns(Protocol):
 
 
 @runtime_checkable
-class ChoosesPolicies(Protocol):
-    """Chooses between policies."""
-
-    def policy_trust(self) -> list[PolicyTrust]:
-        """Return the policies it chooses from, and how far it trusts each."""
-
-
-@runtime_checkable
 class MadeOfParts(Protocol):
     """Made of other policies."""
 
@@ -503,12 +495,6 @@ def relearned(policy: Policy) -> int:
     """Return how often a policy forgot what it knew of a part of the site because that part had changed."""
     found = _find(policy, Relearns)
     return found.relearned if found is not None else 0
-
-
-def policy_trust(policy: Policy) -> list[PolicyTrust]:
-    """Return the policies that a policy chooses from; most choose from none."""
-    found = _find(policy, ChoosesPolicies)
-    return found.policy_trust() if found is not None else []
 
 
 @cache  # of a class, as in `_find`

@@ -162,7 +162,7 @@ _STAND_INS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(sorted(_LEARNS - {"__init__"}), _nothing),
     **dict.fromkeys(("expected_rewards", "in_flight", "site_bandit", "experience", "relevance_of"), _nothing),
     **dict.fromkeys(("rescored", "suggest_examples", "suggest_seeds", "suggest_fetches"), _none_of),
-    **dict.fromkeys(("rules", "policy_trust", "parts_of"), _none_of),
+    **dict.fromkeys(("rules", "parts_of"), _none_of),
     "to_state": _nothing,
     "describe": _nothing,
     "mining_settings": lambda self: {},

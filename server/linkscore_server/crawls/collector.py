@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -18,7 +18,7 @@ from linkscore_server.settings import Settings
 _BUSIEST = 5
 """Shards whose pace is a metric of its own, by rank: labels that name them would be without bound. Chosen."""
 
-_ROLES = {SERVED: "served", EXTRA: "extra", CANDIDATE: "candidate"}
+_ROLES = {SERVED: "served", EXTRA: "extra"}
 
 
 class RegistryCollector(Collector):
@@ -155,19 +155,15 @@ def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
         "How often the better of two links had the higher score, 0.5 is chance; mean by judged links",
         labels=labels,
     )
-    trust = GaugeMetricFamily(
-        "linkscore_policy_trust", "Share of the trust, 0 to 1, of all sites alike", labels=labels
-    )
     known = defaultdict(list)
     for shard in shards:
-        for figures in shard.policy_trust():
+        for figures in shard.policy_qualities():
             known[figures.policy, _ROLES[figures.role]].append(figures)
     for key, found in sorted(known.items()):
         links = sum(figures.judged for figures in found)
         judged.add_metric(key, links)
         if links:
             quality.add_metric(key, sum(f.quality * f.judged for f in found) / links)
-        trust.add_metric(key, sum(f.trust for f in found) / len(found))
     failures = CounterMetricFamily(
         "linkscore_policy_failures",
         "Errors of policies from other packages; breadth-first order replaced them",
@@ -175,4 +171,4 @@ def _policies(shards: list[SiteShard]) -> Iterator[Metric]:
     )
     for name, count in sorted(FAILURES.items()):
         failures.add_metric([name], count)
-    yield from (judged, quality, trust, failures)
+    yield from (judged, quality, failures)

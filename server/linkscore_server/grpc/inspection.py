@@ -96,7 +96,7 @@ class InspectionService:
         site, n = shard.model, request.max_templates or _DEFAULT_SERIES
 
         def answer() -> pb.GetHarvestResponse:
-            judged = zip(shard.policy_trust(), inspection.lookback(shard), strict=False)
+            judged = zip(shard.policy_qualities(), inspection.lookback(shard), strict=False)
             return pb.GetHarvestResponse(
                 points=convert.points(inspection.harvest(site)),
                 templates=[

@@ -14,7 +14,6 @@ from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import TicketBook
-from linkscore_scoring.policies import capabilities
 from linkscore_server.grpc.convert.limits import decision_name
 from linkscore_server.grpc.convert.results import cluster_name
 from linkscore_server.tables.files import Tables
@@ -119,8 +118,7 @@ def add_state(tables: Tables, shard: int, model: CrawlModel) -> None:
 
 def _decision(model: CrawlModel, shard: SiteShard) -> tuple[object, ...]:
     """Return which policy a site has, and whether it goes on, as `GetSite` says; None without a budget."""
-    chosen = max(capabilities.policy_trust(shard.served), key=lambda one: one.trust, default=None)
-    row = (shard.served.name if chosen is None else chosen.policy, shard.model.history.fetches)
+    row = (shard.served.name, shard.model.history.fetches)
     if not model.limits:
         return (*row, *(None,) * 5)
     standing = model.standing(shard)

@@ -216,8 +216,8 @@ def test_an_archive_alone_is_replayed_for_new_text(tmp_path: Path) -> None:
         ("harvest:curiosity=1", policy_pb2.PolicySpec(harvest=policy_pb2.HarvestParams(curiosity=1))),
         ("pagerank:every=7", policy_pb2.PolicySpec(pagerank=policy_pb2.PagerankParams(every=7))),
         (
-            "auto:policies=harvest+opic, margin=0.1",
-            policy_pb2.PolicySpec(auto=policy_pb2.AutoParams(policies="harvest+opic", margin=0.1)),
+            "source_ucc:alpha=0.1, without_dsim=true",
+            policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams(alpha=0.1, without_dsim=True)),
         ),
         ("tpm:jump=false", policy_pb2.PolicySpec(tpm=policy_pb2.TpmParams(jump=False))),
     ],

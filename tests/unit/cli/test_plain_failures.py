@@ -22,7 +22,6 @@ WORDS = {
     ("explain",): ["http://a.org/"],
     ("export-experience",): ["a.org", "--out", "x"],
     ("logs", "import"): [__file__, "--format", "csv", "--columns", "time,client,url", "--create"],
-    ("compare",): ["--live"],
     ("crawls", "update"): ["--observe-only"],
     ("crawls", "delete"): ["--yes"],
 }

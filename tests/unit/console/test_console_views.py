@@ -42,7 +42,7 @@ def test_crawls_are_listed_with_what_became_of_them(console: TestClient) -> None
         for row in tree(console, "/").get_element_by_id("crawls").iterfind(".//tbody/tr")
     }
     assert rows.keys() >= {BOOKS, YOUNG, HARMED}
-    assert "harvest + breadth_first + auto 60" in rows[BOOKS]
+    assert "harvest + breadth_first + in_degree 60" in rows[BOOKS]
     assert "1 of 1" in rows[BOOKS]
     assert "0 of 1" in rows[YOUNG]
     assert "no feedback" in rows[YOUNG]
@@ -182,7 +182,7 @@ def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target
     assert [one["label"] for one in curves["lookback"]["series"]] == [
         "harvest (serves)",
         "breadth_first (learns beside it)",
-        "auto (learns beside it)",
+        "in_degree (learns beside it)",
     ]
     assert all(
         len(one["values"]) == len(curves[chart]["x"]) for chart in curves for one in curves[chart]["series"]

@@ -34,17 +34,17 @@ def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> 
         "token": token,
         "name": "made-here",
         "policy": "harvest",
-        "extra": "auto, opic",
+        "extra": "in_degree, opic",
         "scope": "domain",
         "keep_titles": "on",
     }
     made = writing.post("/crawls", data=form)
     assert (made.status_code, made.headers["location"]) == (303, "/crawls/made-here")
-    change = {"token": token, "policy": "auto", "extra": "", "observe_only": "on"}
+    change = {"token": token, "policy": "in_degree", "extra": "", "observe_only": "on"}
     assert writing.post("/crawls/made-here/config", data=change).status_code == 303
     with Client(target) as client:
         crawl = client.get_crawl(crawl="made-here")
-    assert policy_name(crawl.policy) == "auto"
+    assert policy_name(crawl.policy) == "in_degree"
     assert crawl.observe_only
     assert crawl.scope == 2
     assert crawl.keep_titles

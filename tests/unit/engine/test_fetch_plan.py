@@ -23,7 +23,7 @@ def crawled(pages: int, policy: str = "harvest") -> tuple[CrawlQueries, list[str
     return queries, list(found.bucket_names)
 
 
-@pytest.mark.parametrize("policy", ["harvest", "auto", "focus", "breadth_first", "source_ucc"])
+@pytest.mark.parametrize("policy", ["harvest", "focus", "breadth_first", "source_ucc"])
 @pytest.mark.parametrize("pages", [1, 40])
 def test_one_place_and_nothing_under_way_is_the_first_of_the_order(policy: str, pages: int) -> None:
     queries, names = crawled(pages, policy)
@@ -46,7 +46,7 @@ def test_many_places_at_once_are_filled_as_one_after_the_other() -> None:
     assert sum(begun.values()) == 16
 
 
-@pytest.mark.parametrize("policy", ["harvest", "auto", "focus"])
+@pytest.mark.parametrize("policy", ["harvest", "focus"])
 def test_what_is_under_way_makes_a_bucket_worth_less_and_no_other_more(policy: str) -> None:
     queries, names = crawled(20, policy)
     before = queries.plan_fetches(names, 0).values

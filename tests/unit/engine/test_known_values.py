@@ -33,7 +33,7 @@ def answers(model: CrawlModel, buckets: list[str]) -> Any:
     return [(p.values.tolist(), p.takes.tolist()) for p in plans], ranked.values.tolist()
 
 
-@pytest.mark.parametrize("policy", ["harvest", "topic", "auto", "uniform_random", "breadth_first"])
+@pytest.mark.parametrize("policy", ["harvest", "topic", "uniform_random", "breadth_first"])
 def test_answers_are_those_of_a_crawl_that_keeps_no_values(policy: str) -> None:
     model = crawl_model(PolicyChoice(policy))
     buckets: dict[str, None] = {"new.test/h1.1": None}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
-from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.testing.subject import packed, unpacked
 from support.recorded_crawls import config, model, page, recorded
 
@@ -23,15 +21,15 @@ def site(crawl: CrawlModel):  # type: ignore[no-untyped-def]
     return next(iter(crawl.sites.values()))
 
 
-def test_the_served_policy_has_the_trust_and_the_others_learn() -> None:
-    rows = site(crawled()).policy_trust()
+def test_the_served_policy_comes_first_and_the_others_learn() -> None:
+    rows = site(crawled()).policy_qualities()
     assert [row.policy for row in rows] == ["harvest", "source_ucc", "uniform_random"]
-    assert [(row.role, row.trust) for row in rows] == [(SERVED, 1.0), (EXTRA, 0.0), (EXTRA, 0.0)]
+    assert [row.role for row in rows] == [SERVED, EXTRA, EXTRA]
 
 
 def test_a_policy_that_needs_a_learned_site_is_judged_from_then_on() -> None:
     """The site is learned after 24 of 60 pages; seeds and pages fetched again are not judged."""
-    harvest, ucc, random = site(crawled()).policy_trust()
+    harvest, ucc, random = site(crawled()).policy_qualities()
     assert harvest.judged == random.judged > 48
     assert 0 < ucc.judged <= 60 - 24
 
@@ -56,21 +54,21 @@ def test_a_policy_that_needs_feedback_is_judged_once_there_is_some() -> None:
     crawl = model(policy=PolicyChoice("anthelion"), extra_policies=())
     crawl.apply(1, page(HOME, HOME + "a", HOME + "b"))
     crawl.apply(2, page(HOME + "a"))
-    assert site(crawl).policy_trust()[0].judged == 0
+    assert site(crawl).policy_qualities()[0].judged == 0
     crawl.apply(3, FeedbackGiven("", "h", HOME + "a", b"", 1.0, 0.0))
     crawl.apply(4, page(HOME + "b"))
-    assert site(crawl).policy_trust()[0].judged == 1
+    assert site(crawl).policy_qualities()[0].judged == 1
 
 
 def test_figures_are_made_every_16_links() -> None:
     """The reward falls with the depth along a chain, so fewest clicks first is always right."""
     crawl = model(policy=PolicyChoice("breadth_first"), extra_policies=(PolicyChoice("depth_first"),))
     for n in range(17):
-        assert [row.quality for row in site(crawl).policy_trust()] == [0.5, 0.5] if n else not crawl.sites
+        assert [row.quality for row in site(crawl).policy_qualities()] == [0.5, 0.5] if n else not crawl.sites
         crawl.apply(2 * n + 1, page(f"{HOME}{n}", f"{HOME}{n + 1}"))
         crawl.apply(2 * n + 2, FeedbackGiven("", "h", f"{HOME}{n}", b"", 1 / (1 + n), 0.0))
     # the 16th link was not told yet when the figures were made: told ones are compared with told ones
-    breadth, depth = site(crawl).policy_trust()
+    breadth, depth = site(crawl).policy_qualities()
     assert (breadth.quality, depth.quality) == (1.0, 0.0)
     assert breadth.reward == depth.reward > 0.0
 
@@ -82,20 +80,16 @@ def test_a_first_link_that_leads_to_a_page_seen_before_leaves_a_state_that_can_b
     crawl.apply(2, page(HOME, requested=HOME + "a"))
     again = model(policy=PolicyChoice("breadth_first"), extra_policies=())
     again.load_state(unpacked(packed(crawl.to_state())))
-    assert site(again).policy_trust() == site(crawl).policy_trust()
+    assert site(again).policy_qualities() == site(crawl).policy_qualities()
 
 
 def test_a_policy_that_stays_keeps_its_record() -> None:
     crawl = crawled()
-    before = {row.policy: row for row in site(crawl).policy_trust()}
+    before = {row.policy: row for row in site(crawl).policy_qualities()}
     changed = config(policy=PolicyChoice("source_ucc"), extra_policies=(PolicyChoice("opic"), PolicyChoice()))
     crawl.apply(crawl.seq + 1, ConfigChanged(changed.to_state()))
-    ucc, opic, harvest = site(crawl).policy_trust()
-    assert (ucc.judged, ucc.quality, ucc.trust) == (
-        before["source_ucc"].judged,
-        before["source_ucc"].quality,
-        1.0,
-    )
+    ucc, opic, harvest = site(crawl).policy_qualities()
+    assert (ucc.judged, ucc.quality) == (before["source_ucc"].judged, before["source_ucc"].quality)
     assert (harvest.judged, harvest.quality, harvest.role) == (
         before["harvest"].judged,
         before["harvest"].quality,
@@ -104,15 +98,8 @@ def test_a_policy_that_stays_keeps_its_record() -> None:
     assert (opic.judged, opic.quality) == (0, 0.5)
 
 
-def test_those_that_auto_chooses_from_come_last() -> None:
-    crawl, _ = recorded(40, policy=PolicyChoice("auto"), extra_policies=(PolicyChoice("opic"),))
-    rows = site(crawl).policy_trust()
-    assert [row.role for row in rows] == [SERVED, EXTRA] + [CANDIDATE] * 3
-    assert sum(row.trust for row in rows[2:]) == pytest.approx(1.0)
-
-
 def test_figures_survive_a_restart() -> None:
     crawl = crawled()
     other = model()
     other.load_state(unpacked(packed(crawl.to_state())))
-    assert site(other).policy_trust() == site(crawl).policy_trust()
+    assert site(other).policy_qualities() == site(crawl).policy_qualities()

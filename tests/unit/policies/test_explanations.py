@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import exp, log, log2
+from math import log2
 
 import pytest
 
@@ -29,13 +29,6 @@ def of_harvest(t: Terms) -> float:
     assert t["reward"] == pytest.approx(reward)
     value = reward + t["hub"] + t["exploration"] + t["curiosity"]
     return value / (1.0 + value)
-
-
-def of_auto(t: Terms) -> float:
-    trust = {name: value for name, value in t.items() if name.startswith("trust(")}
-    assert sum(trust.values()) == pytest.approx(1.0)
-    score = of_harvest(t)
-    return 1.0 / (1.0 + exp(-log(score / (1.0 - score)) - t.get("offset", 0.0)))
 
 
 def of_topic(t: Terms) -> float:
@@ -65,7 +58,6 @@ def of_rank(value: float) -> float:
 
 
 FORMULAS: dict[str, Callable[[Terms], float]] = {
-    "auto": of_auto,
     "harvest": of_harvest,
     "topic": of_topic,
     "tag_path_bandit": of_targets,
@@ -106,7 +98,7 @@ def test_the_terms_of_an_explanation_recombine_to_the_score(name: str, pages: in
         assert FORMULAS[name](terms) == pytest.approx(score, abs=ROUNDED.get(name, 1e-9)), why
 
 
-@pytest.mark.parametrize("name", ["harvest", "auto", "topic"])
+@pytest.mark.parametrize("name", ["harvest", "topic"])
 def test_they_do_so_where_labels_decide(name: str) -> None:
     crawl = SimulatedCrawl(crawl_model(PolicyChoice(name)), GeneratedSite(0), reports=True)
     asked = Asked(crawl.fetch(60))

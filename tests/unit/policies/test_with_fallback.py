@@ -95,7 +95,7 @@ def test_an_explanation_says_why_it_abstains(site: SiteModel, links: LinkBatch) 
     assert [found.summary for found in policy.explain(links, site)] == ["own", "own"]
 
 
-@pytest.mark.parametrize("name", ["no_such", "pagerank", "auto"])
+@pytest.mark.parametrize("name", ["no_such", "pagerank", "focus"])
 def test_a_fallback_that_cannot_be_one_is_named(name: str) -> None:
     (problem,) = FallbackParams(fallback=name).problems()
     assert problem.field == "fallback"

@@ -61,7 +61,7 @@ def test_a_crawl_needs_a_policy_that_goes_by_words() -> None:
     with pytest.raises(InvalidInput, match="topic and keyword"):
         CrawlConfig("c", PolicyChoice("harvest"), wanted=Wanted((QUERY,))).check()
     CrawlConfig("c", PolicyChoice("harvest"), extra_policies=(TOPIC,), wanted=Wanted((QUERY,))).check()
-    CrawlConfig("c", PolicyChoice("auto", {"policies": "harvest+topic"}), wanted=Wanted((QUERY,))).check()
+    CrawlConfig("c", PolicyChoice("focus", {"fallback": "topic"}), wanted=Wanted((QUERY,))).check()
 
 
 def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "auto", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "experiment", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -23,14 +23,12 @@ class PolicySpec(_message.Message):
     IROBOT_FIELD_NUMBER: _ClassVar[int]
     ANTHELION_FIELD_NUMBER: _ClassVar[int]
     TAG_PATH_BANDIT_FIELD_NUMBER: _ClassVar[int]
-    AUTO_FIELD_NUMBER: _ClassVar[int]
     FOCUS_FIELD_NUMBER: _ClassVar[int]
     NEWS_PREFIX_FIELD_NUMBER: _ClassVar[int]
     BEHAVIOR_FETCH_FIELD_NUMBER: _ClassVar[int]
     BEHAVIOR_DISCOVERY_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     KEYWORD_FIELD_NUMBER: _ClassVar[int]
-    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_FIELD_NUMBER: _ClassVar[int]
     breadth_first: BreadthFirstParams
     depth_first: DepthFirstParams
@@ -47,16 +45,14 @@ class PolicySpec(_message.Message):
     irobot: IrobotParams
     anthelion: AnthelionParams
     tag_path_bandit: TagPathBanditParams
-    auto: AutoParams
     focus: FocusParams
     news_prefix: NewsPrefixParams
     behavior_fetch: BehaviorFetchParams
     behavior_discovery: BehaviorDiscoveryParams
     topic: TopicParams
     keyword: KeywordParams
-    experiment: ExperimentParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., auto: _Optional[_Union[AutoParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., experiment: _Optional[_Union[ExperimentParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -206,14 +202,6 @@ class FocusParams(_message.Message):
     dry_pages: int
     def __init__(self, fallback: _Optional[str] = ..., page_types: _Optional[str] = ..., dry_pages: _Optional[int] = ...) -> None: ...
 
-class AutoParams(_message.Message):
-    __slots__ = ("policies", "margin")
-    POLICIES_FIELD_NUMBER: _ClassVar[int]
-    MARGIN_FIELD_NUMBER: _ClassVar[int]
-    policies: str
-    margin: float
-    def __init__(self, policies: _Optional[str] = ..., margin: _Optional[float] = ...) -> None: ...
-
 class NewsPrefixParams(_message.Message):
     __slots__ = ("fallback", "signal", "m", "threshold", "min_daily_clicks", "weighed", "theta", "min_pages", "min_coverage")
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
@@ -279,17 +267,3 @@ class ExternalPolicy(_message.Message):
     name: str
     params: _struct_pb2.Struct
     def __init__(self, name: _Optional[str] = ..., params: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
-
-class ExperimentParams(_message.Message):
-    __slots__ = ("policies", "share", "horizon", "salt", "by_text")
-    POLICIES_FIELD_NUMBER: _ClassVar[int]
-    SHARE_FIELD_NUMBER: _ClassVar[int]
-    HORIZON_FIELD_NUMBER: _ClassVar[int]
-    SALT_FIELD_NUMBER: _ClassVar[int]
-    BY_TEXT_FIELD_NUMBER: _ClassVar[int]
-    policies: str
-    share: float
-    horizon: int
-    salt: str
-    by_text: bool
-    def __init__(self, policies: _Optional[str] = ..., share: _Optional[float] = ..., horizon: _Optional[int] = ..., salt: _Optional[str] = ..., by_text: bool = ...) -> None: ...

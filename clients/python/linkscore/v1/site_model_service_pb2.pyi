@@ -14,7 +14,6 @@ class PolicyRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POLICY_ROLE_UNSPECIFIED: _ClassVar[PolicyRole]
     POLICY_ROLE_SERVED: _ClassVar[PolicyRole]
     POLICY_ROLE_EXTRA: _ClassVar[PolicyRole]
-    POLICY_ROLE_CANDIDATE: _ClassVar[PolicyRole]
 
 class RewardSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -41,7 +40,6 @@ class RuleFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 POLICY_ROLE_UNSPECIFIED: PolicyRole
 POLICY_ROLE_SERVED: PolicyRole
 POLICY_ROLE_EXTRA: PolicyRole
-POLICY_ROLE_CANDIDATE: PolicyRole
 REWARD_SOURCE_UNSPECIFIED: RewardSource
 REWARD_SOURCE_NOVELTY: RewardSource
 REWARD_SOURCE_FEEDBACK: RewardSource
@@ -58,7 +56,7 @@ RULE_FORMAT_HERITRIX: RuleFormat
 RULE_FORMAT_BROWSERTRIX: RuleFormat
 
 class Site(_message.Message):
-    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_trust", "session_names")
+    __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_qualities", "session_names")
     class ClusterPagesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -82,7 +80,7 @@ class Site(_message.Message):
     CLUSTER_PAGES_FIELD_NUMBER: _ClassVar[int]
     LEARNING_FIELD_NUMBER: _ClassVar[int]
     POLICY_STATE_FIELD_NUMBER: _ClassVar[int]
-    POLICY_TRUST_FIELD_NUMBER: _ClassVar[int]
+    POLICY_QUALITIES_FIELD_NUMBER: _ClassVar[int]
     SESSION_NAMES_FIELD_NUMBER: _ClassVar[int]
     name: str
     host: str
@@ -100,25 +98,23 @@ class Site(_message.Message):
     cluster_pages: _containers.ScalarMap[str, int]
     learning: bool
     policy_state: str
-    policy_trust: _containers.RepeatedCompositeFieldContainer[PolicyTrust]
+    policy_qualities: _containers.RepeatedCompositeFieldContainer[PolicyQuality]
     session_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_trust: _Optional[_Iterable[_Union[PolicyTrust, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., host: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., sample_count: _Optional[int] = ..., next_learning_at: _Optional[int] = ..., model_revision: _Optional[int] = ..., cluster_count: _Optional[int] = ..., tag_path_count: _Optional[int] = ..., link_count: _Optional[int] = ..., text_chars: _Optional[int] = ..., duplicate_share: _Optional[float] = ..., cluster_pages: _Optional[_Mapping[str, int]] = ..., learning: bool = ..., policy_state: _Optional[str] = ..., policy_qualities: _Optional[_Iterable[_Union[PolicyQuality, _Mapping]]] = ..., session_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
-class PolicyTrust(_message.Message):
-    __slots__ = ("policy", "role", "trust", "judged_count", "quality", "reward")
+class PolicyQuality(_message.Message):
+    __slots__ = ("policy", "role", "judged_count", "quality", "reward")
     POLICY_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
-    TRUST_FIELD_NUMBER: _ClassVar[int]
     JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     QUALITY_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     policy: str
     role: PolicyRole
-    trust: float
     judged_count: int
     quality: float
     reward: float
-    def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[PolicyRole, str]] = ..., trust: _Optional[float] = ..., judged_count: _Optional[int] = ..., quality: _Optional[float] = ..., reward: _Optional[float] = ...) -> None: ...
+    def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[PolicyRole, str]] = ..., judged_count: _Optional[int] = ..., quality: _Optional[float] = ..., reward: _Optional[float] = ...) -> None: ...
 
 class Cluster(_message.Message):
     __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "hub", "authority", "dissimilarity")

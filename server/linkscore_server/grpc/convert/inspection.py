@@ -15,7 +15,7 @@ from linkscore_scoring.engine.reports.inspection import (
     TemplateRecord,
 )
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.answers import PolicyTrust
+from linkscore_scoring.policies.answers import PolicyQuality
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_CLUSTER
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
@@ -161,7 +161,7 @@ def points(found: Sequence[HarvestPoint]) -> list[pb.HarvestPoint]:
     ]
 
 
-def lookback_message(policy: PolicyTrust, judged: int, means: Sequence[float]) -> pb.PolicyLookback:
+def lookback_message(policy: PolicyQuality, judged: int, means: Sequence[float]) -> pb.PolicyLookback:
     """Return what a policy would have made of the latest fetched links."""
     return pb.PolicyLookback(
         policy=policy.policy,

@@ -11,7 +11,7 @@ from linkscore_scoring.engine.fetch_plan import FetchPlan
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.answers import PolicyTrust, SitesRanked
+from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
 from linkscore_server.grpc.convert import packed
@@ -242,12 +242,11 @@ def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
     return common_pb2.FetchSuggestion(url=planned.url, reason=planned.reason, urgency=planned.urgency)
 
 
-def policy_trust(known: PolicyTrust) -> site_model_service_pb2.PolicyTrust:
+def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality:
     """Return how a policy did; the numbers of the roles are those of the wire enum."""
-    return site_model_service_pb2.PolicyTrust(
+    return site_model_service_pb2.PolicyQuality(
         policy=known.policy,
         role=cast("site_model_service_pb2.PolicyRole", known.role),
-        trust=known.trust,
         judged_count=known.judged,
         quality=known.quality,
         reward=known.reward,

@@ -51,7 +51,7 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         },
         policy_state=capabilities.describe(shard.served, site),
         session_names=site.sessions.names(),
-        policy_trust=[results.policy_trust(known) for known in shard.policy_trust()],
+        policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
     )
 
 

@@ -18,7 +18,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.types import Limits, Links
-from linkscore_scoring.policies.answers import CANDIDATE, EXTRA, SERVED
+from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import config_of, crawl_message
@@ -99,11 +99,7 @@ def test_the_clusterers_of_the_library_are_in_the_contract() -> None:
 
 
 def test_the_roles_of_the_contract_are_those_of_the_library() -> None:
-    assert (pb.POLICY_ROLE_SERVED, pb.POLICY_ROLE_EXTRA, pb.POLICY_ROLE_CANDIDATE) == (
-        SERVED,
-        EXTRA,
-        CANDIDATE,
-    )
+    assert (pb.POLICY_ROLE_SERVED, pb.POLICY_ROLE_EXTRA) == (SERVED, EXTRA)
 
 
 def test_a_configuration_is_read_back_from_its_message() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
@@ -408,26 +407,6 @@ def test_a_damaged_log_is_named_and_left_as_it_is(tmp_path: Path) -> None:
             other.append([b"no event"])
         with pytest.raises(CorruptState):
             regroup(store, "other", GROUPS)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["folder_0_1", pytest.param("folder_snapshot_5", marks=pytest.mark.slow)])
-def test_crawls_of_older_versions_keep_what_they_hold(name: str, tmp_path: Path) -> None:
-    with tarfile.open(FIXTURES / name / "folder.tar.xz") as tar:
-        tar.extractall(tmp_path, filter="data")
-    done = []
-    with closing(FileStore(tmp_path / "data")) as store:
-        for crawl in store.crawls():
-            before = figures(store, [crawl])
-            try:
-                regroup(store, crawl, GROUPS)
-            except InvalidInput:
-                assert figures(store, [crawl]) == before
-                continue
-            keys = [key for key in store.shards() if Shard.of(key).crawl == crawl]
-            assert (len(keys), figures(store, keys)) == (GROUPS, before)
-            done.append(crawl)
-    assert done
 
 
 def figures(store: FileStore, keys: list[str]) -> dict[str, Any]:

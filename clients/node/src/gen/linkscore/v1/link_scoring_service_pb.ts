@@ -1362,7 +1362,7 @@ export type SuggestExamplesRequest = Message<"linkscore.v1.SuggestExamplesReques
   site: string;
 
   /**
-   * Policy; absent means the crawl's. Only `harvest`, and `auto` where it chooses from it, suggest any pages.
+   * Policy; absent means the crawl's. Only `harvest` suggests any pages.
    *
    * @generated from field: linkscore.v1.PolicySpec policy = 3;
    */

@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/policy.proto.
  */
 export const file_linkscore_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEiiQoKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI1CgtkZXB0aF9maXJzdBgCIAEoCzIeLmxpbmtzY29yZS52MS5EZXB0aEZpcnN0UGFyYW1zSAASOwoOdW5pZm9ybV9yYW5kb20YAyABKAsyIS5saW5rc2NvcmUudjEuVW5pZm9ybVJhbmRvbVBhcmFtc0gAEjMKCnNvdXJjZV91Y2MYBCABKAsyHS5saW5rc2NvcmUudjEuU291cmNlVWNjUGFyYW1zSAASOQoNc291cmNlX3RhcmdldBgFIAEoCzIgLmxpbmtzY29yZS52MS5Tb3VyY2VUYXJnZXRQYXJhbXNIABIuCgdoYXJ2ZXN0GAYgASgLMhsubGlua3Njb3JlLnYxLkhhcnZlc3RQYXJhbXNIABIxCglpbl9kZWdyZWUYByABKAsyHC5saW5rc2NvcmUudjEuSW5EZWdyZWVQYXJhbXNIABIwCghwYWdlcmFuaxgIIAEoCzIcLmxpbmtzY29yZS52MS5QYWdlcmFua1BhcmFtc0gAEigKBG9waWMYCSABKAsyGC5saW5rc2NvcmUudjEuT3BpY1BhcmFtc0gAEjEKCXJhbmtfbWFzcxgKIAEoCzIcLmxpbmtzY29yZS52MS5SYW5rTWFzc1BhcmFtc0gAEkUKE2ZyYWN0aW9uYWxfcGFnZXJhbmsYCyABKAsyJi5saW5rc2NvcmUudjEuRnJhY3Rpb25hbFBhZ2VyYW5rUGFyYW1zSAASJgoDdHBtGAwgASgLMhcubGlua3Njb3JlLnYxLlRwbVBhcmFtc0gAEiwKBmlyb2JvdBgNIAEoCzIaLmxpbmtzY29yZS52MS5Jcm9ib3RQYXJhbXNIABIyCglhbnRoZWxpb24YDiABKAsyHS5saW5rc2NvcmUudjEuQW50aGVsaW9uUGFyYW1zSAASPAoPdGFnX3BhdGhfYmFuZGl0GA8gASgLMiEubGlua3Njb3JlLnYxLlRhZ1BhdGhCYW5kaXRQYXJhbXNIABIoCgRhdXRvGBAgASgLMhgubGlua3Njb3JlLnYxLkF1dG9QYXJhbXNIABIqCgVmb2N1cxgRIAEoCzIZLmxpbmtzY29yZS52MS5Gb2N1c1BhcmFtc0gAEjUKC25ld3NfcHJlZml4GBIgASgLMh4ubGlua3Njb3JlLnYxLk5ld3NQcmVmaXhQYXJhbXNIABI7Cg5iZWhhdmlvcl9mZXRjaBgTIAEoCzIhLmxpbmtzY29yZS52MS5CZWhhdmlvckZldGNoUGFyYW1zSAASQwoSYmVoYXZpb3JfZGlzY292ZXJ5GBQgASgLMiUubGlua3Njb3JlLnYxLkJlaGF2aW9yRGlzY292ZXJ5UGFyYW1zSAASKgoFdG9waWMYFSABKAsyGS5saW5rc2NvcmUudjEuVG9waWNQYXJhbXNIABIuCgdrZXl3b3JkGBYgASgLMhsubGlua3Njb3JlLnYxLktleXdvcmRQYXJhbXNIABI0CgpleHBlcmltZW50GBcgASgLMh4ubGlua3Njb3JlLnYxLkV4cGVyaW1lbnRQYXJhbXNIABIwCghleHRlcm5hbBhkIAEoCzIcLmxpbmtzY29yZS52MS5FeHRlcm5hbFBvbGljeUgAQggKBnBvbGljeSIUChJCcmVhZHRoRmlyc3RQYXJhbXMiEgoQRGVwdGhGaXJzdFBhcmFtcyIxChNVbmlmb3JtUmFuZG9tUGFyYW1zEhEKBHNlZWQYASABKARIAIgBAUIHCgVfc2VlZCK5AQoPU291cmNlVWNjUGFyYW1zEhIKBWFscGhhGAEgASgBSACIAQESGQoMd2l0aG91dF9kc2ltGAIgASgISAGIAQESHAoPd2l0aG91dF9iYWxhbmNlGAMgASgISAKIAQESGQoMd2l0aG91dF9pbmZvGAQgASgISAOIAQFCCAoGX2FscGhhQg8KDV93aXRob3V0X2RzaW1CEgoQX3dpdGhvdXRfYmFsYW5jZUIPCg1fd2l0aG91dF9pbmZvIsoBChJTb3VyY2VUYXJnZXRQYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARISCgVhbHBoYRgDIAEoAUgCiAEBEhYKCW11bHRpX2hvcBgEIAEoCEgDiAEBEhEKBGJldGEYBSABKAFIBIgBAUIOCgxfZXhhbXBsZV91cmxCDwoNX2V4YW1wbGVfaHRtbEIICgZfYWxwaGFCDAoKX211bHRpX2hvcEIHCgVfYmV0YSKHAQoNSGFydmVzdFBhcmFtcxIYCgtleHBsb3JhdGlvbhgBIAEoAUgAiAEBEhcKCmh1Yl93ZWlnaHQYAiABKAFIAYgBARIWCgljdXJpb3NpdHkYAyABKAFIAogBAUIOCgxfZXhwbG9yYXRpb25CDQoLX2h1Yl93ZWlnaHRCDAoKX2N1cmlvc2l0eSIQCg5JbkRlZ3JlZVBhcmFtcyJ2Cg5QYWdlcmFua1BhcmFtcxIUCgdkYW1waW5nGAEgASgBSACIAQESEgoFZXZlcnkYAiABKA1IAYgBARIWCgl0b2xlcmFuY2UYAyABKAFIAogBAUIKCghfZGFtcGluZ0IICgZfZXZlcnlCDAoKX3RvbGVyYW5jZSIMCgpPcGljUGFyYW1zIjIKDlJhbmtNYXNzUGFyYW1zEhQKB2RhbXBpbmcYASABKAFIAIgBAUIKCghfZGFtcGluZyI8ChhGcmFjdGlvbmFsUGFnZXJhbmtQYXJhbXMSFAoHZGFtcGluZxgBIAEoAUgAiAEBQgoKCF9kYW1waW5nIoECCglUcG1QYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARIaCg1tYXBwaW5nX3BhZ2VzGAMgASgNSAKIAQESFwoKc2ltaWxhcml0eRgEIAEoAUgDiAEBEhoKDW1heF9kaWZmZXJpbmcYBSABKA1IBIgBARIRCgRqdW1wGAYgASgISAWIAQFCDgoMX2V4YW1wbGVfdXJsQg8KDV9leGFtcGxlX2h0bWxCEAoOX21hcHBpbmdfcGFnZXNCDQoLX3NpbWlsYXJpdHlCEAoOX21heF9kaWZmZXJpbmdCBwoFX2p1bXAiWgoMSXJvYm90UGFyYW1zEhUKCGNvdmVyYWdlGAEgASgBSACIAQESFwoKZmxpcF9zaGFyZRgCIAEoAUgBiAEBQgsKCV9jb3ZlcmFnZUINCgtfZmxpcF9zaGFyZSLLAgoPQW50aGVsaW9uUGFyYW1zEhsKDnZhbHVlX2Z1bmN0aW9uGAEgASgJSACIAQESGQoMZXhwbG9yZV9wcm9iGAIgASgBSAGIAQESGAoLZGVjYXlfcHVsbHMYAyABKANIAogBARIXCgpjbGFzc2lmaWVyGAQgASgJSAOIAQESFQoIZmVhdHVyZXMYBSABKAlIBIgBARIRCgRtb2RlGAYgASgJSAWIAQESFwoKaHViX3dlaWdodBgHIAEoAUgGiAEBEhUKCGNsYXNzaWZ5GAggASgJSAeIAQFCEQoPX3ZhbHVlX2Z1bmN0aW9uQg8KDV9leHBsb3JlX3Byb2JCDgoMX2RlY2F5X3B1bGxzQg0KC19jbGFzc2lmaWVyQgsKCV9mZWF0dXJlc0IHCgVfbW9kZUINCgtfaHViX3dlaWdodEILCglfY2xhc3NpZnki4QEKE1RhZ1BhdGhCYW5kaXRQYXJhbXMSGAoLZXhwbG9yYXRpb24YASABKAFIAIgBARIXCgpzaW1pbGFyaXR5GAIgASgBSAGIAQESFwoKY2xhc3NpZmllchgDIAEoCUgCiAEBEhcKCnN0b3BfeWllbGQYBCABKAFIA4gBARIYCgtzdG9wX3dpbmRvdxgFIAEoDUgEiAEBQg4KDF9leHBsb3JhdGlvbkINCgtfc2ltaWxhcml0eUINCgtfY2xhc3NpZmllckINCgtfc3RvcF95aWVsZEIOCgxfc3RvcF93aW5kb3cifwoLRm9jdXNQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIXCgpwYWdlX3R5cGVzGAIgASgJSAGIAQESFgoJZHJ5X3BhZ2VzGAMgASgNSAKIAQFCCwoJX2ZhbGxiYWNrQg0KC19wYWdlX3R5cGVzQgwKCl9kcnlfcGFnZXMiUAoKQXV0b1BhcmFtcxIVCghwb2xpY2llcxgBIAEoCUgAiAEBEhMKBm1hcmdpbhgCIAEoAUgBiAEBQgsKCV9wb2xpY2llc0IJCgdfbWFyZ2luItgCChBOZXdzUHJlZml4UGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQESEwoGc2lnbmFsGAIgASgJSAGIAQESDgoBbRgDIAEoDUgCiAEBEhYKCXRocmVzaG9sZBgEIAEoAUgDiAEBEh0KEG1pbl9kYWlseV9jbGlja3MYBSABKAFIBIgBARIUCgd3ZWlnaGVkGAYgASgISAWIAQESEgoFdGhldGEYByABKAFIBogBARIWCgltaW5fcGFnZXMYCCABKA1IB4gBARIZCgxtaW5fY292ZXJhZ2UYCSABKAFICIgBAUILCglfZmFsbGJhY2tCCQoHX3NpZ25hbEIECgJfbUIMCgpfdGhyZXNob2xkQhMKEV9taW5fZGFpbHlfY2xpY2tzQgoKCF93ZWlnaGVkQggKBl90aGV0YUIMCgpfbWluX3BhZ2VzQg8KDV9taW5fY292ZXJhZ2UivQEKE0JlaGF2aW9yRmV0Y2hQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIUCgdyYW5raW5nGAIgASgJSAGIAQESEAoDY3V0GAMgASgJSAKIAQESFgoJdGhyZXNob2xkGAQgASgBSAOIAQESFAoHYnlfZHJvcBgFIAEoCEgEiAEBQgsKCV9mYWxsYmFja0IKCghfcmFua2luZ0IGCgRfY3V0QgwKCl90aHJlc2hvbGRCCgoIX2J5X2Ryb3AiwQEKF0JlaGF2aW9yRGlzY292ZXJ5UGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQESFAoHcmFua2luZxgCIAEoCUgBiAEBEhAKA2N1dBgDIAEoCUgCiAEBEhYKCXRocmVzaG9sZBgEIAEoAUgDiAEBEhQKB2J5X2Ryb3AYBSABKAhIBIgBAUILCglfZmFsbGJhY2tCCgoIX3JhbmtpbmdCBgoEX2N1dEIMCgpfdGhyZXNob2xkQgoKCF9ieV9kcm9wIg0KC1RvcGljUGFyYW1zIg8KDUtleXdvcmRQYXJhbXMiRwoORXh0ZXJuYWxQb2xpY3kSDAoEbmFtZRgBIAEoCRInCgZwYXJhbXMYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IrQBChBFeHBlcmltZW50UGFyYW1zEhUKCHBvbGljaWVzGAEgASgJSACIAQESEgoFc2hhcmUYAiABKAFIAYgBARIUCgdob3Jpem9uGAMgASgNSAKIAQESEQoEc2FsdBgEIAEoCUgDiAEBEhQKB2J5X3RleHQYBSABKAhIBIgBAUILCglfcG9saWNpZXNCCAoGX3NoYXJlQgoKCF9ob3Jpem9uQgcKBV9zYWx0QgoKCF9ieV90ZXh0Qj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEiqQkKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI1CgtkZXB0aF9maXJzdBgCIAEoCzIeLmxpbmtzY29yZS52MS5EZXB0aEZpcnN0UGFyYW1zSAASOwoOdW5pZm9ybV9yYW5kb20YAyABKAsyIS5saW5rc2NvcmUudjEuVW5pZm9ybVJhbmRvbVBhcmFtc0gAEjMKCnNvdXJjZV91Y2MYBCABKAsyHS5saW5rc2NvcmUudjEuU291cmNlVWNjUGFyYW1zSAASOQoNc291cmNlX3RhcmdldBgFIAEoCzIgLmxpbmtzY29yZS52MS5Tb3VyY2VUYXJnZXRQYXJhbXNIABIuCgdoYXJ2ZXN0GAYgASgLMhsubGlua3Njb3JlLnYxLkhhcnZlc3RQYXJhbXNIABIxCglpbl9kZWdyZWUYByABKAsyHC5saW5rc2NvcmUudjEuSW5EZWdyZWVQYXJhbXNIABIwCghwYWdlcmFuaxgIIAEoCzIcLmxpbmtzY29yZS52MS5QYWdlcmFua1BhcmFtc0gAEigKBG9waWMYCSABKAsyGC5saW5rc2NvcmUudjEuT3BpY1BhcmFtc0gAEjEKCXJhbmtfbWFzcxgKIAEoCzIcLmxpbmtzY29yZS52MS5SYW5rTWFzc1BhcmFtc0gAEkUKE2ZyYWN0aW9uYWxfcGFnZXJhbmsYCyABKAsyJi5saW5rc2NvcmUudjEuRnJhY3Rpb25hbFBhZ2VyYW5rUGFyYW1zSAASJgoDdHBtGAwgASgLMhcubGlua3Njb3JlLnYxLlRwbVBhcmFtc0gAEiwKBmlyb2JvdBgNIAEoCzIaLmxpbmtzY29yZS52MS5Jcm9ib3RQYXJhbXNIABIyCglhbnRoZWxpb24YDiABKAsyHS5saW5rc2NvcmUudjEuQW50aGVsaW9uUGFyYW1zSAASPAoPdGFnX3BhdGhfYmFuZGl0GA8gASgLMiEubGlua3Njb3JlLnYxLlRhZ1BhdGhCYW5kaXRQYXJhbXNIABIqCgVmb2N1cxgRIAEoCzIZLmxpbmtzY29yZS52MS5Gb2N1c1BhcmFtc0gAEjUKC25ld3NfcHJlZml4GBIgASgLMh4ubGlua3Njb3JlLnYxLk5ld3NQcmVmaXhQYXJhbXNIABI7Cg5iZWhhdmlvcl9mZXRjaBgTIAEoCzIhLmxpbmtzY29yZS52MS5CZWhhdmlvckZldGNoUGFyYW1zSAASQwoSYmVoYXZpb3JfZGlzY292ZXJ5GBQgASgLMiUubGlua3Njb3JlLnYxLkJlaGF2aW9yRGlzY292ZXJ5UGFyYW1zSAASKgoFdG9waWMYFSABKAsyGS5saW5rc2NvcmUudjEuVG9waWNQYXJhbXNIABIuCgdrZXl3b3JkGBYgASgLMhsubGlua3Njb3JlLnYxLktleXdvcmRQYXJhbXNIABIwCghleHRlcm5hbBhkIAEoCzIcLmxpbmtzY29yZS52MS5FeHRlcm5hbFBvbGljeUgAQggKBnBvbGljeSIUChJCcmVhZHRoRmlyc3RQYXJhbXMiEgoQRGVwdGhGaXJzdFBhcmFtcyIxChNVbmlmb3JtUmFuZG9tUGFyYW1zEhEKBHNlZWQYASABKARIAIgBAUIHCgVfc2VlZCK5AQoPU291cmNlVWNjUGFyYW1zEhIKBWFscGhhGAEgASgBSACIAQESGQoMd2l0aG91dF9kc2ltGAIgASgISAGIAQESHAoPd2l0aG91dF9iYWxhbmNlGAMgASgISAKIAQESGQoMd2l0aG91dF9pbmZvGAQgASgISAOIAQFCCAoGX2FscGhhQg8KDV93aXRob3V0X2RzaW1CEgoQX3dpdGhvdXRfYmFsYW5jZUIPCg1fd2l0aG91dF9pbmZvIsoBChJTb3VyY2VUYXJnZXRQYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARISCgVhbHBoYRgDIAEoAUgCiAEBEhYKCW11bHRpX2hvcBgEIAEoCEgDiAEBEhEKBGJldGEYBSABKAFIBIgBAUIOCgxfZXhhbXBsZV91cmxCDwoNX2V4YW1wbGVfaHRtbEIICgZfYWxwaGFCDAoKX211bHRpX2hvcEIHCgVfYmV0YSKHAQoNSGFydmVzdFBhcmFtcxIYCgtleHBsb3JhdGlvbhgBIAEoAUgAiAEBEhcKCmh1Yl93ZWlnaHQYAiABKAFIAYgBARIWCgljdXJpb3NpdHkYAyABKAFIAogBAUIOCgxfZXhwbG9yYXRpb25CDQoLX2h1Yl93ZWlnaHRCDAoKX2N1cmlvc2l0eSIQCg5JbkRlZ3JlZVBhcmFtcyJ2Cg5QYWdlcmFua1BhcmFtcxIUCgdkYW1waW5nGAEgASgBSACIAQESEgoFZXZlcnkYAiABKA1IAYgBARIWCgl0b2xlcmFuY2UYAyABKAFIAogBAUIKCghfZGFtcGluZ0IICgZfZXZlcnlCDAoKX3RvbGVyYW5jZSIMCgpPcGljUGFyYW1zIjIKDlJhbmtNYXNzUGFyYW1zEhQKB2RhbXBpbmcYASABKAFIAIgBAUIKCghfZGFtcGluZyI8ChhGcmFjdGlvbmFsUGFnZXJhbmtQYXJhbXMSFAoHZGFtcGluZxgBIAEoAUgAiAEBQgoKCF9kYW1waW5nIoECCglUcG1QYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARIaCg1tYXBwaW5nX3BhZ2VzGAMgASgNSAKIAQESFwoKc2ltaWxhcml0eRgEIAEoAUgDiAEBEhoKDW1heF9kaWZmZXJpbmcYBSABKA1IBIgBARIRCgRqdW1wGAYgASgISAWIAQFCDgoMX2V4YW1wbGVfdXJsQg8KDV9leGFtcGxlX2h0bWxCEAoOX21hcHBpbmdfcGFnZXNCDQoLX3NpbWlsYXJpdHlCEAoOX21heF9kaWZmZXJpbmdCBwoFX2p1bXAiWgoMSXJvYm90UGFyYW1zEhUKCGNvdmVyYWdlGAEgASgBSACIAQESFwoKZmxpcF9zaGFyZRgCIAEoAUgBiAEBQgsKCV9jb3ZlcmFnZUINCgtfZmxpcF9zaGFyZSLLAgoPQW50aGVsaW9uUGFyYW1zEhsKDnZhbHVlX2Z1bmN0aW9uGAEgASgJSACIAQESGQoMZXhwbG9yZV9wcm9iGAIgASgBSAGIAQESGAoLZGVjYXlfcHVsbHMYAyABKANIAogBARIXCgpjbGFzc2lmaWVyGAQgASgJSAOIAQESFQoIZmVhdHVyZXMYBSABKAlIBIgBARIRCgRtb2RlGAYgASgJSAWIAQESFwoKaHViX3dlaWdodBgHIAEoAUgGiAEBEhUKCGNsYXNzaWZ5GAggASgJSAeIAQFCEQoPX3ZhbHVlX2Z1bmN0aW9uQg8KDV9leHBsb3JlX3Byb2JCDgoMX2RlY2F5X3B1bGxzQg0KC19jbGFzc2lmaWVyQgsKCV9mZWF0dXJlc0IHCgVfbW9kZUINCgtfaHViX3dlaWdodEILCglfY2xhc3NpZnki4QEKE1RhZ1BhdGhCYW5kaXRQYXJhbXMSGAoLZXhwbG9yYXRpb24YASABKAFIAIgBARIXCgpzaW1pbGFyaXR5GAIgASgBSAGIAQESFwoKY2xhc3NpZmllchgDIAEoCUgCiAEBEhcKCnN0b3BfeWllbGQYBCABKAFIA4gBARIYCgtzdG9wX3dpbmRvdxgFIAEoDUgEiAEBQg4KDF9leHBsb3JhdGlvbkINCgtfc2ltaWxhcml0eUINCgtfY2xhc3NpZmllckINCgtfc3RvcF95aWVsZEIOCgxfc3RvcF93aW5kb3cifwoLRm9jdXNQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIXCgpwYWdlX3R5cGVzGAIgASgJSAGIAQESFgoJZHJ5X3BhZ2VzGAMgASgNSAKIAQFCCwoJX2ZhbGxiYWNrQg0KC19wYWdlX3R5cGVzQgwKCl9kcnlfcGFnZXMi2AIKEE5ld3NQcmVmaXhQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARITCgZzaWduYWwYAiABKAlIAYgBARIOCgFtGAMgASgNSAKIAQESFgoJdGhyZXNob2xkGAQgASgBSAOIAQESHQoQbWluX2RhaWx5X2NsaWNrcxgFIAEoAUgEiAEBEhQKB3dlaWdoZWQYBiABKAhIBYgBARISCgV0aGV0YRgHIAEoAUgGiAEBEhYKCW1pbl9wYWdlcxgIIAEoDUgHiAEBEhkKDG1pbl9jb3ZlcmFnZRgJIAEoAUgIiAEBQgsKCV9mYWxsYmFja0IJCgdfc2lnbmFsQgQKAl9tQgwKCl90aHJlc2hvbGRCEwoRX21pbl9kYWlseV9jbGlja3NCCgoIX3dlaWdoZWRCCAoGX3RoZXRhQgwKCl9taW5fcGFnZXNCDwoNX21pbl9jb3ZlcmFnZSK9AQoTQmVoYXZpb3JGZXRjaFBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhQKB3JhbmtpbmcYAiABKAlIAYgBARIQCgNjdXQYAyABKAlIAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIUCgdieV9kcm9wGAUgASgISASIAQFCCwoJX2ZhbGxiYWNrQgoKCF9yYW5raW5nQgYKBF9jdXRCDAoKX3RocmVzaG9sZEIKCghfYnlfZHJvcCLBAQoXQmVoYXZpb3JEaXNjb3ZlcnlQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIUCgdyYW5raW5nGAIgASgJSAGIAQESEAoDY3V0GAMgASgJSAKIAQESFgoJdGhyZXNob2xkGAQgASgBSAOIAQESFAoHYnlfZHJvcBgFIAEoCEgEiAEBQgsKCV9mYWxsYmFja0IKCghfcmFua2luZ0IGCgRfY3V0QgwKCl90aHJlc2hvbGRCCgoIX2J5X2Ryb3AiDQoLVG9waWNQYXJhbXMiDwoNS2V5d29yZFBhcmFtcyJHCg5FeHRlcm5hbFBvbGljeRIMCgRuYW1lGAEgASgJEicKBnBhcmFtcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * Which policy scores, and with what parameters. Every parameter is optional: unset means the documented default.
@@ -148,14 +148,6 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     case: "tagPathBandit";
   } | {
     /**
-     * The policy that earns most on the site at hand, among several that all learn.
-     *
-     * @generated from field: linkscore.v1.AutoParams auto = 16;
-     */
-    value: AutoParams;
-    case: "auto";
-  } | {
-    /**
      * FoCUS, follow index, thread and page-flip URLs of forums, Q&A sites and blogs (Jiang 2013).
      *
      * @generated from field: linkscore.v1.FocusParams focus = 17;
@@ -202,14 +194,6 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
      */
     value: KeywordParams;
     case: "keyword";
-  } | {
-    /**
-     * Two policies, each on sites of its own, to see which does better; see Site.policy_trust.
-     *
-     * @generated from field: linkscore.v1.ExperimentParams experiment = 23;
-     */
-    value: ExperimentParams;
-    case: "experiment";
   } | {
     /**
      * A policy from outside the distribution, registered under the entry point group `linkscore.policies`.
@@ -767,35 +751,6 @@ export const FocusParamsSchema: GenMessage<FocusParams> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_policy, 16);
 
 /**
- * Parameters of `auto`.
- *
- * @generated from message linkscore.v1.AutoParams
- */
-export type AutoParams = Message<"linkscore.v1.AutoParams"> & {
-  /**
-   * Names of the policies to choose from, 1 to 6, joined by `+`; they have their default parameters. The first one leads
-   * until another one proves better. Default "harvest+in_degree+source_ucc".
-   *
-   * @generated from field: optional string policies = 1;
-   */
-  policies?: string | undefined;
-
-  /**
-   * Reward by which another policy must be expected to beat the first one, [0, 1]; default 0.05.
-   *
-   * @generated from field: optional double margin = 2;
-   */
-  margin?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.AutoParams.
- * Use `create(AutoParamsSchema)` to create a new message.
- */
-export const AutoParamsSchema: GenMessage<AutoParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 17);
-
-/**
  * Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
  * when several are named.
  *
@@ -875,7 +830,7 @@ export type NewsPrefixParams = Message<"linkscore.v1.NewsPrefixParams"> & {
  * Use `create(NewsPrefixParamsSchema)` to create a new message.
  */
 export const NewsPrefixParamsSchema: GenMessage<NewsPrefixParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 18);
+  messageDesc(file_linkscore_v1_policy, 17);
 
 /**
  * Parameters of `behavior_fetch`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
@@ -926,7 +881,7 @@ export type BehaviorFetchParams = Message<"linkscore.v1.BehaviorFetchParams"> & 
  * Use `create(BehaviorFetchParamsSchema)` to create a new message.
  */
 export const BehaviorFetchParamsSchema: GenMessage<BehaviorFetchParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 19);
+  messageDesc(file_linkscore_v1_policy, 18);
 
 /**
  * Parameters of `behavior_discovery`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
@@ -977,7 +932,7 @@ export type BehaviorDiscoveryParams = Message<"linkscore.v1.BehaviorDiscoveryPar
  * Use `create(BehaviorDiscoveryParamsSchema)` to create a new message.
  */
 export const BehaviorDiscoveryParamsSchema: GenMessage<BehaviorDiscoveryParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 20);
+  messageDesc(file_linkscore_v1_policy, 19);
 
 /**
  * Parameters of `topic`: none, see Crawl.wanted.
@@ -992,7 +947,7 @@ export type TopicParams = Message<"linkscore.v1.TopicParams"> & {
  * Use `create(TopicParamsSchema)` to create a new message.
  */
 export const TopicParamsSchema: GenMessage<TopicParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 21);
+  messageDesc(file_linkscore_v1_policy, 20);
 
 /**
  * Parameters of `keyword`: none, see Crawl.wanted.
@@ -1007,7 +962,7 @@ export type KeywordParams = Message<"linkscore.v1.KeywordParams"> & {
  * Use `create(KeywordParamsSchema)` to create a new message.
  */
 export const KeywordParamsSchema: GenMessage<KeywordParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 22);
+  messageDesc(file_linkscore_v1_policy, 21);
 
 /**
  * A policy from outside the distribution.
@@ -1035,54 +990,5 @@ export type ExternalPolicy = Message<"linkscore.v1.ExternalPolicy"> & {
  * Use `create(ExternalPolicySchema)` to create a new message.
  */
 export const ExternalPolicySchema: GenMessage<ExternalPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 23);
-
-/**
- * Parameters of `experiment`.
- *
- * @generated from message linkscore.v1.ExperimentParams
- */
-export type ExperimentParams = Message<"linkscore.v1.ExperimentParams"> & {
-  /**
-   * Names of two policies, joined by `+`; they have their default parameters. Default "harvest+breadth_first".
-   *
-   * @generated from field: optional string policies = 1;
-   */
-  policies?: string | undefined;
-
-  /**
-   * Share of the sites that the second one gets, [0.01, 0.99]; default 0.5. A hash of the site's name decides.
-   *
-   * @generated from field: optional double share = 2;
-   */
-  share?: number | undefined;
-
-  /**
-   * First fetches of a site that count, 1..1000; default 100.
-   *
-   * @generated from field: optional uint32 horizon = 3;
-   */
-  horizon?: number | undefined;
-
-  /**
-   * Divides the sites otherwise, at most 64 characters; default empty.
-   *
-   * @generated from field: optional string salt = 4;
-   */
-  salt?: string | undefined;
-
-  /**
-   * Count new text of pages in place of feedback; default false.
-   *
-   * @generated from field: optional bool by_text = 5;
-   */
-  byText?: boolean | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.ExperimentParams.
- * Use `create(ExperimentParamsSchema)` to create a new message.
- */
-export const ExperimentParamsSchema: GenMessage<ExperimentParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 24);
+  messageDesc(file_linkscore_v1_policy, 22);
 
