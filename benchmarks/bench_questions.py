@@ -15,12 +15,10 @@ from benchmarks.table import Row
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
 from linkscore.v1.policy_pb2 import AnthelionParams, PolicySpec
-from linkscore_scoring.kernels import KERNELS, PURE
 
 LINKS, BUCKETS = 1_000, 10_000
-AGAIN_TARGET, FIRST_TARGET, CLASSIFIER_TARGET = 2.0, 3.5, 13.0
-"""Times an echo, with the compiled reader; without it links cost ten times an echo at most."""
-PURE_TARGET = 10.0
+LINKS_TARGET, CLASSIFIER_TARGET = 10.0, 13.0
+"""Times an echo."""
 BUCKETS_TARGET_MS = 4.0
 """For buckets of which some 260 are distinct, as a crawl of a site has them."""
 ROUNDS, CALLS = 7, 20
@@ -29,15 +27,8 @@ _PAGES = 220
 
 def run(corpus: Corpus) -> list[Row]:
     """Return a row for each site and question: CPU milliseconds a call."""
-    readers = (False, True) if KERNELS is not PURE else (False,)
-    return [row for native in readers for row in _rows(corpus, native=native)]
-
-
-def _rows(corpus: Corpus, *, native: bool) -> list[Row]:
-    reader = ", compiled reader" if native else ""
-    first_target, again_target = (FIRST_TARGET, AGAIN_TARGET) if native else (PURE_TARGET, PURE_TARGET)
     rows = []
-    with linkscore(native=native) as ours, bare() as other:
+    with linkscore() as ours, bare() as other:
         for site in corpus.names:
             crawl = create_crawl(ours, site)
             links, buckets = _frontier(ours, crawl, corpus, site)
@@ -48,20 +39,16 @@ def _rows(corpus: Corpus, *, native: bool) -> list[Row]:
             first = _cpu_ms(ours, partial(stub.ScoreLinks, scoring), calls=1)
             mine, its = _compare(ours, partial(stub.ScoreLinks, scoring), other, partial(echo, scoring))
             named = f"ScoreLinks, {len(links)} links"
-            named_first, named_again = (
-                f"{named} never asked about{reader}",
-                f"{named} asked about again{reader}",
-            )
-            rows.append(Row(named_first, site, first, "ms CPU/call", its, first_target))
-            rows.append(Row(named_again, site, mine, "ms CPU/call", its, again_target))
+            rows.append(Row(f"{named} never asked about", site, first, "ms CPU/call", its, LINKS_TARGET))
+            rows.append(Row(f"{named} asked about again", site, mine, "ms CPU/call", its, LINKS_TARGET))
             spent = median(_cpu_ms(ours, partial(stub.RankBuckets, ranking)) for _ in range(ROUNDS))
-            given = f"RankBuckets, {len(buckets)} buckets, {len(set(buckets))} distinct{reader}"
+            given = f"RankBuckets, {len(buckets)} buckets, {len(set(buckets))} distinct"
             rows.append(Row(given, site, spent, "ms CPU/call", target=BUCKETS_TARGET_MS))
-            rows.append(_classifier_row(ours, other, corpus, site, reader))
+            rows.append(_classifier_row(ours, other, corpus, site))
     return rows
 
 
-def _classifier_row(ours: Server, other: Server, corpus: Corpus, site: str, reader: str) -> Row:
+def _classifier_row(ours: Server, other: Server, corpus: Corpus, site: str) -> Row:
     """Return the row of ScoreLinks by a classifier that was taught by every second page."""
     crawl = create_crawl(ours, f"{site}-taught", policy=PolicySpec(anthelion=AnthelionParams()))
     links, _ = _frontier(ours, crawl, corpus, site, taught=True)
@@ -69,7 +56,7 @@ def _classifier_row(ours: Server, other: Server, corpus: Corpus, site: str, read
     ask = partial(pb_grpc.LinkScoringServiceStub(ours.channel).ScoreLinks, scoring)
     echo = other.channel.unary_unary(ECHO, pb.ScoreLinksRequest.SerializeToString, scoring.FromString)
     mine, its = _compare(ours, ask, other, partial(echo, scoring))
-    named = f"ScoreLinks, {len(links)} links, anthelion{reader}"
+    named = f"ScoreLinks, {len(links)} links, anthelion"
     return Row(named, site, mine, "ms CPU/call", its, CLASSIFIER_TARGET)
 
 

@@ -15,6 +15,5 @@ pub struct Bounds {
     pub link_paths: usize,
     pub link_paths_chars: usize,
     pub link_path_chars: usize,
-    pub links_chars: usize,
     pub other_link_path: String,
 }

@@ -1,9 +1,10 @@
-"""Columns of links: whose values mostly come again, and that few look at."""
+"""Columns of links, whose values mostly come again."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -87,47 +88,16 @@ class Repeated(Sequence[_V], Generic[_V]):
     __hash__ = None  # type: ignore[assignment]  # as of a list: its columns may be changed
 
 
-class Later(Sequence[_V]):
-    """A column that is made when somebody looks at it.
-
-    Parameters
-    ----------
-    make
-        Gives its values; called once at most.
-    rows
-        How many there are.
+def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return what takes these rows of columns that are of equal length.
 
     Examples
     --------
-    >>> column = Later(lambda: [4, 5], rows=2)
-    >>> len(column), column[1], list(column)
-    (2, 5, [4, 5])
+    >>> pick = picking([0, 2])
+    >>> pick("abc"), pick([1, 2, 3])
+    (['a', 'c'], [1, 3])
     """
-
-    __slots__ = ("_made", "_make", "_rows")
-
-    def __init__(self, make: Callable[[], Sequence[_V]], rows: int) -> None:
-        self._make, self._rows = make, rows
-        self._made: Sequence[_V] | None = None
-
-    @property
-    def made(self) -> Sequence[_V]:
-        """The values."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
-
-    def __len__(self) -> int:
-        return self._rows
-
-    def __iter__(self) -> Iterator[_V]:
-        return iter(self.made)
-
-    @overload
-    def __getitem__(self, row: int) -> _V: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> Sequence[_V]: ...
-
-    def __getitem__(self, row: Any) -> Any:
-        return self.made[row]
+    if len(rows) < 2:  # of one row an item getter gives no sequence
+        return lambda column: [column[row] for row in rows]
+    pick = itemgetter(*rows)
+    return lambda column: list(pick(column))

@@ -5,13 +5,11 @@ Every one is a dataclass of plain columns; identity hashes are `hashing.hash64` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from operator import itemgetter
-from typing import Any
 
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
 
 UNKNOWN_CLUSTER = -2
@@ -48,8 +46,6 @@ class LinkBatch:
         URL pattern of each target, as it was when the target was first seen; 0 for any URL.
     anchors
         Anchor texts; empty if unknown.
-    groups
-        Pattern and link path of each link, None if nobody put them together so far: see `grouped`.
     """
 
     urls: Sequence[str]
@@ -59,14 +55,13 @@ class LinkBatch:
     depths: Sequence[int]
     patterns: Sequence[int]
     anchors: Sequence[str]
-    groups: Repeated[tuple[int, int]] | None = None
 
     def __len__(self) -> int:
         return len(self.urls)
 
     def grouped(self) -> Repeated[tuple[int, int]]:
         """Return pattern and link path of each link, of which there are few distinct ones."""
-        return self.groups or Repeated.of(zip(self.patterns, self.link_paths, strict=True))
+        return Repeated.of(zip(self.patterns, self.link_paths, strict=True))
 
     def rows(self, rows: Sequence[int]) -> LinkBatch:
         """Return some rows as a batch of their own."""
@@ -81,21 +76,6 @@ class LinkBatch:
         )
         urls, keys, link_paths, sources, depths, patterns, anchors = map(picking(rows), columns)
         return LinkBatch(urls, keys, link_paths, sources, depths, patterns, anchors)
-
-
-def picking(rows: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return what takes these rows of columns that are of equal length.
-
-    Examples
-    --------
-    >>> pick = picking([0, 2])
-    >>> pick("abc"), pick([1, 2, 3])
-    (['a', 'c'], [1, 3])
-    """
-    if len(rows) < 2:  # of one row an item getter gives no sequence
-        return lambda column: [column[row] for row in rows]
-    pick = itemgetter(*rows)
-    return lambda column: list(pick(column))
 
 
 def links_of_page(

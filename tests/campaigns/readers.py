@@ -5,7 +5,7 @@
 
 Stored pages must give equal features. `fuzz` joins pieces of markup that parsers stumble over, and takes
 stored pages apart and together again, if archives are given; what differs is made small and kept in a
-folder, and becomes a test (tests/unit/features/test_native.py) that way.
+folder, and becomes a test (tests/unit/features/test_compiled_reader.py) that way.
 Exits 1 if anything differed.
 """
 

@@ -173,10 +173,6 @@ class ClassPathFilter:
                 settled[raw[node]] = self.settle(raw[node])
         return sample.bags([settled.get(path, path) for path in raw])
 
-    def rarest_first(self) -> list[str]:
-        """Return the class tokens that count, in the order in which they are dropped."""
-        return list(self._rarity)
-
     def element(self, tag: str, classes: str) -> str:
         """Return an element of a path: its tag, and those of its class tokens that count."""
         return _element_of(tag, classes, numbered=self.numbered, tokens=self.token_pages)

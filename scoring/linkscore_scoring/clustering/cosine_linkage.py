@@ -29,12 +29,7 @@ from linkscore_scoring.clustering.class_paths import (
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.kernels import KERNELS
-from linkscore_scoring.kernels.protocol import TemplateSpace
 from linkscore_scoring.state import Sparse, Transient
-
-# Leaves of one path whose weight the kernel has; chosen, usual pages have tens.
-_MOST_LEAVES = 4_096
 
 
 @dataclass(eq=False)
@@ -81,10 +76,7 @@ class CosineLinkageModel(ClusterModel):
 
 
 class _Nearness:
-    """How far pages are from the mean vectors of templates, by the paths they hold and no others.
-
-    Sums are taken path by path, in the order in which a page shows them, so that the kernel gives the same.
-    """
+    """How far pages are from the mean vectors of templates, by the paths they hold and no others."""
 
     def __init__(self, paths: ClassPathFilter, vectorizer: Vectorizer, means: NDArray[np.float64]) -> None:
         self._paths = paths
@@ -92,36 +84,17 @@ class _Nearness:
         self._idf = vectorizer.idf
         self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
         self._nodes: PathNodes[int] = paths.new_nodes()
-        self._space: TemplateSpace | None = None
 
     def distances(self, trie: PathTrie) -> list[float]:
         """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
-        compiled = self._compiled(trie)
-        if compiled is not None:
-            return compiled
         bag = self._nodes.bag(trie, self._paths.element, self._column)
         if not bag:
             return [1.0] * self._means.shape[1]
         held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
         weights = np.log(leaves + 1.0) * self._idf[held]  # eq. 1
-        size = np.sqrt(np.cumsum(weights * weights)[-1])
-        cosines = np.cumsum(self._means[held] * weights[:, None], axis=0)[-1] / size
+        cosines = weights @ self._means[held] / np.sqrt(weights @ weights)
         distances: list[float] = (1.0 - cosines).tolist()
         return distances
-
-    def _compiled(self, trie: PathTrie) -> list[float] | None:
-        """Return what the kernel says, None if it has no answer.
-
-        It is made anew when it knows too many steps.
-        """
-        if self._space is None or len(self._space) > self._nodes.max_nodes:
-            weights = np.log(np.arange(_MOST_LEAVES) + 1.0)
-            texts = self._paths.numbered, self._paths.rarest_first(), self._paths.paths, self._column_of
-            self._space = KERNELS.template_space(
-                self._idf.tobytes(), self._means.tobytes(), weights.tobytes(), texts
-            )
-        steps = trie.parents, trie.tags, trie.classes
-        return self._space.distances(steps, trie.leaves)
 
     def _column(self, path: str) -> int | None:
         return self._column_of.get(self._paths.settle(path))

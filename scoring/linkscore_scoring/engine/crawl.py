@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
@@ -43,7 +44,6 @@ from linkscore_scoring.types import (
     FeedbackObservation,
     PageObservation,
     Suggestion,
-    picking,
 )
 from linkscore_scoring.urls.identity import host_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.link_batches import hash_of, hashes_of
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket
@@ -12,7 +13,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.page_links import page_links_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import UNKNOWN_LINK_PATH, PageObservation, layout_of_rows, links_of_page, picking
+from linkscore_scoring.types import UNKNOWN_LINK_PATH, PageObservation, layout_of_rows, links_of_page
 from linkscore_scoring.urls.session_ids import SessionIds
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.columns import Later, Repeated
-from linkscore_scoring.engine.asked_links import AskedLinks
+from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.engine.limits import SiteLimit, duplicates, judged, with_skips
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
@@ -26,9 +26,6 @@ from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, links_of_page
 _Context = tuple[int, int, int]
 """Link path, source cluster and depth of a link."""
 
-_ONE_ROW = np.zeros(1, dtype=np.int64)
-"""Of one link: it has the first of the distinct values."""
-
 hash_of = lru_cache(maxsize=1 << 18)(hash64)
 """Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
 
@@ -36,6 +33,35 @@ hash_of = lru_cache(maxsize=1 << 18)(hash64)
 def hashes_of(texts: list[str]) -> list[int]:
     """Return `hash_of` of each text."""
     return list(map(hash_of, texts))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLinks:
+    """Links that are asked about, as columns of equal length.
+
+    Attributes
+    ----------
+    urls, keys
+        Absolute URLs, and their identities.
+    tickets
+        Tickets as they were sent, empty if there is none.
+    anchors
+        Anchor texts; empty if unknown.
+    """
+
+    urls: Sequence[str]
+    keys: Sequence[str]
+    tickets: Repeated[bytes]
+    anchors: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def rows(self, rows: Sequence[int]) -> AskedLinks:
+        """Return some of the links."""
+        pick = picking(rows)
+        tickets = Repeated.of(pick(list(self.tickets)))
+        return AskedLinks(pick(self.urls), pick(self.keys), tickets, pick(self.anchors))
 
 
 def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> LinkBatch:
@@ -53,10 +79,6 @@ def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> 
         What their distinct tickets say.
     """
     contexts = [None if ticket is NO_TICKET else _context(model, 0, ticket) for ticket in tickets]
-    if None not in contexts:
-        known = [context for context in contexts if context is not None]
-        if (groups := links.groups(model, [link_path for link_path, _, _ in known])) is not None:
-            return _batch_of_groups(links, groups, known)
     own = model.sessions.strip_all(list(links.keys))
     hashes = hashes_of(own)
     rows = zip(links.tickets.places.tolist(), hashes, strict=True)
@@ -65,31 +87,6 @@ def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> 
     patterns = model.patterns_of(hashes, own)
     urls = model.sessions.strip_all(list(links.urls))
     return LinkBatch(urls, hashes, link_paths, sources, depths, patterns, links.anchors)
-
-
-def _batch_of_groups(
-    links: AskedLinks, groups: Repeated[tuple[int, int]], contexts: Sequence[_Context]
-) -> LinkBatch:
-    """Return links of which patterns and contexts are known; columns are made if a policy looks at them."""
-    n, places = len(links), links.tickets.places
-    assert links.packed is not None  # they have the groups
-
-    def of_tickets(part: int) -> Later[int]:
-        return Later(lambda: [contexts[place][part] for place in places.tolist()], n)
-
-    def of_groups(part: int) -> Later[int]:
-        return Later(lambda: [group[part] for group in groups], n)
-
-    return LinkBatch(
-        links.urls,
-        Later(links.packed.hashes, n),
-        of_groups(1),
-        of_tickets(1),
-        of_tickets(2),
-        of_groups(0),
-        links.anchors,
-        groups,
-    )
 
 
 def batch_of_known(model: SiteModel, found: Sequence[KnownUrl]) -> LinkBatch:
@@ -125,7 +122,6 @@ def link_of(model: SiteModel, fetch: Fetch) -> LinkBatch | None:
         [(fetch.depth or 0) if depth is None else depth],
         [pattern],
         [""],
-        Repeated([(pattern, link_path)], _ONE_ROW),
     )
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.columns import Repeated
+from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import encoding
-from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
@@ -26,7 +25,7 @@ from linkscore_scoring.engine.fetch_plan import (
 )
 from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.limits import CopyHypothesis, Standing, duplicates, judged, with_skips
-from linkscore_scoring.engine.link_batches import batch_of, bucket_values, hash_of, score_page
+from linkscore_scoring.engine.link_batches import AskedLinks, batch_of, bucket_values, hash_of, score_page
 from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
     LinkExplained,
@@ -51,7 +50,6 @@ from linkscore_scoring.types import (
     SeedWanted,
     Suggestion,
     UrlRule,
-    picking,
 )
 from linkscore_scoring.urls.identity import identity
 
@@ -128,25 +126,14 @@ class CrawlQueries:
         encode: str = "",
         require_learned: bool = False,
     ) -> ScoredLinks:
-        """Score links from URL, identity and ticket, see `score_asked`."""
-        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
-        return self.score_asked(links, choice=choice, encode=encode, require_learned=require_learned)
-
-    def score_asked(
-        self,
-        links: AskedLinks,
-        *,
-        choice: PolicyChoice | None = None,
-        encode: str = "",
-        require_learned: bool = False,
-    ) -> ScoredLinks:
-        """Score links; cost O(n) plus the policy's.
+        """Score links from URL, identity and ticket; cost O(n) plus the policy's.
 
         Raises
         ------
         NotLearned
             If `require_learned` is set, the policy needs a learned site and one is not.
         """
+        links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
         n = len(links)
         found = ScoredLinks(np.zeros(n), priorities=np.zeros(n) if encode else None, stage=Stage.READY)
         places, names, values = np.zeros(n, dtype=np.int64), list[str](), list[float]()

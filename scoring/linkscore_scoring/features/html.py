@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from threading import local
 
 from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
-from linkscore_scoring.features.kernel_reader import KernelReader
 from linkscore_scoring.features.layouts import layout_reader
 from linkscore_scoring.features.markup import (
     MAX_ALT_CHARS,
@@ -21,10 +19,17 @@ from linkscore_scoring.features.markup import (
     MAX_NAME_CHARS,
     MAX_REL_CHARS,
     SKIPPED_TAGS,
-    Step,
     TagTable,
 )
-from linkscore_scoring.features.types import Head, Limits, Links, PageFeatures, Words
+from linkscore_scoring.features.outlinks import (
+    MAX_LINK_PATHS,
+    MAX_LINK_PATHS_CHARS,
+    OTHER_LINK_PATH,
+    Anchors,
+    anchors_of,
+    outlinks,
+)
+from linkscore_scoring.features.types import Head, Limits, PageFeatures, PathTrie, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk, cut_tags
 from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
@@ -100,7 +105,9 @@ class Extractor:
         self._parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
         )
-        self._kernel = KernelReader(kernels, kernel_bounds(self.limits, max_remembered), on_left)
+        self._on_left = on_left
+        bounds = kernel_bounds(self.limits, max_remembered)
+        self._compiled = None if kernels.reader is None else kernels.reader(bounds)
 
     def extract(
         self,
@@ -125,8 +132,7 @@ class Extractor:
         markup, broken = to_utf8(raw, features.charset)
         if broken:
             features.notes.append("decode_errors")
-        resolver_of = partial(self._resolver_of, features)
-        if not self._kernel.read(markup, features, resolver_of, layout=layout):
+        if not self._read_compiled(markup, features, layout=layout):
             self._read_purely(markup, features, layout=layout)
         if words and (root := self._parse(markup, features)) is not None:
             chars = features.text_chars + features.anchor_chars
@@ -143,6 +149,28 @@ class Extractor:
             return ""
         text = "" if root is None else root.findtext("head/title") or ""
         return " ".join(text.split())[:MAX_TITLE_CHARS]
+
+    def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> bool:
+        """Fill the features from a page, or say that this is left to Python."""
+        if self._compiled is None:
+            return False
+        measured = layout_reader() if layout else None
+        found = self._compiled(markup, measured is not None)
+        if isinstance(found, str):
+            self._on_left(found)
+            return False
+        if found["is_empty"]:
+            features.notes.append("empty")
+            return True
+        features.paths = PathTrie(*found["paths"])
+        for name in ("text_chars", "anchor_chars", "block_hashes", "block_chars"):
+            setattr(features, name, found[name])
+        head = Head(found["base"], found["canonical"], found["nofollow"])
+        cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
+        numbers = self._add_links(features, Anchors(*found["anchors"]), head, cuts)
+        if measured is not None:
+            features.layout = measured.of_outline(found["outline"], features, numbers)
+        return True
 
     def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> None:
         root = self._parse(markup, features)
@@ -173,20 +201,24 @@ class Extractor:
         root.getroottree().docinfo.clear()
         markup = etree.tostring(root, encoding="unicode", with_tail=False)
         walk.read(markup)
-        if walk.elements_cut:
-            features.notes.append("elements_cut")
         features.text_chars = sum(map(len, walk.texts))
         features.anchor_chars = walk.anchor_chars()
         blocks = [text for text in walk.texts if len(text) >= BLOCK_CHARS]
         features.block_chars = list(map(len, blocks))
         features.block_hashes = list(map(hash_block, blocks))
-        resolver = self._resolver_of(features, head)
-        features.links, numbers, links_cuts = outlinks(walk, resolver, self.limits)
         features.paths, paths_cuts = walk.paths.trie(self.limits)
-        features.notes += links_cuts + paths_cuts
+        cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
+        numbers = self._add_links(features, anchors_of(walk, self.limits), head, cuts)
         if layout and (reader := layout_reader()) is not None:
             cut = cut_tags(markup, self.limits)[0]
             features.layout = reader.of_tags(cut, self._tags, features, numbers)
+
+    def _add_links(self, features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str]) -> list[int]:
+        """Add the links of a page and what was cut, and return the number of each link's anchor."""
+        features.links, numbers, links_cut = outlinks(anchors, self._resolver_of(features, head))
+        links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
+        features.notes += cuts + [note for note, cut in links_cuts.items() if cut]
+        return numbers
 
     def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
         """Note what the head of a page says, and return what resolves its links."""
@@ -281,96 +313,6 @@ def extract(
 _thread = local()
 
 
-MAX_LINK_PATHS = 2_000
-"""Distinct link paths told apart on one page; a bound for hostile pages, the others are one link path."""
-
-MAX_LINK_PATHS_CHARS = 500_000
-"""Characters of all link paths of one page; the largest of 400 stored pages has 6,400."""
-
-MAX_LINKS_CHARS = 1_000_000
-"""Characters of all URLs of a page, from where links are cut: a long ``<base href>`` would make 20 MB of
-10,000 short links. The largest of 400 stored pages has 135,000."""
-
-OTHER_LINK_PATH = "a[]"
-"""What stands for the link paths that are not told apart."""
-
-
-class PageLinkPaths:
-    """The distinct link paths of a page, within bounds.
-
-    Attributes
-    ----------
-    is_cut
-        Some were not told apart.
-    """
-
-    def __init__(self) -> None:
-        self.is_cut = False
-        self._rows: dict[str, int] = {}
-        self._chars = 0
-
-    @property
-    def texts(self) -> list[str]:
-        """The link paths, by row."""
-        return list(self._rows)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether link paths not known yet are one."""
-        return len(self._rows) >= MAX_LINK_PATHS or self._chars > MAX_LINK_PATHS_CHARS
-
-    def row(self, link_path: str) -> int:
-        """Return the row of a link path, which may be that of all others."""
-        found = self._rows.get(link_path)
-        if found is not None:
-            return found
-        if self.is_full or len(link_path) > MAX_LINK_PATH_CHARS:
-            self.is_cut = True
-            link_path = OTHER_LINK_PATH
-        self._chars += len(link_path)
-        return self._rows.setdefault(link_path, len(self._rows))
-
-
-def outlinks(walk: PageWalk, resolver: UrlResolver, limits: Limits) -> tuple[Links, list[int], list[str]]:
-    """Return the links of a page, the number of each one's anchor among all of the page, and which of
-    ``links_cut`` and ``apaths_cut`` applied.
-    """
-    links = Links()
-    table = PageLinkPaths()
-    rows: dict[tuple[int, Step], int] = {}
-    row_of: dict[int, int] = {}
-    chars = 0
-    numbers: list[int] = []
-    anchors, nodes = walk.anchors[: limits.links], walk.nodes[: limits.links]
-    texts, blocks_before = walk.anchor_texts(limits.links), walk.blocks_before(limits.links)
-    columns = zip(anchors, nodes, texts, blocks_before, strict=True)
-    for number, (tag, node, text, blocks) in enumerate(columns):
-        answer = resolver.resolve(tag.href)
-        if isinstance(answer, str):
-            links.skipped[answer] = links.skipped.get(answer, 0) + 1
-            continue
-        chars += len(answer[0])
-        if chars > MAX_LINKS_CHARS:
-            break
-        row = row_of.get(node)
-        if row is None:  # many anchors share a node of the tree, and several nodes one link path
-            place = (walk.paths.outer(node, limits.depth), walk.paths.steps[node])
-            if place not in rows:
-                rows[place] = table.row("" if table.is_full else walk.paths.link_path(node, limits.depth))
-            row = row_of[node] = rows[place]
-        numbers.append(number)
-        links.urls.append(answer[0])
-        links.keys.append(answer[1])
-        links.anchors.append(text)
-        links.rels.append(tag.rel)
-        links.link_paths.append(row)
-        links.blocks_before.append(blocks)
-    links.link_path_table = table.texts
-    is_cut = len(walk.anchors) > limits.links or chars > MAX_LINKS_CHARS
-    cuts = {"links_cut": is_cut, "apaths_cut": table.is_cut}
-    return links, numbers, [note for note, cut in cuts.items() if cut]
-
-
 def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[str, int | str]:
     """Return the bounds of a compiled reader, which has none of its own."""
     return {
@@ -384,7 +326,6 @@ def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[
         "link_paths": MAX_LINK_PATHS,
         "link_paths_chars": MAX_LINK_PATHS_CHARS,
         "link_path_chars": MAX_LINK_PATH_CHARS,
-        "links_chars": MAX_LINKS_CHARS,
         "other_link_path": OTHER_LINK_PATH,
         "attributes": MAX_ATTRIBUTES,
         "crowded_bytes": _CROWDED_BYTES,

@@ -28,7 +28,7 @@ class LayoutReader(Protocol):
     def of_outline(
         self, outline: Mapping[str, Any], page: PageFeatures, anchors: Sequence[int]
     ) -> PageLayout:
-        """Return the layout of a page from the columns of `kernels.ReadPage.outline`."""
+        """Return the layout of a page from the outline of a compiled reader."""
 
 
 @cache

@@ -1,15 +1,28 @@
-"""What is remembered of each URL of a site: where seen, how deep, and what it turned out to be. Bounded."""
+"""What is remembered of a site's URLs (where seen, how deep, what they turned out to be) and its link paths.
+
+A link path is the way from the root of a page to an anchor: elements, and the class of the anchor. Files,
+settings and messages call it link path or tag path. An id that was forgotten still works, without a name.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from linkscore_scoring.kernels import KERNELS, Kernels
-from linkscore_scoring.kernels.protocol import NOT_FETCHED
-from linkscore_scoring.state import State, Stateful, Stored, stored_as
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.features.bags import link_path_id, link_path_without_class, normalise_link_path
+from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.types import UNKNOWN_LINK_PATH
+
+NOT_FETCHED = -3
+"""Cluster of a URL that was seen in links and not fetched."""
+
+_DEPTH, _CLUSTER, _PATTERN, _CONTEXTS = 0, 1, 2, 3
+"""Cells of the record of a URL; from the last on there are pairs of source page and link path."""
+
+_UNSEEN = (0, NOT_FETCHED, 0)
 
 
 @dataclass(slots=True)
@@ -24,9 +37,8 @@ class Sighting:
         The target was never seen before this page.
     first_here
         The row is the first by which this page is a remembered source of an unfetched target.
-
-    And for the page: `displaced`, the (source, link path) in-links of unfetched targets that were given up
-    for its own.
+    displaced
+        Of the page: the (source, link path) in-links of unfetched targets that were given up for its own.
     """
 
     patterns: list[int] = field(default_factory=list)
@@ -38,32 +50,35 @@ class Sighting:
 class LinkMemory(Stateful):
     """URLs of one site by identity hash, each with its in-links: source page and link path, the latest.
 
+    A URL is a flat list [depth, cluster, pattern, source, link path, source, ...] of some 250 bytes.
+
     Parameters
     ----------
     max_links
         URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a link.
     max_contexts
         In-links kept per URL; the latest stay.
-    kernels
-        Make the table of URLs; its state is the same whoever made it.
     """
 
     evicted: Stored[int]
     _links: Annotated[dict[int, list[int]], stored_as("keys", "records")]
 
-    def __init__(
-        self, *, max_links: int = 200_000, max_contexts: int = 6, kernels: Kernels = KERNELS
-    ) -> None:
-        self.table = kernels.link_table(max_links, max_contexts)
+    def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
         self.evicted = 0
+        self._max_links, self._max_contexts = max_links, max_contexts
         self._links = {}
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self._links)
 
     def unknown(self, keys: Sequence[int]) -> dict[int, int]:
         """Return the URLs among `keys` that were never seen, each with its first row."""
-        return self.table.unknown(keys)
+        links = self._links
+        found: dict[int, int] = {}
+        for row, key in enumerate(keys):
+            if key not in links:
+                found.setdefault(key, row)
+        return found
 
     def see(
         self,
@@ -84,15 +99,53 @@ class LinkMemory(Stateful):
         patterns
             URL pattern of every target that is `unknown`.
         """
-        seen = Sighting(*self.table.see(source, depth, keys, link_paths, patterns))
+        links, seen = self._links, Sighting()
+        for key, link_path in zip(keys, link_paths, strict=True):
+            known = links.get(key)
+            seen.fresh.append(known is None)
+            if known is None:
+                known = links[key] = [depth, NOT_FETCHED, patterns[key], source, link_path]
+                seen.first_here.append(True)
+            else:
+                is_waiting = known[_CLUSTER] == NOT_FETCHED
+                seen.first_here.append(is_waiting and self._renew(known, source, link_path, seen.displaced))
+            seen.patterns.append(known[_PATTERN])
         self._evict()
         return seen
 
+    def _renew(self, known: list[int], source: int, link_path: int, displaced: list[tuple[int, int]]) -> bool:
+        """Make (source, link path) the latest in-link of a URL; say whether its source is a new one."""
+        sources, link_paths = known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2]
+        old = None
+        if link_path in link_paths:
+            old = link_paths.index(link_path)
+        elif len(link_paths) >= self._max_contexts:
+            old = 0
+        if old is not None:
+            if sources[old] == source:
+                return False
+            if sources.index(sources[old]) == old:
+                displaced.append((sources[old], link_paths[old]))
+            del known[_CONTEXTS + 2 * old : _CONTEXTS + 2 * old + 2]
+        known += (source, link_path)
+        return source not in sources
+
     def fetched(self, key: int, *, depth: int, cluster: int, pattern: int) -> bool:
         """Note a fetch; return whether it is a repeated one. Depth and pattern count for unknown URLs."""
-        before = self.table.fetched(key, depth, cluster, pattern)
-        self._evict()
+        known = self._links.get(key)
+        if known is None:
+            self._links[key] = [depth, cluster, pattern]
+            self._evict()
+            return False
+        before = known[_CLUSTER] != NOT_FETCHED
+        known[_CLUSTER] = cluster
         return before
+
+    def relabel(self, clusters: Iterable[tuple[int, int]]) -> None:
+        """Give fetched URLs the clusters of a new model: pairs (identity hash, cluster)."""
+        for key, cluster in clusters:
+            if key in self._links:
+                self._links[key][_CLUSTER] = cluster
 
     def is_fetched(self, key: int) -> bool:
         """Say whether a URL was fetched, as far as remembered."""
@@ -100,56 +153,135 @@ class LinkMemory(Stateful):
 
     def fetched_among(self, keys: Sequence[int]) -> set[int]:
         """Return the URLs among `keys` of which `is_fetched` says so."""
-        return set(self.table.fetched_among(keys))
-
-    def pattern(self, key: int) -> int | None:
-        """Return the URL pattern a URL had when it was first seen, None if it is not known."""
-        return self.table.pattern(key)
-
-    def patterns(self, keys: Sequence[int]) -> list[int | None]:
-        """Return the `pattern` of each URL."""
-        return self.table.patterns(keys)
-
-    def relabel(self, clusters: Iterable[tuple[int, int]]) -> None:
-        """Give fetched URLs the clusters of a new model: pairs (identity hash, cluster)."""
-        for key, cluster in clusters:
-            self.table.relabel(key, cluster)
+        records = zip(keys, map(self._links.get, keys), strict=True)
+        return {key for key, known in records if known is not None and known[_CLUSTER] != NOT_FETCHED}
 
     def cluster(self, key: int) -> int:
         """Return the cluster of a fetched URL, `NOT_FETCHED` if it was not fetched or is forgotten."""
-        return self.table.cluster(key)
+        return self._links.get(key, _UNSEEN)[_CLUSTER]
+
+    def pattern(self, key: int) -> int | None:
+        """Return the URL pattern a URL had when it was first seen, None if it is not known."""
+        known = self._links.get(key)
+        return None if known is None else known[_PATTERN]
+
+    def patterns(self, keys: Sequence[int]) -> list[int | None]:
+        """Return the `pattern` of each URL."""
+        records = map(self._links.get, keys)
+        return [None if known is None else known[_PATTERN] for known in records]
 
     def depth(self, key: int) -> int | None:
         """Return the depth at which a URL was first seen, None if it is not known."""
-        return self.table.depth(key)
+        known = self._links.get(key)
+        return None if known is None else known[_DEPTH]
 
     def contexts(self, key: int) -> list[tuple[int, int]]:
         """Return the in-links of a URL, [(source page, link path id)]; empty if it is not known."""
-        return self.table.contexts(key)
+        known = self._links.get(key, _UNSEEN)
+        return list(zip(known[_CONTEXTS::2], known[_CONTEXTS + 1 :: 2], strict=True))
 
     def sources(self, keys: Iterable[int]) -> list[list[int]]:
         """Return the source pages of the in-links of each URL; empty of one that is not known."""
-        return self.table.sources(list(keys))
+        return [list(self._links.get(key, _UNSEEN)[_CONTEXTS::2]) for key in keys]
 
     def waiting(self) -> Counter[tuple[int, int]]:
         """Count the URLs found and not fetched by URL pattern and earliest link path kept; cost O(links)."""
-        return Counter(self.table.waiting())
+        return Counter(
+            (known[_PATTERN], known[_CONTEXTS + 1])
+            for known in self._links.values()
+            if known[_CLUSTER] == NOT_FETCHED
+        )
 
     def waiting_group(self, key: int) -> tuple[int, int] | None:
         """Return pattern and earliest link path of a URL that waits, as `waiting` counts it; else None."""
-        return self.table.waiting_group(key)
-
-    def to_state(self) -> State:
-        """See `Stateful.to_state`."""
-        self._links = self.table.plain()
-        state = super().to_state()
-        self._links = {}
-        return state
-
-    def after_load(self) -> None:
-        """Let the table take over what was loaded, and raise ValueError if it is not of a memory."""
-        self.table.load(self._links)
-        self._links = {}
+        known = self._links.get(key)
+        if known is None or known[_CLUSTER] != NOT_FETCHED:
+            return None
+        return known[_PATTERN], known[_CONTEXTS + 1]
 
     def _evict(self) -> None:
-        self.evicted += self.table.evict()
+        self.evicted += len(drop_oldest(self._links, self._max_links))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPath:
+    """One link path: raw text, its 64-bit `id`, and the ids it is looked up by when details are dropped.
+
+    `folded` is the id with class digits as ``#``; `classless` the id of the element path alone.
+    """
+
+    raw: str
+    id: int
+    folded: int
+    classless: int
+
+
+_UNKNOWN = LinkPath("", UNKNOWN_LINK_PATH, UNKNOWN_LINK_PATH, UNKNOWN_LINK_PATH)
+
+
+class LinkPathTable:
+    """Link paths by id and by text.
+
+    Parameters
+    ----------
+    max_link_paths
+        link paths kept; further ones are answered but not remembered.
+    """
+
+    def __init__(self, *, max_link_paths: int = 20_000) -> None:
+        self.max_link_paths = max_link_paths
+        self._by_raw: dict[str, LinkPath] = {}
+        self._by_id: dict[int, LinkPath] = {UNKNOWN_LINK_PATH: _UNKNOWN}
+
+    def __len__(self) -> int:
+        return len(self._by_raw)
+
+    def intern(self, raw: str) -> LinkPath:
+        """Return the link path of a text, remembering it while there is room; empty is the unknown one."""
+        found = self._by_raw.get(raw)
+        if found is None:
+            found = self.find(raw)
+            if raw and len(self._by_raw) < self.max_link_paths:
+                self._by_raw[raw] = self._by_id[found.id] = found
+        return found
+
+    def find(self, raw: str) -> LinkPath:
+        """Return the link path of a text without remembering it."""
+        found = self._by_raw.get(raw)
+        if found is None and raw:
+            found = LinkPath(
+                raw,
+                link_path_id(raw),
+                link_path_id(normalise_link_path(raw)),
+                link_path_id(link_path_without_class(raw)),
+            )
+        return found or _UNKNOWN
+
+    def get(self, id_: int) -> LinkPath:
+        """Return the link path of an id; one that is not remembered has empty text and unknown details."""
+        return self._by_id.get(id_) or LinkPath("", id_, id_, UNKNOWN_LINK_PATH)
+
+    def classless(self, ids: Sequence[int]) -> list[int]:
+        """Return the id without class of each id."""
+        known = self._by_id
+        found = {id_: known[id_].classless if id_ in known else UNKNOWN_LINK_PATH for id_ in set(ids)}
+        return list(map(found.__getitem__, ids))
+
+    def folded(self, ids: Sequence[int]) -> list[int]:
+        """Return the id with class digits as ``#`` of each id."""
+        known = self._by_id
+        found = {id_: known[id_].folded if id_ in known else id_ for id_ in set(ids)}
+        return list(map(found.__getitem__, ids))
+
+    def folded_names(self) -> dict[int, str]:
+        """Return the text with digits as ``#`` of every `LinkPath.folded` id that is remembered."""
+        return {link_path.folded: normalise_link_path(raw) for raw, link_path in self._by_raw.items()}
+
+    def to_state(self) -> list[str]:
+        """Return the raw texts in order of arrival."""
+        return list(self._by_raw)
+
+    def load_state(self, state: Iterable[Any]) -> None:
+        """Take over the texts of `to_state`."""
+        for raw in state:
+            self.intern(str(raw))

@@ -13,8 +13,8 @@ from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
+from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.kernels.protocol import NOT_FETCHED
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
@@ -27,8 +27,7 @@ from linkscore_scoring.site.learning import (
     navigation_params,
     observe_page_links,
 )
-from linkscore_scoring.site.link_paths import LinkPathTable
-from linkscore_scoring.site.memory import LinkMemory
+from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
@@ -41,7 +40,6 @@ from linkscore_scoring.types import (
     PageObservation,
     layout_of_rows,
     links_of_page,
-    picking,
 )
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.engine.asked_links import AskedLinks
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.link_batches import batch_of
+from linkscore_scoring.engine.link_batches import AskedLinks, batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import InvalidParams

@@ -14,7 +14,6 @@ from google.protobuf.message import Message
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.engine.asked_links import AskedLinks, read_links
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
@@ -166,9 +165,9 @@ class LinkScoringService:
         _check_count("links", len(request.links), self._settings.max_links_per_call)
 
         def answer() -> pb.ScoreLinksResponse:
-            rows, links, bad = _asked_links(request, self._parser)
-            scored = actor.queries.score_asked(
-                links, choice=choice, encode=encode, require_learned=request.require_learned
+            rows, columns, bad = _candidates(request.links, self._parser)
+            scored = actor.queries.score_links(
+                *columns, choice=choice, encode=encode, require_learned=request.require_learned
             )
             policy = _policy_name(actor, choice)
             self._metrics.links_scored.labels(policy).inc(len(rows))
@@ -496,27 +495,6 @@ def _is_enough(events: Sequence[PageFetched]) -> bool:
     """Say whether pages are to be written before the next of their call is parsed: others wait meanwhile."""
     links = sum(len(event.features.links) for event in events if event.features is not None)
     return len(events) >= _PAGES_TOGETHER or links >= _LINKS_TOGETHER
-
-
-def _asked_links(
-    request: pb.ScoreLinksRequest, parser: PageParser
-) -> tuple[Sequence[int], AskedLinks, dict[int, common_pb2.ItemStatus]]:
-    """Return rows of usable links, these links, and the others' status."""
-    most = parser.limits.url_chars
-    links = read_links(
-        request.SerializeToString(), max_chars=most, identify=partial(_identity, max_chars=most)
-    )
-    if links is not None:
-        return range(len(links)), links, {}
-    rows, (urls, keys, tickets, anchors), bad = _candidates(request.links, parser)
-    return rows, AskedLinks(urls, keys, Repeated.of(tickets), anchors), bad
-
-
-def _identity(url: str, *, max_chars: int) -> str | None:
-    try:
-        return validate_url(url, "url", max_chars=max_chars)
-    except InvalidInput:
-        return None
 
 
 def _candidates(

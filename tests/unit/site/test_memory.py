@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.kernels.protocol import NOT_FETCHED
-from linkscore_scoring.site.memory import LinkMemory
+from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory
 
 PATTERNS = dict.fromkeys(range(100), 7)
 

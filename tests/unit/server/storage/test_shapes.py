@@ -37,8 +37,7 @@ def events() -> list[str]:
 def states() -> list[str]:
     """Every class whose state is declared, with what it keeps."""
     for module in pkgutil.walk_packages(linkscore_scoring.__path__, "linkscore_scoring."):
-        if module.name != "linkscore_scoring.kernels.native":  # it keeps nothing, and need not be installed
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
     return sorted(set(_kept(Stateful)))
 
 
