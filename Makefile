@@ -31,6 +31,7 @@ demo: $(STAMP)
 	$(BIN)/linkscore demo --watch $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
 	    $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(POLICY),--policy $(POLICY))
 
+# The same in each run: nothing is drawn at random, nothing is held to a time.
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -m "not slow and not long" $(SPREAD)
 
@@ -115,6 +116,7 @@ test-deploy: $(STAMP)
 
 slow: $(STAMP) test-groups test-kafka image-test
 	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
+	$(BIN)/python -m pytest -q -m "hypothesis and not slow" --random
 
 .PHONY: test-groups
 # What the contract says holds for crawls of several groups and for a server of several processes too.

@@ -11,13 +11,6 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 import grpc.aio
 import pytest
 
-with suppress(ModuleNotFoundError):  # the environment of Python's crawlers has no hypothesis
-    import hypothesis
-
-    # A busy machine takes longer than .2 s for any example: what takes time is measured, not tested.
-    hypothesis.settings.register_profile("untimed", hypothesis.settings(), deadline=None)
-    hypothesis.settings.load_profile("untimed")
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse an environment that lacks a command of pyproject.toml: its tests would fail one by one."""
@@ -26,11 +19,23 @@ def pytest_configure(config: pytest.Config) -> None:
     if not wanted <= {(entry.group, entry.name) for entry in distribution("linkscore").entry_points}:
         make = "python3 tools/make_venv.py .venv requirements/dev.lock --editable"
         raise pytest.UsageError(f"the environment is older than pyproject.toml; run: {make}")
+    with suppress(ModuleNotFoundError):  # the environment of Python's crawlers has no hypothesis
+        draw_examples(at_random=config.getoption("random"))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_SaidAtOnce(config))
     # gRPC ends its asyncio thread with the last channel, and waits for it wherever the collector finds that
     # one: in the midst of any test. Held once more, it lives as long as the tests.
     grpc.aio.init_grpc_aio()
+
+
+def draw_examples(*, at_random: bool) -> None:
+    """Let hypothesis draw the same examples in each run, unless asked for others; none is held to a time."""
+    import hypothesis
+
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=slow)
+    hypothesis.settings.register_profile("random", deadline=None, suppress_health_check=slow)
+    hypothesis.settings.load_profile("random" if at_random else "same")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
@@ -52,6 +57,7 @@ class _SaidAtOnce:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--random", action="store_true", help="property tests draw other examples each time")
     parser.addoption("--target", default="", help="host:port of a running server for the contract tests")
     parser.addoption("--groups", default=0, type=int, help="groups of the crawls that contract tests make")
     parser.addoption("--workers", default=1, type=int, help="processes of the server of contract tests")

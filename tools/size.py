@@ -47,7 +47,8 @@ Sizes = dict[str, dict[str, int]]
 def sizes(root: Path) -> Sizes:
     """Return files, lines and statements of each room, of `product` and of what is `apart`."""
     found: Sizes = defaultdict(lambda: {"files": 0, "lines": 0, "statements": 0})
-    for name in git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
+    names = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in set(names):  # a file in conflict is there three times
         room, path = room_of(name), root / name
         if room and path.is_file():
             text = path.read_text(encoding="utf-8")

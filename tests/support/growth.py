@@ -30,15 +30,10 @@ def check_growth(cost: Callable[[int], float], size: int, *, doublings: int = 1)
     size
         Of the smaller input; the larger is doubled so often.
     """
-    larger = size * 2**doublings
-    check_no_dearer(lambda: cost(larger), lambda: cost(size), MOST_GROWTH**doublings)
-
-
-def check_no_dearer(cost: Callable[[], float], than: Callable[[], float], times: float) -> None:
-    """Assert that one cost, CPU time in seconds, is at most so many times another."""
-    dear, cheap = cost(), than()
+    larger, most = size * 2**doublings, MOST_GROWTH**doublings
+    dear, cheap = cost(larger), cost(size)
     for _ in range(_TRIES - 1):
-        if dear <= max(times * cheap, NOISE_S):
+        if dear <= max(most * cheap, NOISE_S):
             return
-        dear, cheap = min(dear, cost()), min(cheap, than())
-    assert dear <= max(times * cheap, NOISE_S)
+        dear, cheap = min(dear, cost(larger)), min(cheap, cost(size))
+    assert dear <= max(most * cheap, NOISE_S)

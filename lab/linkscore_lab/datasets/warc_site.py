@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linkscore_lab.archives import open_archive
-from linkscore_lab.archives.blobs import Blob, Blobs, packed
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Reply, follow, identity, identity_or_none
+from linkscore_lab.replay.blobs import Blob, Blobs, packed
 
 NOT_FOUND = Reply(404, {"Content-Type": "text/plain"}, b"no record of this URL\n")
 
@@ -28,8 +28,8 @@ class _Stored(NamedTuple):
 class WarcSite:
     """A site answered from a WARC file or a WACZ package; the first answer is the entry page.
 
-    Of several records with one identity the first counts. Redirect records answer as redirects. Records that
-    cannot be read are left out.
+    Of several records with one identity the first counts, of those without an error if there are any.
+    Redirect records answer as redirects. Records that cannot be read are left out.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class WarcSite:
         self._stored: dict[str, _Stored] = {}
         for record in archive.records():
             key = identity_or_none(record.url)
-            if key is not None and key not in self._stored:
+            stored = self._stored.get(key or "")
+            if key is not None and (stored is None or record.status < 400 <= stored.head.status):
                 head = Reply(record.status, record.headers, b"")
                 self._stored[key] = _Stored(head, self._blobs.add(packed(record.body)))
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
-from linkscore_lab.archives.blobs import Blobs, packed, unpacked
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Site, identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
+from linkscore_lab.replay.blobs import Blobs, packed, unpacked
 from linkscore_lab.replay.meaning import Compare
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
@@ -136,8 +136,8 @@ def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> Sto
             hashes += [array("Q", parsed.links) for parsed in chunk]
             reading.seen_page(len(records))
     if not any(record.is_page for record in records):
-        name = archives[0].name
-        raise InvalidInput(f"{name}: needs at least one page, got {len(records)} records", field="warc")
+        rule = f"needs at least one page, got {len(records)} records{archives[0].told()}"
+        raise InvalidInput(f"{archives[0].name}: {rule}", field="warc")
     site = StoredSite(
         name="+".join(archive.name for archive in archives),
         entries=[identity(archive.entry) for archive in archives],

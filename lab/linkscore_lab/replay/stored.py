@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from linkscore_lab.archives.blobs import NOTHING, Blob, Blobs
 from linkscore_lab.datasets.site import identity_or_none, resolve
 from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.replay.blobs import NOTHING, Blob, Blobs
 from linkscore_scoring.engine.events import PageFetched, decode
 
 # Redirects followed; as many as `follow` of linkscore_lab.datasets.site.
@@ -53,7 +53,7 @@ class StoredRecord:
 class StoredSite:
     """The records of one or several archives by number; a context manager that gives their bytes back.
 
-    Of several records with one identity the first counts.
+    Of several records with one identity the first counts, of those without an error if there are any.
 
     Attributes
     ----------
@@ -86,7 +86,9 @@ class StoredSite:
     ends: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        first = {record.key: n for n, record in reversed(list(enumerate(self.records)))}
+        # A page wins over an error of the same URL, whichever came first.
+        numbered = sorted(enumerate(self.records), key=lambda row: row[1].status >= 400)
+        first = {record.key: n for n, record in reversed(numbered)}
         self.ends = {key: self._end(n, first) for key, n in first.items()}
 
     def __enter__(self) -> StoredSite:

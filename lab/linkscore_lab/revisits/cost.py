@@ -17,8 +17,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.archives import open_archive
-from linkscore_lab.archives.record import ArchiveRecord
+from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.revisits.replay import START_S
 from linkscore_scoring.engine.companions import companion_named
 from linkscore_scoring.engine.config import CrawlConfig

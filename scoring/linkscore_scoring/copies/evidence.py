@@ -15,7 +15,7 @@ _FIRST_CHECK, _CHECK_GROWTH = 16, 1.5
 
 
 def lower_bound(tries: float, agreed: float) -> float:
-    """Return the lower end of Wilson's interval for a share (1927), of one side and 90 %; 0 without tries.
+    """Return the lower end of Wilson's interval for a share (1927), of one side and 90 %; 0 if none agreed.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def lower_bound(tries: float, agreed: float) -> float:
     >>> round(lower_bound(16, 15), 2)
     0.81
     """
-    if not tries:
+    if not agreed:  # exactly: what rounding leaves of the formula is above 0
         return 0.0
     share, square = agreed / tries, _Z * _Z
     spread = _Z * math.sqrt(share * (1.0 - share) / tries + square / (4.0 * tries * tries))

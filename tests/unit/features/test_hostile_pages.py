@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import partial
-
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
@@ -21,73 +18,50 @@ from linkscore_scoring.features.outlinks import MAX_LINKS_CHARS
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.features.walk import MAX_PATH_CHARS
 from linkscore_scoring.kernels import KERNELS, PURE
-from support.growth import check_growth, check_no_dearer, cpu_s
-from support.hostile import PAGES, Family, repeated
+from support.growth import check_growth, cpu_s
+from support.hostile import PAGES, Family
 
 URL = "http://a.test/b/c"
-TIMES_PROSE = 12.0
-"""What a page may cost beside prose of as many bytes; the dearest family, `zero bytes`, takes 5.5."""
-PROSE = Family(repeated(b"<p>Some words that a page would have.</p>\n"))
 
 
-def cost_by(family: Family, size: int, *, native: bool) -> float:
-    """Return the CPU time of one page by a reader that knows no other; a page may be refused, and nothing
-    else.
-    """
-    body, extractor = family.body(size), Extractor(kernels=KERNELS if native else PURE)
-
-    def read() -> None:
-        with suppress(InvalidPage):
-            extractor.extract(
-                body,
-                url=URL,
-                content_type=family.content_type,
-                content_encoding=family.content_encoding,
-                layout=True,
-            )
-
-    return cpu_s(read)
-
-
-def is_native(family: Family, size: int) -> bool:
-    """Say whether the compiled reader is there and reads a page, not left to the pure one (deep nestings)."""
-    left: list[str] = []
-    reader = Extractor(on_left=left.append)
-    with suppress(InvalidPage):
-        reader.extract(
-            family.body(size),
+def read(extractor: Extractor, family: Family, body: bytes) -> str:
+    """Return what becomes of a page: read, or a reason why not."""
+    try:
+        extractor.extract(
+            body,
             url=URL,
             content_type=family.content_type,
             content_encoding=family.content_encoding,
+            layout=True,
         )
-    return KERNELS is not PURE and not left
+    except InvalidPage as refused:
+        return refused.reason
+    return "read"
 
 
-def check(family: Family, size: int, *, doublings: int = 1) -> None:
-    """Compare a page with one doubled so often, both read by the reader that reads the larger."""
-    larger = size * 2**doublings
-    cost_of = partial(cost_by, native=is_native(family, larger))
-    check_growth(partial(cost_of, family), size, doublings=doublings)
+def check(family: Family, size: int) -> None:
+    """Compare a page with one of twice the bytes, both read by the reader that reads the larger."""
+    left: list[str] = []
+    read(Extractor(on_left=left.append), family, family.body(2 * size))
+    extractor = Extractor(kernels=PURE if left else KERNELS)  # deep nestings are left to the pure one
+
+    def cost(size: int) -> float:
+        body = family.body(size)
+        return cpu_s(lambda: read(extractor, family, body))
+
+    check_growth(cost, size)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_of_eight_times_the_bytes_costs_eight_times_the_time(name: str) -> None:
-    # Over three doublings a busy machine has to make a page 2.8 times as dear to be taken for a square.
-    check(PAGES[name], 8_000, doublings=3)
+def test_every_hostile_page_is_read_or_refused_with_a_reason() -> None:
+    found = {name: read(Extractor(), family, family.body(16_000)) for name, family in PAGES.items()}
+    assert "" not in found.values()
+    assert sum(outcome == "read" for outcome in found.values()) > 0.8 * len(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_no_page_costs_much_more_than_prose_of_as_many_bytes(name: str) -> None:
-    cost = partial(cost_by, size=64_000, native=False)
-    check_no_dearer(lambda: cost(PAGES[name]), lambda: cost(PROSE), TIMES_PROSE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1_000_000, 4_000_000])
-@pytest.mark.parametrize("name", PAGES)
-def test_a_large_page_of_twice_the_bytes_costs_twice_the_time(name: str, size: int) -> None:
-    check(PAGES[name], size)
+def test_a_large_page_of_twice_the_bytes_costs_twice_the_time(name: str) -> None:
+    check(PAGES[name], 1_000_000)
 
 
 def test_a_class_is_cut_at_its_last_whole_token() -> None:

@@ -68,6 +68,7 @@ def test_a_host_of_many_ideographs_is_refused(n: int) -> None:
     assert _is_refused(f"http://{_ideographs(n)}/")
 
 
+@pytest.mark.slow
 def test_a_refused_host_costs_at_most_in_proportion_to_its_characters() -> None:
     def cost(n: int) -> float:
         url = f"http://{_ideographs(n)}/"
@@ -76,6 +77,7 @@ def test_a_refused_host_costs_at_most_in_proportion_to_its_characters() -> None:
     check_growth(cost, 125_000, doublings=3)
 
 
+@pytest.mark.slow
 def test_hosts_outside_of_ascii_cost_in_proportion_to_their_number() -> None:
     def cost(n: int) -> float:
         hosts = [".".join(_ideographs(24, 97 * i + 31 * k) for k in range(10)) for i in range(n)]
@@ -84,6 +86,7 @@ def test_hosts_outside_of_ascii_cost_in_proportion_to_their_number() -> None:
     check_growth(cost, 200, doublings=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["../", "a/../", "/", ";", "%2F", "a.", "é", "\u0301", "@", "[", "?a=b&", "\\", "//"]
 )

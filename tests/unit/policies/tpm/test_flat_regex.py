@@ -29,6 +29,7 @@ def test_it_matches_what_re_matches(elements: list[Element], text: str) -> None:
     assert regex.matches(text) == bool(re.fullmatch(str(regex), text, re.ASCII | re.DOTALL))
 
 
+@pytest.mark.slow
 def test_no_text_makes_a_match_slow() -> None:
     """Thirty overlapping repeats would take a backtracking matcher longer than the universe is old."""
     regex = FlatRegex([*[("[a-z]", "*"), (r"\w", "+")] * 15, ("!", "")])

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import os
 from tempfile import TemporaryFile
-from threading import local
 from typing import NamedTuple
 
 import zstandard
 
 # zstd's fastest regular level: pages are packed once and thrown away with the process. Chosen, not measured.
 _LEVEL = 1
-
-
-class _Thread(local):
-    """A compressor for each thread: making one takes a third as long as compressing a page."""
-
-    def __init__(self) -> None:
-        self.compressor = zstandard.ZstdCompressor(level=_LEVEL)
-
-
-_thread = _Thread()
 
 
 class Blob(NamedTuple):
@@ -35,24 +24,23 @@ NOTHING = Blob(0, 0)
 
 def packed(data: bytes) -> bytes:
     """Return some bytes as `Blobs` keeps them."""
-    return _thread.compressor.compress(data)
+    return zstandard.compress(data, _LEVEL)
 
 
 def unpacked(data: bytes) -> bytes:
     """Return bytes as they were before they were `packed`."""
-    return zstandard.ZstdDecompressor().decompress(data)
+    return zstandard.decompress(data)
 
 
 class Blobs:
     """An append-only file of compressed byte strings that vanishes with the process.
 
-    Reading moves no file position: processes forked later may read at the same time.
+    Reading moves no file position: processes and threads may read at the same time.
     """
 
     def __init__(self) -> None:
         self._file = TemporaryFile(prefix="linkscore-replay-", buffering=0)  # noqa: SIM115 - lives as long as this
         self._end = 0
-        self._zstd = zstandard.ZstdDecompressor()
 
     def add(self, data: bytes) -> Blob:
         """Keep bytes that are `packed`."""
@@ -65,7 +53,7 @@ class Blobs:
         """Return bytes as they were before they were packed; nothing for `NOTHING`."""
         if not blob.length:
             return b""
-        return self._zstd.decompress(os.pread(self._file.fileno(), blob.length, blob.offset))
+        return unpacked(os.pread(self._file.fileno(), blob.length, blob.offset))
 
     def close(self) -> None:
         """Give the file back."""

@@ -1,0 +1,93 @@
+"""All SQL that both engines understand: `?` stands for a value, `blob` for the engine's type of bytes."""
+
+from __future__ import annotations
+
+FORMAT = 1
+"""Number of the schema; a store of another one is refused."""
+
+TABLES = (
+    "CREATE TABLE IF NOT EXISTS format (number BIGINT PRIMARY KEY)",
+    """CREATE TABLE IF NOT EXISTS shard (
+        id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, owner BIGINT NOT NULL, epoch BIGINT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS event (
+        shard BIGINT NOT NULL, seq BIGINT NOT NULL, site BIGINT NOT NULL, id TEXT NOT NULL,
+        body {blob} NOT NULL, PRIMARY KEY (shard, seq))""",
+    "CREATE INDEX IF NOT EXISTS event_of_site ON event (shard, site, seq)",
+    """CREATE TABLE IF NOT EXISTS site (
+        shard BIGINT NOT NULL, site BIGINT NOT NULL, name TEXT NOT NULL, seq BIGINT NOT NULL,
+        facts {blob} NOT NULL, size BIGINT NOT NULL, state {blob} NOT NULL, PRIMARY KEY (shard, site))""",
+    """CREATE TABLE IF NOT EXISTS core (
+        shard BIGINT PRIMARY KEY, seq BIGINT NOT NULL, state {blob} NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS dictionary (
+        shard BIGINT NOT NULL, number BIGINT NOT NULL, body {blob} NOT NULL, PRIMARY KEY (shard, number))""",
+    "CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, body {blob} NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS server (
+        id BIGINT PRIMARY KEY, address TEXT NOT NULL, session BIGINT NOT NULL,
+        beat DOUBLE PRECISION NOT NULL)""",
+)
+"""Of `event` and `site`, `site` is the number of a site within its shard, 0 that of all sites.
+
+A site's row is there from its first event on. Who numbers two events alike is refused by the key of `event`:
+of two processes that take a shard for their own, one goes on.
+"""
+
+FORMAT_OF = "SELECT number FROM format"
+PUT_FORMAT = "INSERT INTO format VALUES (?) ON CONFLICT DO NOTHING"
+
+SHARDS = """
+SELECT name FROM shard WHERE EXISTS (SELECT 1 FROM event WHERE event.shard = shard.id) ORDER BY name
+"""
+SHARD_OF = "SELECT id FROM shard WHERE name = ?"
+SHARD_IDS = "SELECT id FROM shard"
+LARGEST_SHARD = "SELECT max(id) FROM shard UNION SELECT max(shard) FROM event"
+PUT_SHARD = "INSERT INTO shard VALUES (?, ?, 0, 0)"
+DELETE_SHARD = (
+    "DELETE FROM shard WHERE id = ?",
+    "DELETE FROM site WHERE shard = ?",
+    "DELETE FROM core WHERE shard = ?",
+    "DELETE FROM dictionary WHERE shard = ?",
+)
+SHARDS_WITH_EVENTS = "SELECT DISTINCT shard FROM event"
+DELETE_EVENTS = "DELETE FROM event WHERE shard = ? AND seq <= ?"
+SHARD_BYTES = """
+SELECT coalesce(sum(length(body)), 0) FROM event WHERE shard = ?
+UNION ALL SELECT coalesce(sum(size), 0) FROM site WHERE shard = ?
+"""
+
+PUT_EVENT = "INSERT INTO event VALUES (?, ?, ?, ?, ?)"
+FIRST_SEQ = "SELECT min(seq) FROM event WHERE shard = ?"
+LAST_SEQ = "SELECT max(seq) FROM event WHERE shard = ?"
+EVENTS = "SELECT seq, site, id, body FROM event WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+EVENTS_OF_SITE = """
+SELECT seq, site, id, body FROM event
+WHERE shard = ? AND site IN (?, 0) AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+"""
+IDS = "SELECT id FROM event WHERE shard = ? AND id <> '' ORDER BY seq DESC LIMIT ?"
+
+NEW_SITE = "INSERT INTO site VALUES (?, ?, ?, 0, ?, 0, ?)"
+PUT_SITE = """
+INSERT INTO site VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, site)
+DO UPDATE SET seq = excluded.seq, facts = excluded.facts, size = excluded.size, state = excluded.state
+WHERE excluded.seq > site.seq
+"""
+SITE_NAMES = "SELECT site, name FROM site WHERE shard = ?"
+SITES = """
+SELECT site, name, seq, facts, size FROM site WHERE shard = ? AND site > ? ORDER BY site LIMIT ?
+"""
+SITE = "SELECT name, seq, facts, state FROM site WHERE shard = ? AND site = ?"
+BEHIND = """
+SELECT site.name, count(*) FROM site JOIN event ON event.shard = site.shard AND event.site = site.site
+WHERE site.shard = ? AND event.seq > site.seq GROUP BY site.site, site.name ORDER BY site.site
+"""
+
+CORE = "SELECT seq, state FROM core WHERE shard = ?"
+PUT_CORE = """
+INSERT INTO core VALUES (?, ?, ?) ON CONFLICT (shard)
+DO UPDATE SET seq = excluded.seq, state = excluded.state WHERE excluded.seq > core.seq
+"""
+
+DICTIONARIES = "SELECT number, body FROM dictionary WHERE shard = ?"
+PUT_DICTIONARY = "INSERT INTO dictionary VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+KEY_OF = "SELECT body FROM secret WHERE name = ?"
+PUT_KEY = "INSERT INTO secret VALUES (?, ?) ON CONFLICT DO NOTHING"

@@ -1,0 +1,251 @@
+"""The store in one file of SQLite, or in memory; synchronous: what a commit returned from is on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.store.base import Fenced, Statements
+
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of file and folder: only their owner may read secrets, and what is known of people and sites."""
+
+_PAGE_BYTES = 4096
+_WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
+_CACHE_KB = 4096
+"""Pages that SQLite keeps a connection: an event is written once and read hardly ever. Chosen."""
+_BUSY_S = 5.0
+"""Longest wait for another process that writes to the file, as a backup's end does. Chosen."""
+_RESERVE_BYTES = 64 << 10
+"""What opening a database takes on a full disk: an index of the WAL of 32 KiB, and as much again for what
+comes later. Measured: without, `CANTOPEN` or `FULL` at the first statement."""
+_CODES = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_NOMEM: errno.ENOMEM,
+    sqlite3.SQLITE_CANTOPEN: errno.EMFILE,
+    sqlite3.SQLITE_BUSY: errno.EAGAIN,
+    sqlite3.SQLITE_LOCKED: errno.EAGAIN,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+}
+"""Errors of SQLite that say nothing of what is in the file, and the system's number of each."""
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class SqliteEngine:
+    """A file of SQLite in WAL mode, see `Engine`.
+
+    Parameters
+    ----------
+    path
+        The file, made with its folder if it is not there; None: nothing is written to a disk.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    """
+
+    blob = "BLOB"
+    setup: tuple[str, ...] = ()
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.place = str(path or "memory")
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._only: sqlite3.Connection | None = None  # in memory, where a second one would see nothing
+        if path is None:
+            self._only = self._connected()
+            return
+        path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT, PRIVATE))
+        self._open_first(path.with_name("reserve"))
+
+    def session(self) -> _SqliteSession:
+        """See `Engine`."""
+        if self._only is not None:
+            return _SqliteSession(self.place, self._only, self._lock)
+        return _SqliteSession(self.place, self._connected())
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """See `Engine`."""
+        if self._only is not None:
+            with self._lock, translated(self.place):
+                return self._only.execute(sql, values).fetchall()
+        with translated(self.place):
+            con = self._taken()
+            try:
+                found = con.execute(sql, values).fetchall()
+            except BaseException:
+                con.close()
+                raise
+            with self._lock:
+                self._idle.append(con)
+            return found
+
+    def space(self) -> tuple[int, int] | None:
+        """See `Engine`."""
+        if self._path is None:
+            return None
+        usage = shutil.disk_usage(self._path.parent)
+        return usage.free, usage.total
+
+    def problems(self) -> list[str]:
+        """See `Engine`."""
+        try:
+            found = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)")]
+        except CorruptState as exc:
+            return [str(exc)]
+        return [] if found == ["ok"] else [f"{self.place}: {line}" for line in found]
+
+    def copy_to(self, target: Path) -> None:
+        """Write all of the last commit into a new file, while others read and write.
+
+        Raises
+        ------
+        FileExistsError
+            If there is a file: it is not touched.
+        """
+        os.close(
+            os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
+        )  # ours from here on, and empty
+        try:
+            self.rows("VACUUM INTO ?", (str(target),))
+            with target.open("rb") as file:
+                os.fsync(file.fileno())
+        except BaseException:
+            target.unlink()
+            raise
+
+    def close(self) -> None:
+        """See `Engine`."""
+        with self._lock:
+            closing, self._idle = [*self._idle, self._only], []
+        for con in closing:
+            if con is not None:
+                con.close()
+
+    def _open_first(self, reserve: Path) -> None:
+        """Open the file once; on a full disk by what is kept for that."""
+        try:
+            con = self._begun()
+        except OSError:
+            if not reserve.exists():
+                raise
+            reserve.unlink()
+            con = self._begun()
+        self._idle.append(con)
+        if not reserve.exists():
+            with contextlib.suppress(OSError):  # the next start tries again
+                _fill(reserve)
+
+    def _begun(self) -> sqlite3.Connection:
+        with translated(self.place):
+            con = self._connected()
+            try:
+                con.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            except BaseException:
+                con.close()
+                raise
+            return con
+
+    def _taken(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        with translated(self.place):
+            con = sqlite3.connect(
+                self._path or ":memory:", timeout=_BUSY_S, isolation_level=None, check_same_thread=False
+            )
+            try:
+                con.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+                con.execute("PRAGMA journal_mode = WAL")
+                con.execute("PRAGMA synchronous = FULL")
+                con.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+                con.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+            except BaseException:
+                con.close()
+                raise
+            return con
+
+
+class _SqliteSession:
+    """The connection that writes, see `Session`; in memory others read by it too."""
+
+    def __init__(self, place: str, con: sqlite3.Connection, shared: threading.Lock | None = None) -> None:
+        self._place, self._con, self._shared = place, con, shared
+
+    def commit(self, statements: Statements) -> None:
+        """See `Session`."""
+        with self._shared or contextlib.nullcontext(), translated(self._place):
+            self._con.execute("BEGIN IMMEDIATE")
+            try:
+                for sql, rows in statements:
+                    self._con.executemany(sql, rows)
+                self._con.execute("COMMIT")
+            except BaseException:
+                if self._con.in_transaction:  # a full disk may have ended it
+                    self._con.execute("ROLLBACK")
+                raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """See `Session`."""
+        with self._shared or contextlib.nullcontext(), translated(self._place):
+            return self._con.execute(sql, values).fetchall()
+
+    def close(self) -> None:
+        """See `Session`."""
+        if self._shared is None:
+            self._con.close()
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Turn errors of SQLite into those of the store.
+
+    Raises
+    ------
+    Fenced
+        If a key was there.
+    CorruptState
+        If the file is damaged.
+    OSError
+        With the system's number, of everything else.
+    """
+    try:
+        yield
+    except sqlite3.IntegrityError as exc:
+        raise Fenced(f"{place}: another process writes to it: {exc}") from exc
+    except sqlite3.Error as exc:
+        code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
+        if code in _DAMAGE:
+            raise CorruptState(f"{place}: {exc}") from exc
+        raise OSError(_CODES.get(code, errno.EIO), f"{place}: {exc}") from exc
+
+
+def _fill(reserve: Path) -> None:
+    """Take room on the disk: with bytes that no file system leaves out."""
+    fd = os.open(reserve, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
+    try:
+        if os.write(fd, os.urandom(_RESERVE_BYTES)) < _RESERVE_BYTES:
+            raise OSError(errno.ENOSPC, f"{reserve}: no room for the reserve")
+        os.fsync(fd)
+    except OSError:
+        reserve.unlink()
+        raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,435 @@
+"""What a crawl asks of the store: append events, keep states, read both back. Blocks, from any thread."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_server.store import schema
+from linkscore_server.store.base import (
+    Core,
+    Engine,
+    Fenced,
+    NewEvent,
+    Session,
+    SiteFacts,
+    SiteRow,
+    Statements,
+    StoreAway,
+    StoredEvent,
+)
+from linkscore_server.store.bodies import Codec, checked, pack_state, seal, unpack_state
+from linkscore_server.store.sqlite import SqliteEngine
+from linkscore_server.store.writer import Writer
+
+FILE = "linkscore.db"
+SECRET_BYTES = 32
+"""Bytes of a secret: a key of HMAC-SHA256."""
+_PAGE = 500
+"""Rows of one query: what a reader holds at a time. Chosen, not measured."""
+_END = 1 << 62
+_DELETED_AT_ONCE = 2_000
+"""Events of a deleted crawl erased in one commit, between those of others. Chosen, not measured."""
+
+
+class OtherFormat(LinkscoreError):
+    """The store was written by another version of linkscore."""
+
+
+class Batch(NamedTuple):
+    """What one commit writes of a shard: rows by statement, and what is so once they are written."""
+
+    shard: StoredShard
+    rows: dict[str, list[tuple[Any, ...]]]
+    numbers: dict[str, int]
+    last_seq: int
+    owed: dict[str, tuple[Any, ...]]
+    core: tuple[Any, ...] | None
+
+
+def open_store(where: str) -> Store:
+    """Return the store of a folder, a database or neither.
+
+    Parameters
+    ----------
+    where
+        ``memory``, ``postgresql://...`` (needs the extra `postgres`), or a folder, made if it is not there.
+
+    Raises
+    ------
+    CorruptState
+        If it is damaged.
+    OtherFormat
+        If it was written by another version.
+    OSError, StoreAway
+        If it cannot be opened now.
+    """
+    if where.startswith(("postgresql://", "postgres://")):
+        from linkscore_server.store.postgres import PostgresEngine
+
+        return Store(PostgresEngine(where))
+    return Store(SqliteEngine(None if where == "memory" else Path(where) / FILE))
+
+
+class Store:
+    """All shards of an engine, with the secrets of the server.
+
+    Attributes
+    ----------
+    engine
+        The database.
+    writer
+        Its one thread that writes.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.writer = Writer(engine)
+        try:
+            self._make_tables()
+            self._erase_rests()
+        except BaseException:
+            self.close()
+            raise
+
+    def shards(self) -> list[str]:
+        """Return the keys of all shards, sorted."""
+        return sorted(key for (key,) in self.engine.rows(schema.SHARDS))
+
+    def create(self, key: str) -> StoredShard:
+        """Return a shard that has no events; it is one of `shards` from its first event on.
+
+        Raises
+        ------
+        Fenced
+            If it has events.
+        """
+        while not (found := self.engine.rows(schema.SHARD_OF, (key,))):
+            (largest,) = max(self.engine.rows(schema.LARGEST_SHARD), key=lambda row: row[0] or 0)
+            with suppress(Fenced):  # somebody else took the number, or the name
+                self._write([(schema.PUT_SHARD, [((largest or 0) + 1, key)])])
+        shard = StoredShard(self, found[0][0], key)
+        if shard.last_seq:
+            raise Fenced(f"{self.engine.place}: shard {key!r} has events")
+        return shard
+
+    def open(self, key: str) -> StoredShard:
+        """Return a shard as of its last event.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        CorruptState
+            If its events do not count 1, 2, ...
+        """
+        found = self.engine.rows(schema.SHARD_OF, (key,))
+        if not found:
+            raise KeyError(key)
+        return StoredShard(self, found[0][0], key)
+
+    def delete(self, key: str) -> None:
+        """Erase a shard; on return it is gone, and its events are erased beside the commits of others.
+
+        None of that name is fine.
+        """
+        for (number,) in self.engine.rows(schema.SHARD_OF, (key,)):
+            self._write([(sql, [(number,)]) for sql in schema.DELETE_SHARD])
+            self._erase_events(number)
+
+    def secret(self, name: str = "tickets") -> bytes:
+        """Return 32 bytes that are the same at every call and for all processes.
+
+        Raises
+        ------
+        CorruptState
+            If what is kept is not a secret: a new one would say that nothing made with the old one is ours.
+        """
+        found = self.engine.rows(schema.KEY_OF, (name,))
+        if not found:
+            made = (name, seal(name.encode(), secrets.token_bytes(SECRET_BYTES)))
+            self._write([(schema.PUT_KEY, [made])])
+            found = self.engine.rows(schema.KEY_OF, (name,))
+        try:
+            secret = checked(name.encode(), found[0][0])
+        except CorruptState as exc:
+            raise CorruptState(f"{self.engine.place}: the secret {name!r} is damaged") from exc
+        return secret
+
+    def space(self) -> tuple[int, int] | None:
+        """Return free and all bytes of the disk; None: events go to none here."""
+        return self.engine.space()
+
+    def disk_bytes(self, key: str) -> int:
+        """Return about what a shard takes: its events and states, without indexes; reads all of them."""
+        found = self.engine.rows(schema.SHARD_OF, (key,))
+        if not found:
+            return 0
+        return sum(int(size) for (size,) in self.engine.rows(schema.SHARD_BYTES, (found[0][0],) * 2))
+
+    def close(self) -> None:
+        """Write what is owed, and let go of the database."""
+        self.writer.close()
+        self.engine.close()
+
+    def _write(self, statements: Statements) -> None:
+        self.writer.call(lambda session: session.commit(statements)).result()
+
+    def _make_tables(self) -> None:
+        try:
+            found = self.engine.rows(schema.FORMAT_OF)
+        except OSError:  # there is none
+            tables = [sql.format(blob=self.engine.blob) for sql in schema.TABLES]
+            made = [(sql, [()]) for sql in (*tables, *self.engine.setup)]
+            with closing(self.engine.session()) as session, suppress(Fenced):  # another process makes them
+                session.commit([*made, (schema.PUT_FORMAT, [(schema.FORMAT,)])])
+            found = self.engine.rows(schema.FORMAT_OF)
+        if found != [(schema.FORMAT,)]:
+            raise OtherFormat(
+                f"{self.engine.place}: of format {found[0][0] if found else 'unknown'}, this version of "
+                f"linkscore reads {schema.FORMAT}: export its crawls with the version that wrote them"
+            )
+
+    def _erase_rests(self) -> None:
+        """Erase events of crawls whose deletion a crash cut short."""
+        known = {number for (number,) in self.engine.rows(schema.SHARD_IDS)}
+        for (number,) in self.engine.rows(schema.SHARDS_WITH_EVENTS):
+            if number not in known:
+                self._erase_events(number)
+
+    def _erase_events(self, number: int) -> None:
+        """Erase some events of a shard and come again, so that commits of others go between."""
+
+        def erase(session: Session) -> None:
+            first = session.rows(schema.FIRST_SEQ, (number,))[0][0]
+            if first is not None:
+                upto = first + _DELETED_AT_ONCE - 1
+                session.commit([(schema.DELETE_EVENTS, [(number, upto)])])
+                self._erase_events(number)
+
+        self.writer.try_call(erase)
+
+
+class StoredShard:
+    """The events of one shard, and the newest states of its sites.
+
+    Attributes
+    ----------
+    key
+        Its name.
+    last_seq
+        Number of the last event that is durable.
+    is_away
+        Whether nothing can be appended any more: it is not known what is in the store, or another process
+        has the shard; it is to be opened again.
+    """
+
+    def __init__(self, store: Store, number: int, key: str) -> None:
+        self._store, self._engine, self._number, self.key = store, store.engine, number, key
+        self.is_away = False
+        rows = self._engine.rows
+        self.last_seq: int = rows(schema.LAST_SEQ, (number,))[0][0] or 0
+        self._numbers: dict[str, int] = {name: site for site, name in rows(schema.SITE_NAMES, (number,))}
+        self._names = {site: name for name, site in self._numbers.items()} | {0: ""}
+        self._codec = Codec((n, bytes(body)) for n, body in rows(schema.DICTIONARIES, (number,)))
+        self._owed: dict[str, tuple[Any, ...]] = {}
+        self._owed_core: tuple[Any, ...] | None = None
+        self._lock = threading.Lock()
+
+    # -- writing -----------------------------------------------------------------------------------------
+
+    def commit(self, events: Sequence[NewEvent]) -> Future[int]:
+        """Append events, all or none; the result, once they survive a crash, is the number of the first.
+
+        The result raises
+        -----------------
+        OSError
+            If they could not be made durable (disk full, I/O error): none is in, and more may be tried.
+        StoreAway
+            If it is not known whether they are in, or the shard is `is_away`.
+        Fenced
+            If another process has appended.
+        """
+        if self.is_away:
+            raise StoreAway(f"crawl {self.key!r}: the store was away, the crawl is opened again")
+        return self._store.writer.append(self, events)
+
+    def put(self, rows: Iterable[SiteRow] = (), core: Core | None = None) -> None:
+        """Keep states of sites, and what the shard knows beside them, with the next commit and in one of it.
+
+        What was put and is not written yet is given up when the shard is away: its events say the same.
+        """
+        packed = {row.site: self._packed(row) for row in rows}
+        packed_core = (core.seq, pack_state(b"core %d" % core.seq, core.state)) if core else None
+        with self._lock:
+            if self.is_away:
+                return
+            self._owed |= packed
+            self._owed_core = packed_core or self._owed_core
+        self._store.writer.owes(self)
+
+    def flush(self) -> Future[None]:
+        """Write what was put; the result says that it survives a crash."""
+        return self._store.writer.flush(self)
+
+    def batch(self, events: Sequence[NewEvent]) -> Batch:
+        """Return what a commit writes: events and what is owed. For the writer's thread."""
+        rows = dict[str, list[tuple[Any, ...]]](
+            {sql: [] for sql in (schema.NEW_SITE, schema.PUT_DICTIONARY, schema.PUT_EVENT)}
+        )
+        numbers: dict[str, int] = {"": 0}
+        for seq, event in enumerate(events, self.last_seq + 1):
+            site, id = self._number_of(event.site, numbers), event.id.replace("\0", "\ufffd")
+            body = self._codec.pack(_event_key(seq, event.site, id), event.body)
+            rows[schema.PUT_EVENT].append((self._number, seq, site, id, body))
+        rows[schema.NEW_SITE] = [
+            (self._number, site, name, b"", b"") for name, site in numbers.items() if site
+        ]
+        with self._lock:
+            owed, core = dict(self._owed), self._owed_core
+        rows[schema.PUT_SITE] = [
+            (self._number, self._number_of(name, numbers), name, *row) for name, row in owed.items()
+        ]
+        rows[schema.PUT_CORE] = [(self._number, *core)] if core else []
+        if trained := self._codec.take_trained():
+            rows[schema.PUT_DICTIONARY] = [(self._number, *trained)]
+        return Batch(self, rows, numbers, self.last_seq + len(events), owed, core)
+
+    def written(self, batch: Batch) -> bool:
+        """Take note of a commit; says whether nothing is owed any more. For the writer's thread."""
+        self.last_seq = batch.last_seq
+        for name, number in batch.numbers.items():
+            if number:
+                self._numbers[name], self._names[number] = number, name
+        if batch.rows[schema.PUT_DICTIONARY]:
+            self._codec.use_trained()
+        with self._lock:
+            for name, row in batch.owed.items():
+                if self._owed.get(name) is row:
+                    del self._owed[name]
+            if self._owed_core is batch.core:
+                self._owed_core = None
+            return not self._owed and self._owed_core is None
+
+    def _number_of(self, name: str, new: dict[str, int]) -> int:
+        number = self._numbers.get(name) or new.get(name)
+        if number is None:
+            number = new[name] = len(self._numbers) + len(new)
+        return number
+
+    @staticmethod
+    def _packed(row: SiteRow) -> tuple[Any, ...]:
+        key = _row_key(row.site, row.seq)
+        state = pack_state(key, row.state)
+        return row.seq, seal(key, row.facts), len(state), state
+
+    # -- reading -----------------------------------------------------------------------------------------
+
+    def core(self) -> Core | None:
+        """Return what the shard knows beside its sites, None if it was never kept; errors as of `site`."""
+        for seq, packed in self._engine.rows(schema.CORE, (self._number,)):
+            with self._naming("core"):
+                return Core(seq, unpack_state(b"core %d" % seq, packed))
+        return None
+
+    def sites(self) -> Iterator[SiteFacts]:
+        """Yield the rows of all sites without their states, in the order in which sites came."""
+        last = 0
+        while page := self._engine.rows(schema.SITES, (self._number, last, _PAGE)):
+            for site, name, seq, facts, size in page:
+                with self._naming(f"facts of site {name!r}"):
+                    known = checked(_row_key(name, seq), facts) if seq else b""
+                yield SiteFacts(name, seq, known, size)
+                last = site
+
+    def site(self, name: str) -> SiteRow | None:
+        """Return a site's row, None if there is none.
+
+        Raises
+        ------
+        CorruptState
+            If it is damaged, naming it.
+        OSError, StoreAway
+            If it cannot be read now.
+        """
+        number = self._numbers.get(name)
+        for kept, seq, facts, state in self._engine.rows(schema.SITE, (self._number, number or -1)):
+            if not seq:
+                return SiteRow(kept, 0, b"", b"")
+            with self._naming(f"state of site {name!r}"):
+                key = _row_key(kept, seq)
+                return SiteRow(kept, seq, checked(key, facts), unpack_state(key, state))
+        return None
+
+    def behind(self) -> dict[str, int]:
+        """Return the sites with events of their own after their row, and how many."""
+        return dict(self._engine.rows(schema.BEHIND, (self._number,)))
+
+    def events(
+        self, after: int = 0, site: str | None = None, until: int | None = None
+    ) -> Iterator[StoredEvent]:
+        """Yield events after number `after`, up to and with `until`, in order.
+
+        Parameters
+        ----------
+        site
+            Only those that are about this site, or about all.
+
+        Raises
+        ------
+        CorruptState
+            If one is damaged or missing, naming it.
+        """
+        last, end = after, _END if until is None else until
+        number = None if site is None else self._numbers.get(site, -1)
+        while page := self._page(number, last, end):
+            for seq, about, id, packed in page:
+                if number is None and seq != last + 1:
+                    raise CorruptState(f"{self._place}: event {last + 1} is missing")
+                with self._naming(f"event {seq}"):
+                    name = self._name_of(about)
+                    body = self._codec.unpack(_event_key(seq, name, id), packed)
+                yield StoredEvent(seq, name, id, body)
+                last = seq
+
+    def ids(self, limit: int = 100_000) -> list[str]:
+        """Return the last ids of events that have one, the oldest first."""
+        found = self._engine.rows(schema.IDS, (self._number, limit))
+        return [id for (id,) in reversed(found)]
+
+    def _page(self, site: int | None, last: int, end: int) -> list[tuple[Any, ...]]:
+        if site is None:
+            return self._engine.rows(schema.EVENTS, (self._number, last, end, _PAGE))
+        return self._engine.rows(schema.EVENTS_OF_SITE, (self._number, site, last, end, _PAGE))
+
+    def _name_of(self, number: int) -> str:
+        if number not in self._names:  # another process has appended since
+            self._names |= dict(self._engine.rows(schema.SITE_NAMES, (self._number,)))
+        if number not in self._names:
+            raise CorruptState("damaged: there is no such site")
+        return self._names[number]
+
+    @property
+    def _place(self) -> str:
+        return f"{self._engine.place}: crawl {self.key!r}"
+
+    @contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except CorruptState as exc:
+            raise CorruptState(f"{self._place}: {what}: {exc}") from exc
+
+
+def _event_key(seq: int, site: str, id: str) -> bytes:
+    return f"{seq} {site} {id}".encode()
+
+
+def _row_key(site: str, seq: int) -> bytes:
+    return f"{site} {seq}".encode()

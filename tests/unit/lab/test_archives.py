@@ -1,0 +1,406 @@
+"""Stored sites: every form gives the same records, and what cannot be read is told and costs itself only."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linkscore_lab.archives import MAX_BYTES, Archive, ArchiveRecord, open_archive
+from linkscore_scoring.errors import InvalidInput
+from support.warc_writing import HTML, http, members, page, record
+
+NOISE = random.Random(1).randbytes(300).hex()
+PLAIN = [page("a", NOISE), page("b", NOISE), page("c", NOISE)]
+GZIP = members(*PLAIN)
+ZSTD = [zstandard.ZstdCompressor(write_checksum=True).compress(data) for data in PLAIN]
+DICTIONARY = zstandard.train_dictionary(2000, [page(f"t-{n}", "some text " * (n % 7)) for n in range(300)])
+
+
+def read(path: Path, *parts: bytes) -> tuple[str, Archive]:
+    """Last letters of the URLs read, and the archive."""
+    path.write_bytes(b"".join(parts))
+    archive = open_archive([path])
+    return "".join(found.url[-1] for found in archive.records()), archive
+
+
+def one(tmp_path: Path, block: bytes, **fields: str) -> ArchiveRecord:
+    _, archive = read(tmp_path / "one.warc", record("https://s.test/", block, **fields))
+    (found,) = archive.records()
+    assert archive.damage == []
+    return found
+
+
+def with_dictionary(raw: bytes) -> list[bytes]:
+    compressor = zstandard.ZstdCompressor(dict_data=DICTIONARY)
+    skippable = b"\x5d\x2a\x4d\x18" + len(raw).to_bytes(4, "little") + raw
+    return [skippable, *map(compressor.compress, PLAIN)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("s.warc", PLAIN),
+        ("s.warc.gz", GZIP),
+        ("s.warc.gz", members(b"".join(PLAIN))),
+        ("s.warc.zst", ZSTD),
+        ("s.warc.zst", [zstandard.compress(b"".join(PLAIN))]),
+        ("s.warc.zst", with_dictionary(DICTIONARY.as_bytes())),
+        ("s.warc.zst", with_dictionary(zstandard.compress(DICTIONARY.as_bytes()))),
+    ],
+    ids=["plain", "gzip", "gzip of the file", "zstd", "zstd of the file", "dictionary", "packed dictionary"],
+)
+def test_every_form_gives_the_same_records(tmp_path: Path, name: str, parts: list[bytes]) -> None:
+    letters, archive = read(tmp_path / name, *parts)
+    body = f"<p>page b {NOISE}</p>".encode()
+    assert list(archive.records())[1] == ArchiveRecord(
+        "https://s.test/b", 200, {"Content-Type": "text/html"}, body
+    )
+    assert (letters, archive.name, archive.entry) == ("abc", "s", "https://s.test/a")
+    assert archive.damage == []
+
+
+def test_several_files_are_one_site_in_their_order(tmp_path: Path) -> None:
+    read(first := tmp_path / "part-1.warc.gz", GZIP[2])
+    read(second := tmp_path / "part-0.warc", *PLAIN[:2])
+    archive = open_archive([first, second])
+    assert [found.url[-1] for found in archive.records()] == ["c", "a", "b"]
+    assert (archive.name, archive.entry) == ("part-1", "https://s.test/c")
+
+
+def test_only_answers_and_pages_are_given(tmp_path: Path) -> None:
+    skipped = [
+        record("urn:info", b"software: x", kind="warcinfo", content_type="application/warc-fields"),
+        record("https://s.test/", b"GET / HTTP/1.1\r\n\r\n", kind="request"),
+        record("https://s.test/", http(b""), kind="revisit"),
+        record("dns:s.test", b"s.test. A 127.0.0.1", content_type="text/dns"),
+        record("https://s.test/x.json", b"{}", kind="resource", content_type="application/json"),
+    ]
+    html = record("https://s.test/r", b"<p>r", kind="resource", content_type="text/html; charset=utf-8")
+    letters, archive = read(tmp_path / "s.warc", *skipped, html, PLAIN[0])
+    assert (letters, archive.damage, archive.entry) == ("ra", [], "https://s.test/r")
+
+
+def test_the_entry_is_the_first_page_not_robots_txt_nor_an_error(tmp_path: Path) -> None:
+    robots = record(
+        "https://s.test/robots.txt", http(b"User-agent: *", headers=[("Content-Type", "text/plain")])
+    )
+    busy = record("https://s.test/b", http(b"busy", "503 Busy"))
+    letters, archive = read(tmp_path / "s.warc", robots, busy, PLAIN[1])
+    assert (letters, archive.entry) == ("tbb", "https://s.test/b")
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(b"<p>text")),
+        ("br", brotli.compress(b"<p>text")),
+        ("zstd", zstandard.compress(b"<p>text")),
+        ("identity", b"<p>text"),
+        ("gzip", b"<p>text"),
+        ("br", b"<p>text"),
+    ],
+    ids=["gzip", "br", "zstd", "identity", "gzip undone before", "br undone before"],
+)
+def test_content_coding_is_undone(tmp_path: Path, coding: str, body: bytes) -> None:
+    found = one(tmp_path, http(body, headers=[*HTML, ("content-encoding", coding)]))
+    assert (found.body, found.headers) == (b"<p>text", {"Content-Type": "text/html"})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"3\r\n<p>\r\n4;x=1\r\ntext\r\n0\r\n\r\n",
+        b"7\r\n<p>text\r\n0\r\nTrailer: 1\r\n\r\n",
+        b"<p>text",
+        b"7\r\n<p>text\r\n",
+        b"9\r\n<p>text",
+    ],
+    ids=["chunks", "trailer", "undone before", "lost last chunk", "cut chunk"],
+)
+def test_chunks_are_joined_as_far_as_they_are_there(tmp_path: Path, body: bytes) -> None:
+    assert one(tmp_path, http(body, headers=[("Transfer-Encoding", "chunked")])).body == b"<p>text"
+
+
+def test_chunks_are_joined_before_they_are_unpacked(tmp_path: Path) -> None:
+    packed = gzip.compress(b"<p>text")
+    body = b"5\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (packed[:5], len(packed) - 5, packed[5:])
+    headers = [("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")]
+    assert one(tmp_path, http(body, headers=headers)).body == b"<p>text"
+
+
+def test_status_redirects_and_the_newer_version_are_read(tmp_path: Path) -> None:
+    found = one(tmp_path, http(b"", "301 Moved", [("location", "/new")]), version="1.1")
+    assert (found.status, found.headers) == (301, {"Location": "/new"})
+
+
+@pytest.mark.skipif(shutil.which("wget") is None, reason="needs wget")
+@pytest.mark.parametrize("option", ["--warc-header=x: y", "--no-warc-compression"])
+def test_what_wget_stores_is_read(tmp_path: Path, origin: str, option: str) -> None:
+    command = ["wget", "-q", "--no-proxy", "--warc-file=crawl", option, f"{origin}/", f"{origin}/b"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    archive = open_archive(list(tmp_path.glob("crawl.warc*")))
+    assert [(r.url, r.body) for r in archive.records()] == [
+        (f"{origin}/", b'<a href="/b">b</a>'),
+        (f"{origin}/b", b"<p>b"),
+    ]
+    assert (archive.name, archive.entry, archive.damage) == ("crawl", f"{origin}/", [])
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Iterator[str]:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Pages(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            whole = self.path == "/"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header(*(("Content-Length", "18") if whole else ("Transfer-Encoding", "chunked")))
+            self.end_headers()
+            self.wfile.write(b'<a href="/b">b</a>' if whole else b"3\r\n<p>\r\n1\r\nb\r\n0\r\n\r\n")
+
+        def log_message(self, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+# Damage.
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("parts", [GZIP, ZSTD], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("way", ["data", "checksum", "cut", "zeros", "magic"])
+def test_a_bad_piece_costs_itself_only(tmp_path: Path, parts: list[bytes], way: str) -> None:
+    good = parts[1]
+    bad = {
+        "data": flipped(good, len(good) // 2),
+        "checksum": flipped(good, len(good) - (6 if parts is GZIP else 2)),
+        "cut": good[:-30],
+        "zeros": b"\x00" * 200,
+        "magic": flipped(good, 0),
+    }[way]
+    name = "s.warc.gz" if parts is GZIP else "s.warc.zst"
+    for before, rest, at in (([parts[0]], [parts[2]], len(parts[0])), ([], parts[::2], 0)):
+        letters, archive = read(tmp_path / name, *before, bad, *rest)
+        assert letters == "ac"
+        assert [(d.file, d.offset) for d in archive.damage] == [(str(tmp_path / name), at)], archive.damage
+    list(archive.records())
+    assert len(archive.damage) == 1, "a second pass counts anew"
+
+
+@pytest.mark.parametrize("parts", [PLAIN, GZIP, ZSTD], ids=["plain", "gzip", "zstd"])
+def test_a_truncated_tail_is_one_damage(tmp_path: Path, parts: list[bytes]) -> None:
+    letters, archive = read(tmp_path / "s.warc", *parts[:2], parts[2][:-100])
+    assert letters == "ab"
+    assert [d.offset for d in archive.damage] == [len(parts[0] + parts[1])]
+
+
+BAD_RECORDS = {
+    "head": (PLAIN[1].replace(b"WARC/1.0", b"XXXX/1.0"), "must start with WARC/1.0"),
+    "length beyond the end": (record("https://s.test/b", http(b"<p>"), length=99_999), "cut off"),
+    "length too short": (record("https://s.test/b", http(b"<p>"), length=9), "Content-Length 9"),
+    "length negative": (record("https://s.test/b", http(b"<p>"), length=-1), "must be a number of bytes"),
+    "length missing": (PLAIN[1].replace(b"Content-Length", b"Content-Lengt"), "must be a number of bytes"),
+    "too large": (record("https://s.test/b", http(b"<p>"), length=MAX_BYTES + 1), "must have at most"),
+    "http head": (record("https://s.test/b", b"<p>no head at all\r\n\r\n"), "must start with HTTP/"),
+    "http status": (record("https://s.test/b", http(b"", "9xx Odd")), "HTTP status"),
+    "unknown coding": (
+        record("https://s.test/b", http(b"\x01", headers=[*HTML, ("Content-Encoding", "sdch")])),
+        "content coding 'sdch'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+def test_a_bad_record_costs_itself_only(tmp_path: Path, bad: bytes, reason: str) -> None:
+    letters, archive = read(tmp_path / "s.warc", PLAIN[0], bad, PLAIN[2])
+    assert letters == "ac"
+    assert [(d.offset, reason in d.reason) for d in archive.damage] == [(len(PLAIN[0]), True)], archive.damage
+    letters, archive = read(tmp_path / "s.warc.gz", GZIP[0], *members(bad), GZIP[2])
+    assert (letters, [d.offset for d in archive.damage]) == ("ac", [len(GZIP[0])])
+
+
+PIECES = {
+    "s.warc": PLAIN * 3,
+    "s.warc.gz": GZIP * 3,
+    "s.warc.zst": ZSTD * 3,
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+@given(place=st.floats(0, 1), removed=st.integers(0, 300), put=st.binary(max_size=40))
+@settings(max_examples=60, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_records_out_of_reach_of_a_change_still_come(
+    tmp_path: Path, name: str, place: float, removed: int, put: bytes
+) -> None:
+    parts = PIECES[name]
+    whole = b"".join(parts)
+    start = max(len(parts[0]), int(place * len(whole)))
+    letters, _ = read(tmp_path / name, whole[:start], put, whole[start + removed :])
+    before = sum(len(b"".join(parts[: n + 1])) <= start for n in range(len(parts)))
+    after = sum(len(b"".join(parts[:n])) >= start + removed for n in range(len(parts)))
+    if parts is PIECES["s.warc"]:  # a length that lies may by chance lead to an empty line of the next record
+        after = max(0, after - 1)
+    expected = "abc" * 3
+    assert letters.startswith(expected[:before])
+    assert letters.endswith(expected[len(expected) - after :])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"<html>" * 100, gzip.compress(b"<html>" * 100), b"PK\x03\x04 and no more"],
+    ids=["page", "packed page", "no zip"],
+)
+def test_what_is_no_archive_is_refused(tmp_path: Path, data: bytes) -> None:
+    read(good := tmp_path / "s.warc", PLAIN[0])
+    for name in ("page.html", "page.warc", "page.warc.gz", "page.warc.zst", "none.warc"):
+        if name != "none.warc":
+            (tmp_path / name).write_bytes(data)
+        with pytest.raises(InvalidInput, match=rf"warc: .*{name}: (must be a WA|cannot be read)"):
+            open_archive([good, tmp_path / name])
+    with pytest.raises(InvalidInput, match="warc: must name at least one archive"):
+        open_archive([])
+
+
+def test_an_archive_without_answers_says_what_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "s.warc"
+    path.write_bytes(record("https://s.test/", b"GET /", kind="request") + BAD_RECORDS["http status"][0])
+    with pytest.raises(
+        InvalidInput, match=r"needs at least one response record.*1 damaged; the first: HTTP status"
+    ):
+        open_archive([path])
+
+
+# WACZ packages.
+
+LISTED: list[dict[str, object]] = [
+    {"url": "https://s.test/a"},
+    {"url": "https://s.test/b", "seed": True},
+    {"url": "https://s.test/c"},
+]
+
+
+def wacz(path: Path, pages: list[dict[str, object]] | None, warcs: dict[str, bytes] | None = None) -> Path:
+    with zipfile.ZipFile(path, "w") as package:
+        for name, data in ({"archive/data.warc.gz": b"".join(GZIP)} if warcs is None else warcs).items():
+            package.writestr(name, data)
+        if pages is not None:
+            lines = "".join(json.dumps(row) + "\n" for row in [{"format": "json-pages-1.0"}, *pages])
+            package.writestr("pages/pages.jsonl", lines, zipfile.ZIP_DEFLATED)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("pages", "entry"),
+    [
+        (LISTED, "b"),
+        ([row for row in LISTED if "seed" not in row][::-1], "c"),
+        ([{"id": "no url"}, {"url": "about:blank"}, {"url": "https://s.test/c"}], "c"),
+        ([], "a"),
+        (None, "a"),
+    ],
+    ids=["first seed", "first page", "rows without address", "empty list", "no list"],
+)
+def test_the_entry_of_a_package_is_its_first_seed_else_its_first_page(
+    tmp_path: Path, pages: list[dict[str, object]] | None, entry: str
+) -> None:
+    archive = open_archive([wacz(tmp_path / "site.wacz", pages)])
+    assert (archive.name, archive.entry) == ("site", f"https://s.test/{entry}")
+
+
+def test_records_come_in_the_order_of_the_package_and_damage_names_the_file_inside(tmp_path: Path) -> None:
+    data = GZIP[2] + b"\x00" * 50 + GZIP[0]
+    warcs = {"archive/z.warc.gz": data, "archive/a.warc": PLAIN[1], "archive/note.txt": b"no archive"}
+    archive = open_archive([wacz(tmp_path / "site.wacz", LISTED, warcs)])
+    assert [found.url[-1] for found in archive.records()] == ["c", "a", "b"]
+    assert [(d.file, d.offset) for d in archive.damage] == [
+        (f"{tmp_path}/site.wacz/archive/z.warc.gz", len(GZIP[2]))
+    ]
+    with pytest.raises(InvalidInput, match=r"warc: .*must hold archive/\*\.warc\.gz"):
+        open_archive([wacz(tmp_path / "empty.wacz", LISTED, {})])
+
+
+# Folders.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "site"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.html").write_bytes(b"<p>a")
+    (root / "sub" / "b.php").write_bytes(b"<p>b")
+    (root / "c.html").write_bytes(gzip.compress(b"<p>c"))
+    (root / "feed.xml").write_bytes(b"<rss/>")
+    (tmp_path / "secret.html").write_bytes(b"outside")
+    return root
+
+
+def write_list(folder: Path, text: str | bytes, name: str = "urls.tsv") -> Path:
+    path = folder.parent / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_folder_has_the_pages_of_its_list_and_counts_bad_rows(folder: Path) -> None:
+    bad = "none.html\thttps://s.test/n\na.html\tno-url\n../secret.html\thttps://s.test/s\n"
+    rows = f"path\turl\nsub/b.php\thttps://s.test/b\n{bad}c.html\thttps://s.test/c\n"
+    archive = open_archive([folder], url_list=write_list(folder, rows))
+    assert [(r.url[-1], r.status, r.headers["Content-Type"], r.body) for r in archive.records()] == [
+        ("b", 200, "text/html", b"<p>b"),
+        ("c", 200, "text/html", b"<p>c"),
+    ]
+    assert (archive.name, archive.entry) == ("site", "https://s.test/b")
+    assert [(Path(d.file).name, d.offset) for d in archive.damage] == [("urls.tsv", n) for n in (3, 4, 5)]
+
+
+def test_a_csv_list_has_commas_and_may_have_more_columns(folder: Path) -> None:
+    rows = 'title,url,path\n"A, B",https://s.test/a,a.html\n,https://s.test/f,feed.xml\n'
+    records = open_archive([folder], url_list=write_list(folder, rows, "urls.csv")).records()
+    assert [(r.url[-1], r.headers["Content-Type"][-4:]) for r in records] == [("a", "html"), ("f", "/xml")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule"),
+    [
+        ("path\taddress\na.html\thttps://s.test/a\n", "column url missing"),
+        ("", "column path, url missing"),
+        ("path\turl\n", "needs a row with an http"),
+        (b"path\turl\n\xff\xfe\n", "must be a UTF-8 table"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(folder: Path, rows: str | bytes, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=f"url_list: .*{rule}"):
+        open_archive([folder], url_list=write_list(folder, rows))
+
+
+def test_a_folder_needs_a_list_and_only_a_folder_has_one(folder: Path) -> None:
+    urls = write_list(folder, "path\turl\na.html\thttps://s.test/a\n")
+    with pytest.raises(InvalidInput, match=r"url_list: .*needs a list of its URLs"):
+        open_archive([folder])
+    with pytest.raises(InvalidInput, match=r"url_list: .*must come with a folder"):
+        open_archive([folder / "a.html"], url_list=urls)
+    with pytest.raises(InvalidInput, match="warc: a folder must be the only archive"):
+        open_archive([folder, folder], url_list=urls)

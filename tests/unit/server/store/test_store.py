@@ -1,0 +1,343 @@
+"""What a crawl is promised by the store, on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from linkscore_scoring.errors import CorruptState
+from linkscore_server.storage import failpoints
+from linkscore_server.store import Core, Fenced, NewEvent, SiteFacts, SiteRow, Store, StoreAway, open_store
+from linkscore_server.store.writer import MAX_GROUP
+from support.store_events import event
+
+Opened = Callable[[], Store]
+
+
+def test_events_are_read_as_they_were_appended(store: Store) -> None:
+    shard = store.create("books")
+    given = [
+        NewEvent("a.example", "1", b"\0\xff"),
+        NewEvent("", "", b""),
+        NewEvent("b.example", "2", b"x" * 300_000),
+    ]
+
+    assert shard.commit(given).result() == 1
+    assert shard.commit([event(4)]).result() == 4
+
+    assert [tuple(found)[1:] for found in shard.events()][:3] == given
+    assert [found.seq for found in shard.events()] == [1, 2, 3, 4]
+    assert [found.seq for found in shard.events(after=1, until=3)] == [2, 3]
+
+
+def test_what_was_acknowledged_is_there_after_a_start(opened: Opened) -> None:
+    store = opened()
+    store.create("books").commit([event(1, id="one")]).result()
+    store.close()
+
+    shard = opened().open("books")
+
+    assert shard.last_seq == 1
+    assert [found.body for found in shard.events()] == [b"page 1"]
+    assert shard.commit([event(2)]).result() == 2
+
+
+def test_a_shard_is_there_from_its_first_event_on(opened: Opened) -> None:
+    store = opened()
+    store.create("books")
+    assert store.shards() == []
+    with pytest.raises(KeyError):
+        store.open("films")
+
+    store.create("books").commit([event(1)]).result()
+    store.create("films@1-of-2").commit([event(1)]).result()
+
+    assert store.shards() == opened().shards() == ["books", "films@1-of-2"]
+    with pytest.raises(Fenced):
+        store.create("books")
+
+
+def test_a_site_is_its_row_and_the_events_after_it(store: Store) -> None:
+    shard = store.create("books")
+    shard.commit([event(1, "a"), event(2, "b"), event(3, ""), event(4, "a"), event(5, "a")]).result()
+    assert shard.site("a") == SiteRow("a", 0, b"", b"")
+    assert shard.behind() == {"a": 3, "b": 1}
+
+    shard.put([SiteRow("a", 2, b"facts", b"state")])
+    shard.flush().result()
+
+    assert shard.site("a") == SiteRow("a", 2, b"facts", b"state")
+    assert [found.seq for found in shard.events(after=2, site="a")] == [3, 4, 5]
+    assert shard.behind() == {"a": 2, "b": 1}
+    assert shard.site("c") is None
+    assert list(shard.events(site="c")) == list(shard.events(after=2, until=3))
+
+
+def test_an_older_row_never_replaces_a_newer_one(store: Store) -> None:
+    shard = store.create("books")
+    shard.commit([event(1)]).result()
+
+    for seq in (2, 1):
+        shard.put([SiteRow("a.example", seq, b"", b"as of %d" % seq)], Core(seq, b"core %d" % seq))
+        shard.flush().result()
+
+    row = shard.site("a.example")
+    assert row is not None
+    assert row.state == b"as of 2"
+    assert shard.core() == Core(2, b"core 2")
+
+
+def test_facts_are_read_without_states_in_the_order_of_sites(opened: Opened) -> None:
+    shard = opened().create("books")
+    names = [f"{number}.example" for number in range(1_200)]
+    shard.commit([event(1, name) for name in names]).result()
+    shard.put([SiteRow("7.example", 3, b"facts", b"state")])
+    shard.flush().result()
+
+    found = list(opened().open("books").sites())
+
+    assert [one.site for one in found] == names
+    assert found[7].facts == b"facts"
+    assert found[7].size > 0
+    assert found[8] == SiteFacts("8.example", 0, b"", 0)
+
+
+def test_states_ride_with_the_next_commit(opened: Opened) -> None:
+    store = opened()
+    shard = store.create("books")
+    shard.put([SiteRow("a.example", 1, b"", b"state")], Core(1, b"core"))
+    shard.commit([event(1), event(2)]).result()
+    store.close()
+
+    shard = opened().open("books")
+
+    assert shard.core() == Core(1, b"core")
+    row = shard.site("a.example")
+    assert row is not None
+    assert row.seq == 1
+
+
+def test_what_is_owed_is_written_when_the_store_closes(opened: Opened) -> None:
+    store = opened()
+    store.create("books").commit([event(1)]).result()
+    shard = store.open("books")
+    shard.put([SiteRow("a.example", 1, b"", b"state")])
+    store.close()
+
+    row = opened().open("books").site("a.example")
+
+    assert row is not None
+    assert row.state == b"state"
+
+
+def test_the_last_ids_come_back_oldest_first(opened: Opened) -> None:
+    shard = opened().create("books")
+    shard.commit([event(n, id=f"id {n}" if n % 2 else "") for n in range(10)]).result()
+
+    assert opened().open("books").ids(3) == ["id 5", "id 7", "id 9"]
+
+
+def test_ids_may_hold_what_a_database_does_not_take(opened: Opened) -> None:
+    shard = opened().create("books")
+    shard.commit([event(1, id="a\0b"), event(2, id="'; DROP TABLE event; --")]).result()
+
+    assert opened().open("books").ids() == ["a\ufffdb", "'; DROP TABLE event; --"]
+    assert [found.seq for found in shard.events()] == [1, 2]
+
+
+async def test_callers_of_several_shards_share_commits(store: Store) -> None:
+    commits: list[int] = []
+    store.writer.on_commit = lambda seconds, events: commits.append(events)
+    shards = [store.create(f"crawl {number}") for number in range(4)]
+
+    futures = [shard.commit([event(n)]) for n in range(100) for shard in shards]
+    numbers = await asyncio.gather(*map(asyncio.wrap_future, futures))
+
+    assert numbers == [n for n in range(1, 101) for _ in shards]
+    assert sum(commits) == 400
+    assert max(commits) <= MAX_GROUP
+    assert len(commits) < 400
+
+
+def test_events_are_compressed_by_what_they_have_in_common(opened: Opened) -> None:
+    def body(number: int) -> bytes:
+        words = " ".join(f"/catalogue/category-{number * k % 97}/page-{k}.html" for k in range(20))
+        return b'{"links": "%s", "number": %d}' % (words.encode(), number)
+
+    store = opened()
+    shard = store.create("books")
+    shard.commit([NewEvent("a.example", "", body(number)) for number in range(400)]).result()
+    for number in range(400, 1_400):
+        shard.commit([NewEvent("a.example", "", body(number))]).result()
+    store.close()
+
+    found = list(opened().open("books").events())
+
+    assert [one.body for one in found] == [body(number) for number in range(1_400)]
+
+
+def test_a_secret_stays_the_same(opened: Opened) -> None:
+    secret = opened().secret()
+
+    assert len(secret) == 32
+    assert opened().secret() == secret
+    assert opened().secret("another") != secret
+
+
+def test_a_deleted_shard_is_gone_and_its_name_is_free(opened: Opened) -> None:
+    store = opened()
+    store.create("books").commit([event(n) for n in range(5_000)]).result()
+    store.create("films").commit([event(1)]).result()
+    store.open("books").put([SiteRow("a.example", 3, b"", b"state")])
+
+    store.delete("books")
+    store.delete("books")
+    again = store.create("books")
+    again.commit([event(7)]).result()
+
+    assert store.shards() == ["books", "films"]
+    assert [found.body for found in again.events()] == [b"page 7"]
+    store.close()
+    assert [found.body for found in opened().open("books").events()] == [b"page 7"]
+    assert opened().open("books").site("a.example") == SiteRow("a.example", 0, b"", b"")
+
+
+def test_a_deletion_that_a_crash_cut_short_is_finished_by_the_next_start(opened: Opened) -> None:
+    store = opened()
+    store.create("books").commit([event(n) for n in range(3_000)]).result()
+    store.writer.call(lambda session: session.commit([("DELETE FROM shard", [()])])).result()
+    store.close()
+
+    store = opened()
+    store.writer.flush(store.create("films")).result()
+    store.close()
+
+    assert opened().engine.rows("SELECT count(*) FROM event") == [(0,)]
+
+
+def test_of_two_that_have_a_shard_one_goes_on(opened: Opened) -> None:
+    first = opened().create("books")
+    first.commit([event(1)]).result()
+    rival = opened().open("books")
+    rival.commit([event(2)]).result()
+
+    with pytest.raises(Fenced):
+        first.commit([event(22)]).result()
+
+    assert first.is_away
+    with pytest.raises(StoreAway):
+        first.commit([event(3)])
+    assert rival.commit([event(3)]).result() == 3
+    assert [found.body for found in rival.events()] == [b"page 1", b"page 2", b"page 3"]
+
+
+def test_a_fenced_shard_does_not_take_others_with_it(opened: Opened) -> None:
+    store = opened()
+    books, films = store.create("books"), store.create("films")
+    opened().create("books").commit([event(1)]).result()
+    store.writer.call(lambda session: None).result()
+
+    gate = store.writer.call(lambda session: films.commit([event(1)]) and books.commit([event(1)])).result()
+
+    with pytest.raises(Fenced):
+        gate.result()
+    assert films.commit([event(2)]).result() == 2
+
+
+def test_a_reader_follows_what_another_process_appends(opened: Opened) -> None:
+    store = opened()
+    store.create("books").commit([event(1)]).result()
+    behind = opened().open("books")
+
+    store.open("books").commit([event(2, "new.example")]).result()
+
+    assert [found.site for found in behind.events()] == ["a.example", "new.example"]
+    assert behind.last_seq == 1
+
+
+@pytest.mark.parametrize("error", [OSError(28, "no room"), MemoryError()])
+def test_of_a_commit_that_failed_nothing_is_in_and_states_are_owed_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    shard = store.create("books")
+    shard.commit([event(1)]).result()
+
+    def fail(place: str) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(failpoints, "reached", fail)
+        shard.put([SiteRow("a.example", 1, b"", b"state")])
+        with pytest.raises(type(error)):
+            shard.commit([event(2, "new.example")]).result()
+        assert not shard.is_away
+
+    assert shard.commit([event(3, "other.example")]).result() == 2
+    assert [found.body for found in shard.events()] == [b"page 1", b"page 3"]
+    row = shard.site("a.example")
+    assert row is not None
+    assert row.state == b"state"
+
+
+def test_damage_is_named_by_event(store: Store) -> None:
+    shard = store.create("books")
+    shard.commit([event(n) for n in range(1, 5)]).result()
+    (body,) = store.engine.rows("SELECT body FROM event WHERE seq = 3")[0]
+    bent = body[:-6] + bytes([body[-6] ^ 1]) + body[-5:]
+    store.writer.call(lambda s: s.commit([("UPDATE event SET body = ? WHERE seq = 3", [(bent,)])])).result()
+
+    with pytest.raises(CorruptState, match=r"crawl 'books': event 3: damaged"):
+        list(shard.events())
+    assert [found.seq for found in shard.events(after=3)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("UPDATE event SET id = 'other' WHERE seq = 2", "event 2: damaged"),
+        ("UPDATE event SET site = 2 WHERE seq = 1", "event 1: damaged"),
+        ("DELETE FROM event WHERE seq = 2", "event 2 is missing"),
+        ("UPDATE event SET site = 9 WHERE seq = 2", "event 2: damaged: there is no such site"),
+    ],
+)
+def test_rows_that_do_not_belong_together_are_damage(store: Store, sql: str, message: str) -> None:
+    shard = store.create("books")
+    shard.commit([event(1, "a"), event(2, "b"), event(3, "a")]).result()
+    store.writer.call(lambda session: session.commit([(sql, [()])])).result()
+
+    with pytest.raises(CorruptState, match=message):
+        list(shard.events())
+
+
+@pytest.mark.parametrize("change", ["seq = seq + 1", "name = 'b.example'", "facts = state"])
+def test_a_state_that_is_another_ones_is_damage(store: Store, change: str) -> None:
+    shard = store.create("books")
+    shard.commit([event(1), event(2)]).result()
+    shard.put([SiteRow("a.example", 1, b"facts", b"state")], Core(1, b"core"))
+    shard.flush().result()
+    store.writer.call(lambda session: session.commit([(f"UPDATE site SET {change}", [()])])).result()
+
+    with pytest.raises(CorruptState, match=r"state of site 'a.example'"):
+        shard.site("a.example")
+    with pytest.raises(CorruptState, match=r"facts of site"):
+        list(shard.sites())
+
+
+def test_nothing_is_kept_in_memory_alone() -> None:
+    store = open_store("memory")
+    shard = store.create("books")
+    shard.commit([event(1)]).result()
+
+    assert [found.body for found in shard.events()] == [b"page 1"]
+    assert store.space() is None
+    store.close()
+
+
+def test_a_store_of_another_version_is_refused(opened: Opened) -> None:
+    store = opened()
+    store.writer.call(lambda session: session.commit([("UPDATE format SET number = 99", [()])])).result()
+
+    with pytest.raises(Exception, match="of format 99, this version of linkscore reads 1"):
+        opened()
