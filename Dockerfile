@@ -1,5 +1,5 @@
 # linkscore: the server and some extras, without the crawler side. See docs/reference/operations.md.
-# Other extras (console, http, kafka, logs, objects, tracing): docker build --build-arg EXTRAS="console kafka" .
+# Other extras (console, http, logs, tracing): docker build --build-arg EXTRAS="console logs" .
 # With the demonstration and Scrapy, as deploy/compose.yaml uses it: docker build --target demo .
 #
 # An authority of a build network of your own: docker build --secret id=build_ca,src=ca.pem .

@@ -114,8 +114,8 @@ native-check:
 test-deploy: $(STAMP)
 	$(BIN)/python -m pytest -q -rs tests/unit/test_deploy_files.py
 
-slow: $(STAMP) test-groups test-kafka image-test
-	$(BIN)/python -m pytest -q -m slow --ignore tests/kafka
+slow: $(STAMP) test-groups image-test
+	$(BIN)/python -m pytest -q -m slow
 	$(BIN)/python -m pytest -q -m "hypothesis and not slow" --random
 
 .PHONY: test-groups
@@ -123,17 +123,6 @@ slow: $(STAMP) test-groups test-kafka image-test
 test-groups: $(STAMP)
 	$(BIN)/python -m pytest -q tests/contract --groups 8
 	$(BIN)/python -m pytest -q tests/contract --workers 2
-
-# Logs on three real brokers, which Maven brings; without Java or Maven it says what it needs.
-tests/kafka/target/jars: tests/kafka/pom.xml
-	@if command -v mvn > /dev/null; then cd tests/kafka && mvn --batch-mode --quiet \
-	    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory=target/jars && touch target/jars; fi
-
-# In a network of its own, where Linux lets us: there the link of a server can be cut.
-APART = $(shell unshare --map-root-user --net true 2> /dev/null && echo unshare --map-root-user --net)
-.PHONY: test-kafka
-test-kafka: $(STAMP) tests/kafka/target/jars
-	FAULTS=$(or $(FAULTS),6) $(APART) $(BIN)/python -m pytest -q -rs -m slow tests/kafka
 
 .PHONY: fuzz fuzz-frontier fuzz-files soak kills power histories space damage pages restarts
 # Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.

@@ -1,4 +1,4 @@
-"""Writes the Grafana dashboards in deploy/grafana: serving, learning, quality, bounds, workers, cluster.
+"""Writes the Grafana dashboards in deploy/grafana: serving, learning, quality, bounds, workers.
 
 They are code: each panel is a line here, and `make gen` writes the JSON. `--check` says whether it is up to date.
 """
@@ -332,85 +332,12 @@ WORKERS = (
     ),
 )
 
-CLUSTER = (
-    Panel(
-        "Slots by server",
-        "Shards are in slots, which servers divide; all together: those that there are. Fewer: sites are served by nobody.",
-        "short",
-        (
-            (gauge("linkscore_slots_held", "instance"), "{{instance}}"),
-            (f"max(linkscore_slots{{{_BY}}})", "all"),
-            (f"sum(linkscore_slots_held{{{_BY}}})", "served"),
-        ),
-    ),
-    Panel(
-        "Servers that are not reached",
-        "Silent: another one leaves out answers. Evicted: its slots went to the others. Unsafe: brokers may delete events.",
-        "short",
-        (
-            (gauge("linkscore_peers_silent", "instance"), "silent {{instance}}"),
-            (increase("linkscore_peers_evicted_total", "instance"), "evicted {{instance}}"),
-            (gauge("linkscore_unsafe_topics", "instance"), "unsafe topics {{instance}}"),
-        ),
-    ),
-    Panel(
-        "Logs taken over",
-        "A server that comes or goes moves its share. Without one: servers lose each other or the brokers.",
-        "short",
-        ((increase("linkscore_log_takeovers_total", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Appends that were not acknowledged",
-        "Fenced: another server had taken the log over. Unknown: brokers did not answer. Callers send again; nothing is lost.",
-        "short",
-        (
-            (increase("linkscore_log_fenced_appends_total", "instance"), "fenced {{instance}}"),
-            (increase("linkscore_log_unknown_appends_total", "instance"), "unknown {{instance}}"),
-        ),
-    ),
-    Panel(
-        "Time to append, 99th percentile",
-        "Until all replicas in sync have a group of events.",
-        "s",
-        ((quantile(0.99, "linkscore_log_commit_duration_seconds", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Events to replay",
-        "After the last snapshots: 3 ms each when another server takes over.",
-        "short",
-        ((gauge("linkscore_events_to_replay", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Time to open a crawl, 99th percentile",
-        "From snapshot and log; its sites are UNAVAILABLE meanwhile.",
-        "s",
-        ((quantile(0.99, "linkscore_crawl_open_duration_seconds", "instance"), "{{instance}}"),),
-    ),
-    Panel(
-        "Calls over several groups, 99th percentile",
-        "Until the last group has answered.",
-        "s",
-        ((quantile(0.99, "linkscore_scattered_call_duration_seconds", "method"), "{{method}}"),),
-    ),
-    Panel(
-        "Shared snapshots",
-        "Written to brokers, taken over from there, and not written.",
-        "short",
-        (
-            (increase("linkscore_shared_snapshots_total", "instance"), "written {{instance}}"),
-            (increase("linkscore_shared_snapshots_taken_total", "instance"), "taken {{instance}}"),
-            (increase("linkscore_shared_snapshot_failures_total", "instance"), "failed {{instance}}"),
-        ),
-    ),
-)
-
 DASHBOARDS = {
     "serving": SERVING,
     "learning": LEARNING,
     "quality": QUALITY,
     "bounds": BOUNDS,
     "workers": WORKERS,
-    "cluster": CLUSTER,
 }
 
 

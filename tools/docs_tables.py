@@ -23,22 +23,16 @@ from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.settings import BrowseLogSettings
-from linkscore_server.cluster.metrics import ClusterMetrics
-from linkscore_server.cluster.settings import ClusterSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.json_port.settings import JsonPortSettings
-from linkscore_server.objects.counts import ObjectCounts
-from linkscore_server.objects.settings import ObjectSettings
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
 from linkscore_server.revisits.metrics import RevisitMetrics
 from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
-from linkscore_server.storage.kafka.counts import Counts
-from linkscore_server.storage.kafka.settings import KafkaSettings
 from linkscore_server.storage.space import SpaceAlarm
 from linkscore_server.workers.metrics import SupervisorMetrics
 from linkscore_server.workers.settings import WorkerSettings
@@ -201,24 +195,21 @@ def rpcs_table() -> str:
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     registry = Metrics().registry
-    for annex in (BrowseMetrics, RoutingMetrics, ClusterMetrics, RevisitMetrics):
+    for annex in (BrowseMetrics, RoutingMetrics, RevisitMetrics):
         annex(registry)
     registries = (registry, SupervisorMetrics().registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]
-    on_brokers = [
-        (family, family._labelnames) for counts in (Counts(), ObjectCounts()) for family in counts.collect()
-    ]
     rows = sorted(
         (f"`{_shown(family)}`", family.type, ", ".join(labels) or "-", family.documentation)
-        for family, labels in [*described, *counted, *on_brokers]
+        for family, labels in [*described, *counted]
     )
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
 SETTING_GROUPS: dict[str, tuple[str, ...]] = {
-    "Addresses and files": ("listen", "metrics_listen", "data_dir", "log"),
+    "Addresses and files": ("listen", "metrics_listen", "data_dir"),
     "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
     "Memory": ("memory_mb", "site_memory_mb", "site_links", "site_blocks", "site_apaths", "site_arms"),
     "Load": (
@@ -245,9 +236,6 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
 """Settings of the core by the heading they are listed under."""
 ANNEX_SETTINGS: dict[str, type[Settings]] = {
     "Several processes": WorkerSettings,
-    "Logs on Kafka": KafkaSettings,
-    "Several machines": ClusterSettings,
-    "Object storage": ObjectSettings,
     "Browse logs": BrowseLogSettings,
     "JSON over HTTP": JsonPortSettings,
 }

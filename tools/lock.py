@@ -31,7 +31,7 @@ _LOCKS = {
     ],
 }
 # What the container image may have besides: of each only what the server has not.
-_EXTRAS = ("console", "http", "kafka", "lab", "logs", "objects", "postgres", "tracing")
+_EXTRAS = ("console", "http", "lab", "logs", "postgres", "tracing")
 
 
 def main() -> int:

@@ -9,7 +9,6 @@ import logging
 import os
 import resource
 import signal
-import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -54,7 +53,8 @@ from linkscore_server.plugins import external_embeddings, external_policies, ext
 from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
-from linkscore_server.storage.remote import open_store
+from linkscore_server.storage.files import FileStore
+from linkscore_server.storage.memory import MemoryStore
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
@@ -126,7 +126,7 @@ class Application:
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         for policy in external_policies():
             register(policy)
-        self._store = store or open_store(settings, f"{socket.gethostname()}:{os.getpid()}")
+        self._store = store or open_store(settings)
         self.registry = CrawlRegistry(
             self._store,
             settings,
@@ -242,8 +242,7 @@ class Application:
         """What the next start finds, for a line of the log."""
         if self.settings.data_dir == "memory":
             return "nothing is kept, as data_dir = memory says"
-        place = self.settings.data_dir if self.settings.log == "file" else self.settings.log
-        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {place}"
+        return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self.settings.data_dir}"
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s, work = self.settings, DelayEstimator(self.settings.target_delay_s)
@@ -298,6 +297,13 @@ class Application:
     async def _set_health(self, status: Any) -> None:
         for service in ("", *self._services_named):
             await self._health.set(service, status)
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the store that settings describe."""
+    if settings.data_dir == "memory":
+        return MemoryStore()
+    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots")
 
 
 class _Reflection:

@@ -20,8 +20,8 @@ from linkscore_server.tls_files import tls_problems
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-STORES, SNAPSHOTS, SETTINGS = "linkscore.stores", "linkscore.snapshots", "linkscore.settings"
-"""Groups of entry points: stores of schemes of `log`, where these keep snapshots, and settings of annexes."""
+SETTINGS = "linkscore.settings"
+"""Group of entry points: settings of annexes."""
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
@@ -48,11 +48,6 @@ class Settings:
     )
     data_dir: str = setting(
         "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
-    )
-    log: str = setting(
-        "file",
-        "where events go. `file`: into data_dir; `SCHEME://HOST:PORT,HOST:PORT`: to a store of that scheme, "
-        "such as kafka (docs/guides/several-machines.md)",
     )
     max_message_bytes: int = setting(64 << 20, "largest gRPC message, bytes, both ways")
     max_body_bytes: int = setting(10_000_000, "largest page body after decompression, bytes")
@@ -168,7 +163,7 @@ class Settings:
         if self.keep_log not in ("all", "snapshots"):
             found.append(FieldProblem("keep_log", f"must be all or snapshots, got {self.keep_log!r}"))
         found += tls_problems(self.tls_cert, self.tls_key, self.tls_client_ca)
-        found += self._token_problems() + self._tracing_problems() + self._log_problems()
+        found += self._token_problems() + self._tracing_problems()
         found += address_problems("listen", self.listen, unix=True)
         found += address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
         return found
@@ -180,14 +175,6 @@ class Settings:
             return settings
         own = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in vars(settings).items() if name in own})
-
-    def _log_problems(self) -> list[FieldProblem]:
-        schemes = sorted({entry.name for entry in entry_points(group=STORES)})
-        scheme, colon, _ = self.log.partition("://")
-        if self.log == "file" or (colon and scheme in schemes):
-            return []
-        forms = " or ".join(["file", *(f"{known}://HOST:PORT,HOST:PORT" for known in schemes)])
-        return [FieldProblem("log", f"must be {forms}, got {self.log!r}")]
 
     def _token_problems(self) -> list[FieldProblem]:
         if not self.token_file or not Path(self.token_file).is_file():

@@ -1,4 +1,4 @@
-"""Small text files of an operator: settings, tokens, properties of Kafka."""
+"""Small text files of an operator: settings and tokens."""
 
 from __future__ import annotations
 

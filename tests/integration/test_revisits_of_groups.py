@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,23 +123,3 @@ def test_several_groups_answer_as_one(process: ServerProcess, rule: str) -> None
         alone = [living.due(20.0, 4, site=SITES[4]) for living in (one, many)]
         assert told(alone[1], many.crawl) == told(alone[0], one.crawl)
         assert alone[0][0].known_page_count == alone[1][0].known_page_count == PAGES + 2
-
-
-def regroup(data: Path, crawl: str) -> None:
-    command = ["data", "regroup", crawl, "--groups", str(GROUPS), "--data-dir", str(data)]
-    subprocess.run([sys.executable, "-m", "linkscore_cli", *command], check=True, capture_output=True)
-
-
-@pytest.mark.slow
-def test_a_crawl_that_is_regrouped_goes_on_as_it_was(tmp_path: Path) -> None:
-    with serving(tmp_path) as process, Client(process.target) as client:
-        one, kept = (Living(client, name, 1, "greedy") for name in ("divided", "kept"))
-        for living in (one, kept):
-            living.live(range(0, 12, 2))
-            living.hear(11.5)
-    regroup(tmp_path / "data", "divided")
-    with serving(tmp_path) as process, Client(process.target) as client:
-        one.client = kept.client = client
-        assert told(one.due(20.0, 10), "divided") == told(kept.due(20.0, 10), "kept")
-        assert one.live(range(12, 16, 2)) == kept.live(range(12, 16, 2))
-        assert told(one.due(20.0, 10), "divided") == told(kept.due(20.0, 10), "kept")

@@ -9,7 +9,6 @@ from support.server_process import ServerProcess, serving
 
 # Slow to import, and wanted by few crawls, or by people only: each comes when a crawl or a call needs it.
 LATER = {
-    "confluent_kafka",
     "duckdb",
     "google.protobuf.descriptor_pb2",
     "linkscore.client",

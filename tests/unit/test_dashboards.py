@@ -38,7 +38,7 @@ def panels(file: Path) -> list[dict]:
 
 
 def test_there_is_a_dashboard_of_each_concern_and_it_is_up_to_date() -> None:
-    assert [file.stem for file in FILES] == ["bounds", "cluster", "learning", "quality", "serving", "workers"]
+    assert [file.stem for file in FILES] == ["bounds", "learning", "quality", "serving", "workers"]
     command = [sys.executable, str(ROOT / "tools/dashboards.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -18,14 +18,9 @@ CLIENT = ROOT / "clients/python/linkscore"
 CRAWLERS = ("crawl4ai", "crawlee")
 ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
 TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
-KAFKA = [
-    *(ROOT / "server/linkscore_server/storage/kafka").rglob("*.py"),
-    *(ROOT / "server/linkscore_server/cluster").rglob("*.py"),
-]
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
 JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
-OBJECTS = list((ROOT / "server/linkscore_server/objects").rglob("*.py"))
 TABLES = list((ROOT / "server/linkscore_server/tables").rglob("*.py"))
 PARTS = {
     "base": [
@@ -40,14 +35,12 @@ PARTS = {
         path
         for part in ("scoring", "server")
         for path in (ROOT / part).rglob("*.py")
-        if path not in (TRACING, *KAFKA, *BROWSE_LOGS, *JSON_PORT, *OBJECTS, *TABLES)
+        if path not in (TRACING, *BROWSE_LOGS, *JSON_PORT, *TABLES)
     ],
     "logs": BROWSE_LOGS,
     "http": JSON_PORT,
     "mcp": AGENTS,
-    "objects": OBJECTS,
     "tables": TABLES,
-    "kafka": KAFKA,
     "tracing": [TRACING],
     "frontier": list((ROOT / "frontier").rglob("*.py")),
     "lab": list((ROOT / "lab").rglob("*.py")),
@@ -120,7 +113,6 @@ def declared() -> dict[str, set[str]]:
         ("server", ["base", "cli", "server"]),
         ("logs", ["base", "cli", "server", "logs"]),
         ("http", ["base", "cli", "server", "http"]),
-        ("kafka", ["base", "server", "kafka"]),
         ("mcp", ["base", "cli", "mcp"]),
         ("tables", ["base", "cli", "server", "tables"]),
         ("tracing", ["base", "server", "tracing"]),
@@ -160,7 +152,6 @@ def test_a_lock_holds_pins_and_hashes_and_no_address_of_an_index(lock: Path) -> 
         (["server"], ["base", "cli", "server"]),
         (["server", "server-console"], ["base", "cli", "server", "console"]),
         (["server", "server-http"], ["base", "cli", "server", "http"]),
-        (["server", "server-kafka"], ["base", "cli", "server", "kafka"]),
         (["server", "server-logs"], ["base", "cli", "server", "logs"]),
         (["server", "server-tracing"], ["base", "cli", "server", "tracing"]),
         (["server", "server-lab", "server-logs"], ["base", "cli", "server", "logs", "scrapy", "lab"]),

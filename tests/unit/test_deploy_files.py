@@ -14,13 +14,11 @@ import jsonschema
 import pytest
 
 from linkscore_cli.main import main
-from linkscore_server.settings import load
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm/linkscore"
 KUBERNETES = "1.31.0"
 SIDECAR = ["--set", "mode=sidecar,replicas=3,crawler.container.name=c,crawler.container.image=i"]
-CLUSTER = ["--set", "mode=cluster,cluster.brokers={b-1:9092,b-2:9092,b-3:9092}"]
 FULL = ["--set", "serviceMonitor.enabled=true,console.enabled=true,tokensSecret=tokens"]
 
 needs_helm = pytest.mark.skipif(not shutil.which("helm"), reason="needs helm")
@@ -52,30 +50,12 @@ def test_the_chart_has_the_version_of_the_package() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("docker-compose"), reason="needs docker-compose")
-@pytest.mark.parametrize(
-    ("file", "services"),
-    [
-        ("compose.yaml", {"linkscore", "console", "demo", "prometheus"}),
-        ("cluster.yaml", {f"{kind}-{n}" for kind in ("broker", "server") for n in (1, 2, 3)}),
-    ],
-)
-def test_the_compose_file_is_one(file: str, services: set[str]) -> None:
-    command = ["docker-compose", "-f", str(DEPLOY / file), "config", "--services"]
+def test_the_compose_file_is_one() -> None:
+    command = ["docker-compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--services"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = set(done.stdout.split()) - {"frontier"}  # of a profile: not every version of Compose names it
-    assert found == services
-
-
-def test_the_servers_of_the_cluster_file_have_settings_that_work() -> None:
-    pytest.importorskip("confluent_kafka")
-    named = re.findall(r"^ +(LINKSCORE_\w+): (\S+)$", (DEPLOY / "cluster.yaml").read_text(), re.MULTILINE)
-    addresses = [value for name, value in named if name == "LINKSCORE_ADVERTISE"]
-    assert addresses == [f"server-{n}:7511" for n in (1, 2, 3)]
-    for address in addresses:
-        settings = load({}, {**dict(named), "LINKSCORE_ADVERTISE": address}, None)
-        assert settings.kafka_hosts == "broker-1:9092,broker-2:9092,broker-3:9092"
-        assert settings.peers_listen.rpartition(":")[2] == settings.advertise.rpartition(":")[2]
+    assert found == {"linkscore", "console", "demo", "prometheus"}
 
 
 def test_containers_run_commands_that_there_are() -> None:
@@ -130,8 +110,7 @@ def test_the_chart_is_clean() -> None:
         FULL,
         SIDECAR,
         [*SIDECAR, "--set", "tlsSecret=tls"],
-        CLUSTER,
-        [*CLUSTER, *FULL, "--set", "tlsSecret=tls,cluster.propertiesSecret=kafka"],
+        [*FULL, "--set", "tlsSecret=tls"],
     ],
 )
 def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
@@ -152,9 +131,6 @@ def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
     ("values", "named"),
     [
         ("mode=sidecar", "crawler/container"),
-        ("mode=cluster", "cluster/brokers"),
-        ("mode=cluster,cluster.brokers={kafka://b:9092}", "cluster/brokers/0"),
-        ("mode=cluster,cluster.brokers={b:9092},cluster.owners.replicas=0", "cluster/owners/replicas"),
         ("replicas=2", "replicas"),
         ("persistence.size=lots", "persistence/size"),
         ("no_such=1", "no_such"),
@@ -166,24 +142,6 @@ def test_bad_values_are_refused_by_name(values: str, named: str) -> None:
     done = helm("template", "r", str(CHART), "--kube-version", KUBERNETES, "--set", values)
     assert done.returncode != 0
     assert named in done.stderr
-
-
-@needs_helm
-def test_fronts_and_owners_of_a_cluster_have_settings_that_work() -> None:
-    pytest.importorskip("confluent_kafka")
-    rows = re.findall(
-        r'^ +- \{name: (LINKSCORE_\w+), value: "?([^"}]*)"?\}$', rendered(*CLUSTER), re.MULTILINE
-    )
-    by_role: dict[str, dict[str, str]] = {}
-    for name, value in rows:
-        if name == "LINKSCORE_ROLE":
-            by_role[value] = found = {}
-        found[name] = value.replace("$(POD_NAME)", "pod-0")
-    assert by_role.keys() == {"front", "owner"}
-    settings = {role: load({}, found, None) for role, found in by_role.items()}
-    assert {role: s.role for role, s in settings.items()} == {"front": "front", "owner": "owner"}
-    assert {s.kafka_hosts for s in settings.values()} == {"b-1:9092,b-2:9092,b-3:9092"}
-    assert settings["owner"].advertise == "pod-0.r-linkscore-owner:7511"
 
 
 @needs_helm

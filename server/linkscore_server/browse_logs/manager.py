@@ -31,11 +31,10 @@ from linkscore_server.browse_logs.mining_pool import (
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
-from linkscore_server.browse_logs.visits.kept import drop_copies, visits_of
+from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
-from linkscore_server.storage.base import LogAway
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
-
-_COPIES_S = 2 * _MAINTENANCE_S
-"""Seconds that copies of visits stay after the last look at their crawl, which may come back. Chosen."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +97,7 @@ class BrowseLogManager:
 
     def visits(self, shard: str) -> VisitStore:
         """Return what keeps the visits of a shard that exists."""
-        return visits_of(self._registry.store, shard, self._settings.browse_retention_days)
+        return visits_of(self._registry.store, shard)
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
@@ -191,12 +187,12 @@ class BrowseLogManager:
 
     async def spans(self, actor: CrawlActor) -> dict[str, SiteSpan]:
         """Return the span of each site of a crawl's browse logs."""
-        found: dict[str, SiteSpan] = await self._in_thread((await self._caught_up(actor)).spans)
+        found: dict[str, SiteSpan] = await self._in_thread(self.visits(actor.key).spans)
         return found
 
     async def days(self, actor: CrawlActor) -> dict[int, int]:
         """Return bytes stored by day."""
-        return dict(await self._in_thread((await self._caught_up(actor)).days))
+        return dict(await self._in_thread(self.visits(actor.key).days))
 
     async def maintain(self) -> None:
         """Delete the days whose retention is over, and mine what is due."""
@@ -210,8 +206,6 @@ class BrowseLogManager:
                 await self._verify(name, store)
             if expired:
                 self._metrics.days_deleted.inc(len(expired))
-        here = self._registry.keys()
-        await self._in_thread(drop_copies, self._registry.store, here, self._clock() - _COPIES_S)
         for actor in self._registry.actors():
             self.mine_later(actor)
 
@@ -219,12 +213,6 @@ class BrowseLogManager:
         """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
         if actor.model.ledger.batches:
             self.mine_later(actor)
-
-    async def _caught_up(self, actor: CrawlActor) -> VisitStore:
-        """Return the visits of a crawl, with those that came while another process had it."""
-        store = self.visits(actor.key)
-        await self._in_thread(store.catch_up, dict(actor.model.ledger.batches))
-        return store
 
     async def _verify(self, crawl: str, store: VisitStore) -> None:
         """Read the visits of a crawl once after the start, so that damage is known before it is asked for."""
@@ -274,11 +262,7 @@ class BrowseLogManager:
         actor.use()
         if not reading_policies(actor):
             return
-        try:
-            spans = await self.spans(actor)
-        except LogAway as exc:
-            _log.warning("%s: is mined later: %s", actor.key, exc)
-            return
+        spans = await self.spans(actor)
         due = [site for site, span in spans.items() if self._is_due(actor, site, span)]
         from linkscore_scoring.browse_logs.mining import MiningSettings  # slow to import, few servers mine
 

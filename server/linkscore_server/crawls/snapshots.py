@@ -182,10 +182,9 @@ class SnapshotWriter:
     def _finish(self, cut: _Cut) -> None:
         if not cut.is_made:
             self._commit(cut)
-        if self._log.share():
-            self._cut, self._has_failed = None, False
-            self._model.sites.checkpoint.end()
-            self._metrics.snapshot_seconds.observe(time.perf_counter() - cut.began_s)
+        self._cut, self._has_failed = None, False
+        self._model.sites.checkpoint.end()
+        self._metrics.snapshot_seconds.observe(time.perf_counter() - cut.began_s)
 
     async def _in_thread(self, call: Callable[..., None], *args: Any) -> None:
         try:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from prometheus_client.registry import Collector
 
@@ -110,73 +110,9 @@ class CrawlLog(ABC):
         """
         return iter(())
 
-    def share(self) -> bool:
-        """Go on giving the newest cut of `states` to whoever may open the log elsewhere.
-
-        Says whether that is done; nothing may be put into `states` before.
-        """
-        return True
-
     @abstractmethod
     def close(self) -> None:
         """Release files; the log may be opened again."""
-
-
-class SharedFile(NamedTuple):
-    """A file as whoever has its shard reads it.
-
-    Attributes
-    ----------
-    number
-        What to read the next ones after.
-    name
-        Its name.
-    body
-        What it holds.
-    arrived_s
-        When it was added, epoch seconds.
-    """
-
-    number: int
-    name: str
-    body: bytes
-    arrived_s: float
-
-
-class SharedFiles(ABC):
-    """Files beside the log of a shard for whoever has it next, each for a time. All calls block.
-
-    Attributes
-    ----------
-    identity
-        Of the log: another one if a crawl is made again under the same name.
-    """
-
-    identity: str
-
-    @abstractmethod
-    def secret(self) -> bytes:
-        """Return 32 bytes that are the same for all who have the shard, and for no other log."""
-
-    @abstractmethod
-    def add(self, files: Iterable[tuple[str, bytes]]) -> None:
-        """Add files by name; on return they outlive this process.
-
-        Raises
-        ------
-        OSError
-            If it is not known of all of them whether they are there.
-        """
-
-    @abstractmethod
-    def after(self, number: int) -> Iterator[SharedFile]:
-        """Yield the files after one that was read, in the order in which they were added; after 0 all.
-
-        Raises
-        ------
-        LogAway
-            If they cannot be read now.
-        """
 
 
 class Store(ABC):
@@ -240,25 +176,6 @@ class Store(ABC):
         kept
             Makes what is returned from that folder; None: the store keeps nothing on a disk.
         """
-
-    def shared_files(self, shard: str, keep_s: float) -> SharedFiles | None:
-        """Return what goes with a shard that is open to whoever has it next; None: nothing has to.
-
-        Parameters
-        ----------
-        shard
-            Its key.
-        keep_s
-            Seconds after which the store forgets what was added, for all files of the crawl.
-        """
-        return None
-
-    def left_beside(self, name: str, here: Collection[str]) -> Sequence[Path]:
-        """Return the folders of an annex of shards that another process has, all but those with keys here.
-
-        Only where such a folder is a copy of what `shared_files` has.
-        """
-        return ()
 
     @abstractmethod
     def ticket_key(self) -> bytes:

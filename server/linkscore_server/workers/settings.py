@@ -14,14 +14,8 @@ class WorkerSettings(Settings):
 
     workers: int = setting(
         1,
-        "server processes on this machine; they share crawls, port and memory bounds; with log = kafka:// "
-        "each is a server of the cluster",
+        "server processes on this machine; they share crawls, port and memory bounds",
     )
-
-    @property
-    def is_log_shared(self) -> bool:
-        """Whether several processes can have their crawls in this log."""
-        return self.log == "file"
 
     def problems(self) -> list[FieldProblem]:
         """See `Settings.problems`."""
@@ -31,7 +25,6 @@ class WorkerSettings(Settings):
         for goes, why in (
             (self.data_dir != "memory", "with data_dir = memory: nothing is shared there"),
             (not self.listen.startswith("unix:"), "at a unix socket: one process listens there"),
-            (self.is_log_shared, f"with log = {self.log.partition('://')[0]}://"),
         ):
             if not goes:
                 found.append(FieldProblem("workers", f"must be 1 {why}"))

@@ -153,8 +153,7 @@ class Supervisor:
                 await stopping.wait()
             finally:
                 await self._stop()
-            s = self._settings
-            _log.info("stopped: all acknowledged pages are in %s", s.data_dir if s.log == "file" else s.log)
+            _log.info("stopped: all acknowledged pages are in %s", self._settings.data_dir)
 
     def _make(self, listen: str, lock: int, folder: Path) -> None:
         numbers = range(self._settings.workers)

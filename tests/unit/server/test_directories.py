@@ -18,7 +18,7 @@ def entry(value: str) -> EntryPoint:
 
 
 def test_an_annex_whose_extra_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directories, "entry_points", lambda group: [entry("no_such_module:Annex [kafka]")])
+    monkeypatch.setattr(directories, "entry_points", lambda group: [entry("no_such_module:Annex [http]")])
     assert directory_of(all_settings()()) is Directory
 
 

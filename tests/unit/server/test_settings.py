@@ -122,11 +122,6 @@ def test_an_empty_metrics_address_switches_metrics_off() -> None:
     assert load({"metrics_listen": ""}, {}, None).metrics_listen == ""
 
 
-@pytest.mark.parametrize("log", ["brokers", "none:a:1", "none://a:1"])
-def test_a_log_that_no_store_keeps_is_refused(log: str) -> None:
-    assert refused({"log": log}, {}, None)["log"].startswith("must be file")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Annexed(Settings):
     paint: str = setting("white", "colour of the annex")

@@ -58,7 +58,6 @@ grpc: {port: 7411}
         storage: {{ .Values.persistence.size }}
 {{- end }}
 
-{{- /* Of one server; in a cluster with `role`, front or owner, and its `resources` beside the values. */ -}}
 {{- define "linkscore.container" -}}
 name: linkscore
 image: {{ include "linkscore.image" . }}
@@ -66,22 +65,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 ports:
   - {name: grpc, containerPort: 7411}
   - {name: metrics, containerPort: 9411}
-  {{- if eq (.role | default "") "owner" }}
-  - {name: peers, containerPort: 7511}
-  {{- end }}
 env:
-  {{- with .role }}
-  - {name: LINKSCORE_ROLE, value: {{ . }}}
-  - {name: LINKSCORE_LOG, value: "kafka://{{ join "," $.Values.cluster.brokers }}"}
-  {{- end }}
-  {{- if eq (.role | default "") "owner" }}
-  - {name: LINKSCORE_PEERS_LISTEN, value: "0.0.0.0:7511"}
-  - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
-  - {name: LINKSCORE_ADVERTISE, value: "$(POD_NAME).{{ include "linkscore.name" . }}-owner:7511"}
-  {{- end }}
-  {{- if and .role .Values.cluster.propertiesSecret }}
-  - {name: LINKSCORE_KAFKA_PROPERTIES, value: /etc/linkscore/kafka/client.properties}
-  {{- end }}
   {{- range $name, $value := .Values.settings }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}
@@ -105,7 +89,7 @@ livenessProbe:
   tcpSocket: {port: grpc}
   periodSeconds: 10
 resources:
-  {{- toYaml (.resources | default .Values.resources) | nindent 2 }}
+  {{- toYaml .Values.resources | nindent 2 }}
 securityContext:
   {{- include "linkscore.locked" . | nindent 2 }}
 volumeMounts:
@@ -115,43 +99,5 @@ volumeMounts:
   {{- end }}
   {{- if .Values.tlsSecret }}
   - {name: tls, mountPath: /etc/linkscore/tls, readOnly: true}
-  {{- end }}
-  {{- if and .role .Values.cluster.propertiesSecret }}
-  - {name: kafka, mountPath: /etc/linkscore/kafka, readOnly: true}
-  {{- end }}
-{{- end }}
-
-{{- /* A pod of a cluster, with `role`, front or owner, and its `resources` beside the values. */ -}}
-{{- define "linkscore.memberPod" -}}
-metadata:
-  labels:
-    {{- include "linkscore.labels" . | nindent 4 }}
-    app.kubernetes.io/component: {{ .role }}
-spec:
-  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
-  automountServiceAccountToken: false
-  securityContext:
-    runAsNonRoot: true
-    fsGroup: 10001
-  # Two of a kind on one machine are lost together.
-  topologySpreadConstraints:
-    - maxSkew: 1
-      topologyKey: kubernetes.io/hostname
-      whenUnsatisfiable: ScheduleAnyway
-      labelSelector:
-        matchLabels:
-          {{- include "linkscore.selector" . | nindent 10 }}
-          app.kubernetes.io/component: {{ .role }}
-  containers:
-    - {{- include "linkscore.container" . | nindent 6 }}
-  {{- if or (eq .role "front") .Values.tokensSecret .Values.tlsSecret .Values.cluster.propertiesSecret }}
-  volumes:
-    {{- if eq .role "front" }}
-    - {name: linkscore-data, emptyDir: {}}
-    {{- end }}
-    {{- with .Values.cluster.propertiesSecret }}
-    - {name: kafka, secret: {secretName: {{ . }}}}
-    {{- end }}
-    {{- include "linkscore.secrets" . | nindent 4 }}
   {{- end }}
 {{- end }}

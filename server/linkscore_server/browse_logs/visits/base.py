@@ -73,15 +73,6 @@ class VisitStore(VisitReader):
     def recover(self, imported: Collection[str]) -> None:
         """Publish what is staged of the batches named, drop what is staged of others: the end of a crash."""
 
-    def catch_up(self, imported: Mapping[str, str]) -> None:
-        """Take in what others staged of the batches named, by id and digest, while they had the crawl.
-
-        Raises
-        ------
-        OSError
-            If it cannot be read now, or written here.
-        """
-
     @abstractmethod
     def reader(self) -> VisitReader:
         """Return what another process can count with."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.base import VisitStore
 from linkscore_server.browse_logs.visits.files import FileReader, FileVisits, check
 from linkscore_server.browse_logs.visits.memory import MemoryVisits
-from linkscore_server.browse_logs.visits.shared import SharedVisits, drop_left
-from linkscore_server.browse_logs.visits.tables import DAY_S
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.check import naming
 from linkscore_server.storage.secret_files import read_secret
@@ -19,23 +16,11 @@ from linkscore_server.storage.secret_files import read_secret
 _FOLDER = "browse"
 
 
-def visits_of(
-    store: Store, shard: str, keep_days: int = BrowseLogSettings.browse_retention_days
-) -> VisitStore:
-    """Return what keeps the visits of a shard that exists; where others share them, for so many days."""
-    files = store.shared_files(shard, keep_days * DAY_S)
-
-    def kept(folder: Path | None) -> VisitStore:
-        if folder is None:
-            return MemoryVisits()
-        return FileVisits(folder) if files is None else SharedVisits(folder, files)
-
-    return store.beside(shard, _FOLDER, kept)
-
-
-def drop_copies(store: Store, here: Collection[str], before_s: float) -> None:
-    """Delete copies of visits of shards that are not here, and were not since a time (epoch seconds)."""
-    drop_left(store.left_beside(_FOLDER, here), before_s)
+def visits_of(store: Store, shard: str) -> VisitStore:
+    """Return what keeps the visits of a shard that exists."""
+    return store.beside(
+        shard, _FOLDER, lambda folder: MemoryVisits() if folder is None else FileVisits(folder)
+    )
 
 
 def problems_of_visits(shard: Path) -> Iterator[str]:

@@ -38,8 +38,6 @@ def test_several_processes_need_a_folder_and_a_port() -> None:
     assert [problem.field for problem in wrong] == ["workers", "workers"]
     assert [problem.field for problem in WorkerSettings(workers=0).problems()] == ["workers"]
     assert WorkerSettings(workers=4).problems() == []
-    elsewhere = [problem.rule for problem in WorkerSettings(workers=2, log="none://a:1").problems()]
-    assert "must be 1 with log = none://" in elsewhere
 
 
 def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
