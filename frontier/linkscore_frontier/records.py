@@ -45,7 +45,7 @@ class QueueSlot(NamedTuple):
 
 
 def read_slots(text: str | None) -> list[QueueSlot] | None:
-    """Read the places of a URL from JSON; those that an earlier version wrote have no tickets.
+    """Read the places of a URL from JSON; a place that is guessed has no ticket.
 
     >>> read_slots('[[2, 0.0], [3, 0.1, "-_A"]]')
     [QueueSlot(bucket=2, score_penalty=0.0, ticket=''), QueueSlot(bucket=3, score_penalty=0.1, ticket='-_A')]

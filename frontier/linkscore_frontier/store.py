@@ -73,6 +73,7 @@ UNKNOWN = 1
 # Both come after all buckets of linkscore, whose values are in [0, 1]; what is new may turn out to be good.
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
+_FORMAT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay INTEGER,
     blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);
@@ -113,7 +114,7 @@ class CrawlStore:
     Raises
     ------
     sqlite3.Error
-        If it cannot be opened.
+        If it cannot be opened, or is of another format.
 
     Attributes
     ----------
@@ -135,8 +136,8 @@ class CrawlStore:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")  # what was acknowledged is on the disk
         self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: the inner pages of some ten million URLs
+        self._check_format()
         self._db.executescript(_SCHEMA)
-        self._add_columns()
         self.listing = Listing(self._db)
         self._allotment = Allotment()
         self._has_stopped = False
@@ -165,10 +166,13 @@ class CrawlStore:
             self.failures,
         )
 
-    def _add_columns(self) -> None:
-        """Bring a file of an earlier version up to date: what was leased then was taken from no bucket."""
-        if "taken" not in {row[1] for row in self._db.execute("PRAGMA table_info(url)")}:
-            self._db.execute("ALTER TABLE url ADD COLUMN taken INTEGER DEFAULT 0")
+    def _check_format(self) -> None:
+        (number,) = self._db.execute("PRAGMA user_version").fetchone()
+        if number not in (0, _FORMAT):  # 0: a new file
+            self._db.close()
+            rule = f"{self.path}: of format {number}, this linkscore reads {_FORMAT}"
+            raise sqlite3.DatabaseError(f"{rule}: open it with the version that wrote it, or delete it")
+        self._db.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _load(self) -> None:
         db = self._db

@@ -16,7 +16,6 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import (
     Flat,
     Sparse,
-    State,
     Stateful,
     Stored,
     Transient,
@@ -93,18 +92,6 @@ class Crawl(Stateful):
 
     def __init__(self) -> None:
         self.arms, self.by_name, self.learned = Arms(), {"a": Arms(), "b": Arms()}, None
-
-
-class Renamed(Stateful):
-    state_version: ClassVar[int] = 3
-    mean: Stored[float]
-
-    def __init__(self) -> None:
-        self.mean = 0.0
-
-    @classmethod
-    def migrate(cls, state: State, version: int) -> State:
-        return {"mean": state["sum"] / 2} if version == 1 else state
 
 
 def filled() -> Arms:
@@ -218,19 +205,6 @@ def test_missing_unknown_and_nested_fields_are_named() -> None:
         Crawl().load_state(state)
     with pytest.raises(CorruptState, match="arms: want a dict"):
         load_state(Arms(), [])
-
-
-def test_older_versions_are_migrated_and_later_ones_refused() -> None:
-    assert Renamed().to_state() == {"state_version": 3, "mean": 0.0}
-    made = Renamed()
-    made.load_state({"sum": 4.0})
-    assert made.mean == 2.0
-    made.load_state({"state_version": 2, "mean": 3.0})
-    assert made.mean == 3.0
-    with pytest.raises(CorruptState, match="renamed: this linkscore reads versions up to 3, got 4"):
-        made.load_state({"state_version": 4, "mean": 3.0})
-    with pytest.raises(CorruptState, match="arms: this linkscore reads versions up to 1, got 2"):
-        Arms().load_state({**Arms().to_state(), "state_version": 2})
 
 
 def test_a_type_without_a_layout_is_a_programming_error() -> None:

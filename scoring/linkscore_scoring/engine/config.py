@@ -204,22 +204,6 @@ class CrawlConfig:
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
         state: dict[str, Any] = to_state(self)
-        if not self.learning.on_demand:  # so that versions before it read what they can
-            del state["learning"]["on_demand"]
-        if self.wanted is None:  # for the same reason
-            del state["wanted"]
-        if self.groups == 1:  # for the same reason
-            del state["groups"], state["revision"]
-        if not self.was_one_group:
-            del state["was_one_group"]
-        if not self.keep_titles:
-            del state["keep_titles"]
-        if not self.experience:
-            del state["experience"]
-        if not self.limits:
-            del state["limits"]
-        if not self.companions:
-            del state["companions"]
         return state
 
     @classmethod

@@ -499,7 +499,7 @@ class CrawlModel:
             "event_ids": list(self._event_ids),
             "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
-            **({"limits": self.limits.to_state()} if self.limits else {}),
+            "limits": self.limits.to_state(),
         }
 
     def load_own(self, state: dict[str, Any]) -> None:
@@ -511,8 +511,7 @@ class CrawlModel:
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])
         self.limits = CrawlLimits(self.config.limits)
-        if "limits" in state:
-            self.limits.load_state(state["limits"])
+        self.limits.load_state(state["limits"])
 
     def _configure(self, config: CrawlConfig) -> None:
         if config.ticket_scope != self.config.ticket_scope:

@@ -8,7 +8,6 @@ from typing import Any
 import msgpack
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.markup import MAX_CLASS_CHARS, MAX_LINK_PATH_CHARS, class_tokens
 from linkscore_scoring.features.types import LOG_NAMES, Links, PageFeatures, PageLayout, PageWords, PathTrie
 
 
@@ -142,9 +141,6 @@ KINDS: dict[int, type[Event]] = {
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
 
 
-_CLASSES = PathTrie.__slots__.index("classes")
-
-
 def encode(event: Event) -> bytes:
     """Return an event as bytes; cost O(links)."""
     if isinstance(event, PageFetched):
@@ -186,12 +182,7 @@ def _plain(features: PageFeatures) -> dict[str, Any]:
     columns = (name for name in Links.__slots__ if name != "keys")
     plain["links"] = {LOG_NAMES.get(name, name): getattr(links, name) for name in columns}
     plain["links"]["keys"] = differing
-    words = plain.pop("words")
-    if words is not None:  # left out else, so that versions before words read what they can
-        plain["words"] = words.plain()
-    for name in ("title", "facts"):  # for the same reason
-        if not plain[name]:
-            del plain[name]
+    plain["words"] = features.words and features.words.plain()
     return plain
 
 
@@ -201,12 +192,7 @@ def _features(plain: dict[str, Any]) -> PageFeatures:
     for i, key in links["keys"].items():
         keys[i] = key
     layout = PageLayout(*plain["layout"]) if plain["layout"] else None
-    # Logs of before there were bounds may hold megabytes in one text, to be kept again at every start.
-    links["apath_table"] = [link_path[:MAX_LINK_PATH_CHARS] for link_path in links["apath_table"]]
-    plain["paths"][_CLASSES] = [
-        text if len(text) <= MAX_CLASS_CHARS else class_tokens(text) for text in plain["paths"][_CLASSES]
-    ]
-    words = PageWords(*plain["words"]) if "words" in plain else None
+    words = PageWords(*plain["words"]) if plain["words"] else None
     read = {
         "paths": PathTrie(*plain["paths"]),
         "links": Links.of_columns({**links, "keys": keys}),

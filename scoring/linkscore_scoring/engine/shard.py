@@ -89,9 +89,7 @@ class CrawlWide:
             If a policy refuses its part.
         """
         for key, known in self._known.items():
-            # Crawls written before this choice kept anything here: it starts anew, as it did then.
-            if key in state:
-                known.load_state(state[key])
+            known.load_state(state[key])
 
 
 class SiteShard:
@@ -248,17 +246,14 @@ class SiteShard:
 
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
-        limits = {name: limit.to_state() for name, limit in self.limits.items()}
-        state = {
-            **({"limits": limits} if limits else {}),  # left out else, as versions before them wrote it
+        return {
+            "limits": {name: limit.to_state() for name, limit in self.limits.items()},
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
+            "companions": {name: each.to_state() for name, each in self.companions.items()},
         }
-        if self.companions:  # left out else, so that versions before them read what they can
-            state["companions"] = {name: each.to_state() for name, each in self.companions.items()}
-        return state
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the site of `to_state`."""
@@ -267,11 +262,11 @@ class SiteShard:
             policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
         for name, limit in self.limits.items():
-            if name in state.get("limits", {}):  # else it was set later
+            if name in state["limits"]:  # else it was set later
                 limit.load_state(state["limits"][name])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
-        for name, kept in state.get("companions", {}).items():
+        for name, kept in state["companions"].items():
             if name in self.companions:
                 self.companions[name].load_state(kept)
 

@@ -179,11 +179,9 @@ class PageWords:
         return np.frombuffer(self.hashes, "<u4"), np.stack(fields, axis=1).astype(np.float64)
 
     def plain(self) -> list[Any]:
-        """Return the fields in their order, for the event log; an end that was not read is left out."""
-        kept: list[Any] = [self.hashes, self.title, self.headings, self.text, self.lengths, self.language]
-        if self.measures or self.meaning is not None:  # left out else, so that versions before can read it
-            kept += [self.measures, self.meaning]
-        return kept
+        """Return the fields in their order, for the event log."""
+        kept = [self.hashes, self.title, self.headings, self.text, self.lengths, self.language]
+        return [*kept, self.measures, self.meaning]
 
 
 @dataclass(slots=True)

@@ -32,8 +32,6 @@ listing gave it a date since its last fetch; that date is later than the fetch; 
 changed since; it was sent as a sitemap, or as a feed. All eight bits are taken."""
 KINDS = {"page": 0, "sitemap": SITEMAP, "feed": FEED}
 """Flag of each kind of page, by its name in the wire contract."""
-_LATER = ("title", "structured")
-"""Columns that versions before did not have: written only if there is something in them."""
 _FEW = 1_024
 """Pages that are looked up by a dictionary before they are sorted in; chosen, not measured."""
 _SHARE = 16
@@ -152,8 +150,7 @@ class PageTable:
 
     def to_state(self) -> State:
         """Return the rows, and how many of them are sorted."""
-        names = [name for name in ROW.names or () if name not in _LATER or self.rows[name].any()]
-        numbers = {name: pack_array(self.rows[name]) for name in names}
+        numbers = {name: pack_array(self.rows[name]) for name in ROW.names or ()}
         return {"numbers": numbers, "urls": bytes(self._urls), "sorted": self._sorted}
 
     def load_state(self, state: State) -> None:
@@ -165,8 +162,7 @@ class PageTable:
             If its columns do not fit each other.
         """
         try:
-            names = [name for name in ROW.names or () if name not in _LATER or name in state["numbers"]]
-            columns = {name: unpack_array(state["numbers"][name]) for name in names}
+            columns = {name: unpack_array(state["numbers"][name]) for name in ROW.names or ()}
             count, urls = len(columns["key"]), bytearray(state["urls"])
             starts = columns["url"]
             if count and (int(starts.max()) >= len(urls) or urls[-1] != ord("\n")):

@@ -32,7 +32,7 @@ from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.state import Flat, Opaque, State, Stateful, Stored, stored_as
+from linkscore_scoring.state import Flat, Opaque, Stateful, Stored, stored_as
 from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
     UNKNOWN_LINK_PATH,
@@ -148,17 +148,6 @@ class SiteModel(Stateful):
         self.learning_since = 0
         self.titles = {}
         self.browse = None
-
-    def to_state(self) -> State:
-        """Return what is kept; without titles as versions before them wrote it."""
-        state = super().to_state()
-        if not self.titles:
-            del state["titles"]
-        return state
-
-    def load_state(self, state: State) -> None:
-        """Take over what `to_state` returned."""
-        super().load_state({"titles": [], **state})
 
     @property
     def stage(self) -> Stage:

@@ -42,11 +42,7 @@ a class with ``to_state``           what that returns; read in place by ``load_s
 
 A dict of parts that can only be loaded in place is loaded part by part. A name on the disk is the attribute's
 without leading underscore, unless ``Annotated[..., stored_as("name")]`` says another. Attributes that share a
-name are written as one list; a dict with two names as two lists, its keys and its values. Names on the disk
-are a file format: a renamed attribute is `stored_as` its old name.
-
-What changes the format otherwise gets a ``state_version`` of its class, one above the last, and a ``migrate``
-that turns what older versions wrote into what is written now. States without a number are of version 1.
+name are written as one list; a dict with two names as two lists, its keys and its values.
 
 Of the files here, `declaration` has the annotations, `codecs` a codec for each type of value and `records`
 those of classes, `arrays` packs arrays, and `stateful` is what classes and callers use.

@@ -29,7 +29,6 @@ from linkscore_scoring.state.codecs import (
 )
 from linkscore_scoring.state.declaration import FLAT, SPARSE, kept_attributes, name_of
 
-_VERSION = "state_version"
 _MALFORMED = (LookupError, TypeError, ValueError, AttributeError)
 
 
@@ -68,7 +67,6 @@ class RecordCodec(Codec):
 
     def __init__(self, cls: type[Any]) -> None:
         self.cls, self.title = cls, name_of(cls)
-        self.version: int = getattr(cls, _VERSION, 1)
         self.is_frozen = is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         self.groups: dict[tuple[str, ...], list[_Field]] = {}
         for attribute, hint, names in kept_attributes(cls):
@@ -77,7 +75,7 @@ class RecordCodec(Codec):
         self.defaults = _defaults(cls)
 
     def pack(self, value: Any) -> State:
-        state: State = {_VERSION: self.version} if self.version > 1 else {}
+        state: State = {}
         for names, parts in self.groups.items():
             if len(parts) > 1:
                 state[names[0]] = [codec.pack(getattr(value, attribute)) for attribute, codec in parts]
@@ -147,15 +145,9 @@ class RecordCodec(Codec):
     def _current(self, plain: Any) -> State:
         if not isinstance(plain, dict):
             raise CorruptState(f"{self.title}: want a dict of {sorted(self.names)}, got {plain!r:.100}")
-        version = plain.get(_VERSION, 1)
-        if version != self.version:
-            if not isinstance(version, int) or version > self.version:
-                rule = f"this linkscore reads versions up to {self.version}"
-                raise CorruptState(f"{self.title}: {rule}, got {version!r}")
-            plain = self.cls.migrate({name: plain[name] for name in plain if name != _VERSION}, version)
-        if unknown := [name for name in plain if name not in self.names and name != _VERSION]:
+        if unknown := [name for name in plain if name not in self.names]:
             raise CorruptState(f"{self.title}: unknown fields {sorted(map(str, unknown))}")
-        return dict(plain)
+        return plain
 
 
 def record_of(cls: Any) -> RecordCodec:

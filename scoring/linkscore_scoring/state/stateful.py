@@ -7,9 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgpack
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state.arrays import State
-from linkscore_scoring.state.declaration import name_of
 from linkscore_scoring.state.records import record_of
 
 T = TypeVar("T")
@@ -22,13 +20,10 @@ class Stateful:
     ----------
     state_name
         What the state is of, in messages; by default the name of the class.
-    state_version
-        Number of the format, written from 2 on.
     """
 
     __slots__ = ()
     state_name: ClassVar[str] = ""
-    state_version: ClassVar[int] = 1
 
     def to_state(self) -> State:
         """Return what the object keeps as plain values.
@@ -44,14 +39,9 @@ class Stateful:
         Raises
         ------
         CorruptState
-            If a field is missing, unknown or malformed, or if the state is of a later version.
+            If a field is missing, unknown or malformed.
         """
         load_state(self, state)
-
-    @classmethod
-    def migrate(cls, state: State, version: int) -> State:
-        """Return a state of an older version as the present one would have written it."""
-        raise CorruptState(f"{name_of(cls)}: cannot read states of version {version}")
 
     def after_load(self) -> None:
         """Make what follows from the state, and raise ValueError if its parts do not fit each other."""

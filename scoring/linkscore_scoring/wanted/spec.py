@@ -118,11 +118,9 @@ class Wanted:
         return EMBEDDING_WEIGHT if self.embedding_weight is None else self.embedding_weight
 
     def to_state(self) -> State:
-        """Return it as plain values; what is not asked is left out, so that versions before can read it."""
+        """Return it as plain values."""
         state: State = to_state(self)
-        asked = {"quality_weight": self.quality_weight, "embedding": self.embedding}
-        asked["embedding_weight"] = self.embedding_weight is not None
-        return {name: value for name, value in state.items() if asked.get(name, True)}
+        return state
 
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""

@@ -296,11 +296,9 @@ def test_state_and_replay_tell_the_same_copies() -> None:
     assert state(loaded) == state(crawl)
 
 
-def test_a_crawl_without_the_setting_keeps_nothing_of_it() -> None:
+def test_a_crawl_that_is_given_the_setting_later_learns_from_then_on() -> None:
     crawl = CrawlModel(config(), ticket_key=b"key")
     feed(crawl, *pairs(20, "/item/{}", "/print/{}"))
-    kept = crawl.to_state()
-    assert "limits" not in dict(kept["sites"])["a.test"]
     crawl.apply(crawl.seq + 1, ConfigChanged(config({"skip_above": 0.9}).to_state()))
     (outcome,) = feed(crawl, shown("/print/90", "x", links=("/print/91",)))
     assert outcome.links.skip_reasons is None

@@ -50,7 +50,6 @@ def test_a_malformed_ledger_is_refused() -> None:
 
 
 def test_counts_beyond_64_bits_stay_countable() -> None:
-    """Logs of before may hold such counts: answers and snapshots of their crawls work all the same."""
     ledger = BrowseLedger()
     for name in "ab":
         ledger.take(BrowseBatchImported(name, "digest", {}, {"bot": 2**64 - 1}))

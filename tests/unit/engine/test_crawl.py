@@ -271,17 +271,7 @@ def test_titles_of_the_pages_kept_for_learning_are_kept_through_bytes_and_no_oth
         assert [titles[one.hash] for one in known.shard("h").model.sample] == list(titles.values())
 
 
-def test_without_titles_events_states_and_configurations_are_written_as_before() -> None:
-    crawl, event = model(), fetched("http://h/", page_of("http://h/", ["p"]))
-    crawl.apply(1, event)
-    assert b"title" not in encode(event) + packed(crawl.to_state()) + packed(config().to_state())
-    again = model()
-    again.load_state(unpacked(packed(crawl.to_state())))
-    assert again.shard("h").model.titles == {}
-
-
-def test_a_configuration_is_written_as_before_unless_it_learns_on_demand() -> None:
-    assert "on_demand" not in config().to_state()["learning"]
+def test_a_configuration_comes_back_from_its_state() -> None:
     assert CrawlConfig.from_state(config().to_state()) == config()
     on_demand = config(learning=ON_DEMAND)
     assert CrawlConfig.from_state(on_demand.to_state()) == on_demand

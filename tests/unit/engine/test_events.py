@@ -96,14 +96,3 @@ def test_other_bytes_are_refused(raw: bytes) -> None:
 def test_plain_values_of_another_shape_are_refused(values: object) -> None:
     with pytest.raises(CorruptState):
         decode(msgpack.packb(values))
-
-
-def test_texts_of_old_logs_are_cut_to_the_bounds_of_pages() -> None:
-    page = PageFeatures("u", "u", PathTrie([-1], ["p"], [f"{'a ' * 900_000}b"], [1]))
-    page.links.link_path_table = ["x" * 9_000_000]
-    event = PageFetched("", "s", "u", "u", 200, "", b"", 1.0, page)
-    read = decode(encode(event))
-    assert isinstance(read, PageFetched)
-    assert read.features is not None
-    assert read.features.paths.classes == ["a"]
-    assert len(read.features.links.link_path_table[0]) == 2_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
-
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
@@ -68,15 +66,6 @@ def test_an_event_keeps_hashes_and_no_word() -> None:
     assert again.features.words == read(PAGE).words
     assert b"editor" not in raw
     assert b"Shadow" not in raw
-
-
-def test_an_event_without_words_is_what_it_was_before_there_were_words() -> None:
-    raw = encode(
-        PageFetched("", "a.org", "http://a.org/", "http://a.org/", 200, "", b"", 0.0, read(PAGE, Words.NONE))
-    )
-    features = msgpack.unpackb(raw, strict_map_key=False)[1][-1]
-    assert list(features)[-1] == "layout"
-    assert "words" not in features
 
 
 def test_a_page_of_many_words_is_cut() -> None:

@@ -267,19 +267,13 @@ def test_what_is_under_way_is_known_when_the_file_is_opened_again(tmp_path: Path
     again.close()
 
 
-def test_a_file_of_the_version_before_opens_and_what_it_leased_is_under_way(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "d.sqlite"
-    store = CrawlStore(path)
-    store.put([link("a", "x"), link("b", "x")], NOW)
-    assert take(store, each=1) == "a"
-    store.close()
+    CrawlStore(path).close()
     with closing(sqlite3.connect(path)) as file:
-        file.execute("ALTER TABLE url DROP COLUMN taken")
-    again = CrawlStore(path)
-    assert again.queues["a.org"].states[State.LEASED] == 1
-    assert question(again, NOW + 1).under_way == {}  # from which bucket was not written down
-    assert take(again, NOW + 1) == "b"
-    again.close()
+        file.execute("PRAGMA user_version = 9")
+    with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 1"):
+        CrawlStore(path)
 
 
 def test_new_urls_are_placed_when_linkscore_answers(store: CrawlStore) -> None:

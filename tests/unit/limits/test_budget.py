@@ -129,15 +129,6 @@ def test_state_and_replay_give_the_same_standing() -> None:
     assert loaded.standing(loaded.shard("a.test")) == crawl.standing(crawl.shard("a.test"))
 
 
-def test_a_crawl_without_a_budget_keeps_nothing_of_it() -> None:
-    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
-    feed(crawl, page_at("a.test", 0))
-    kept = crawl.to_state()
-    assert "limits" not in kept
-    assert "limits" not in kept["config"]
-    assert "limits" not in dict(kept["sites"])["a.test"]
-
-
 @pytest.mark.parametrize(
     ("budget", "groups", "field"),
     [

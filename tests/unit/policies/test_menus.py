@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import MenuLinks
 from support.boards import Board
 
@@ -81,9 +80,3 @@ def test_an_explanation_says_how_far_an_arm_is_a_menu() -> None:
     reasons = [why.explanation.terms for why in crawl.explain("/about/3", "/post/19")]
     about, post = (next(term.value for term in terms if term.name == "menu") for terms in reasons)
     assert (about > 0.9, post) == (True, pytest.approx(1 / 11))
-
-
-def test_a_state_written_before_menus_were_counted_has_seen_none() -> None:
-    written = Harvest(Harvest.Params(), seed=0).to_state()
-    menus = written.pop("menus")
-    assert Harvest.migrate(written, 1) == {**written, "menus": menus}

@@ -399,19 +399,6 @@ def test_on_each_of_several_sites_unseen_links_count_until_a_page_of_the_topic_i
     assert "unseen" not in terms(model, "http://a.org/2")
 
 
-def test_states_of_before_unseen_links_counted_for_topics_are_read() -> None:
-    model = crawl(QUESTION)
-    fetch(model, "/", links(("/1", "one"), ("/2", "two")))
-    served = model.shard(HOST.removeprefix("http://")).served
-    assert isinstance(served, Topical)
-    now = served.to_state()
-    before = {name: value for name, value in now.items() if name not in ("state_version", "unseen_links")}
-    served.load_state(before)
-    assert served.unseen.share((1, 1)) == 0.0
-    served.load_state(before | {"unseen": now["unseen_links"]})
-    assert served.to_state() == now
-
-
 def test_arms_of_one_of_several_sites_have_no_credit_for_what_the_link_said() -> None:
     worth = []
     for sites in (["a.org"], ["a.org", "b.org"]):

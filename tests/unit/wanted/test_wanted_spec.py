@@ -77,15 +77,6 @@ def test_what_is_read_of_words_follows_from_what_is_asked() -> None:
     assert CrawlConfig("c", TOPIC, wanted=Wanted(quality_weight=1.0)).words == Words.COUNTED | Words.QUALITY
 
 
-def test_what_versions_before_do_not_know_is_written_only_where_it_is_asked() -> None:
-    asked = {"quality_weight", "embedding", "embedding_weight"}
-    assert asked.isdisjoint(Wanted((QUERY,)).to_state())
-    whole = Wanted((QUERY,), quality_weight=0.5, embedding="e", embedding_weight=0.25)
-    assert asked <= set(whole.to_state())
-    config = CrawlConfig("c", TOPIC, wanted=whole)
-    assert CrawlConfig.from_state(config.to_state()) == config
-
-
 def test_the_configuration_is_the_same_after_a_restart() -> None:
     samples = (
         WantedSample(A_PAGE, A_PAGE, None, unwanted=True, weight=2.0),
@@ -93,9 +84,3 @@ def test_the_configuration_is_the_same_after_a_restart() -> None:
     )
     config = CrawlConfig("c", TOPIC, wanted=Wanted((QUERY,), samples, ("en",), 50))
     assert CrawlConfig.from_state(config.to_state()) == config
-
-
-def test_a_crawl_that_wants_nothing_in_words_is_written_as_before() -> None:
-    state = CrawlConfig("c").to_state()
-    assert "wanted" not in state
-    assert CrawlConfig.from_state(state).wanted is None

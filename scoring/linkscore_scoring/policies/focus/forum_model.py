@@ -255,7 +255,6 @@ class ForumModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the model as plain values."""
-        news = [[pattern, *counts] for pattern, counts in self.news.items()]
         return {
             "patterns": self.patterns.to_state(),
             **{name: getattr(self, part).to_state() for name, part in _PARTS.items()},
@@ -263,7 +262,7 @@ class ForumModel:
             "entry": self.entry.url if self.entry is not None else "",
             "dry": list(self.dry.items()),
             "certainty": [self.certainty.ready, self.certainty.text],
-            **({"news": news} if news else {}),
+            "news": [[pattern, *counts] for pattern, counts in self.news.items()],
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -276,7 +275,7 @@ class ForumModel:
         self.pages, self.typed, self.relearned, self._due, self._reviewed = counts
         self.entry = self.entries.named(str(state["entry"]))
         self.dry = {int(pattern): int(pages) for pattern, pages in state["dry"]}
-        self.news = {int(p): (int(pages), int(news)) for p, pages, news in state.get("news", ())}
+        self.news = {int(p): (int(pages), int(news)) for p, pages, news in state["news"]}
         ready, text = state["certainty"]
         self.certainty = Certainty(bool(ready), str(text))
 

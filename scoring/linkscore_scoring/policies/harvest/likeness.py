@@ -190,11 +190,7 @@ class Likeness(Stateful):
         self._unwanted = [(url, vector(paths)) for url, paths in self._refused.items()]
 
     def after_load(self) -> None:
-        """Compare with the examples, which come with the crawl.
-
-        Versions before learned no more after 256 pages unlike them, and wrote that as a fit never due.
-        """
-        self._due = min(self._due, 2 * max(1, self._unlike))
+        """Compare with the examples, which come with the crawl."""
         self._compare()
 
 

@@ -32,7 +32,7 @@ from linkscore_scoring.policies.harvest.rewards import PageRewards
 from linkscore_scoring.policies.harvest.starts import ExampleUrls, WarmStart, experience_of
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (
     ExamplePage,
@@ -133,7 +133,6 @@ class Harvest(Stateful, Policy):
     name = "harvest"
     Params = HarvestParams
     reads_templates = False
-    state_version = 2
 
     arms: Stored[HierarchicalArms]
     rewards: Stored[PageRewards]
@@ -200,13 +199,6 @@ class Harvest(Stateful, Policy):
             return ""
         trust = ", ".join(f"{trust:.2f}" for trust in self._warm_start.trust)
         return f"experience of other sites is trusted by {trust}"
-
-    @classmethod
-    def migrate(cls, state: State, version: int) -> State:
-        """Return a state written before menus were counted as one that has seen none."""
-        if version == 1 and "menus" not in state:
-            return {**state, "menus": MenuLinks().to_state()}
-        return super().migrate(state, version)
 
     def after_load(self) -> None:
         """Judge experience by what was loaded."""

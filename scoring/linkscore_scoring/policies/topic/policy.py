@@ -29,7 +29,7 @@ from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.policies.topic.unseen import UnseenLinks
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, State, Stateful, Stored, stored_as
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.wanted import PageRelevance, Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
@@ -124,7 +124,6 @@ class Topical(Stateful, Policy):
     Params = TopicParams
     reads_templates = False
     reads_words = True
-    state_version = 2
     tunables: ClassVar[Tunables] = Tunables()
 
     arms: Stored[SiteArms]
@@ -217,14 +216,6 @@ class Topical(Stateful, Policy):
             return found
         known = self._pages.get(page.key)
         return None if known is None else PageRelevance(known.reward)
-
-    @classmethod
-    def migrate(cls, state: State, version: int) -> State:
-        """Return a state of before unseen links counted in crawls that ask nothing, which may have none."""
-        if version == 1 and "unseen_links" not in state:
-            kept = {name: value for name, value in state.items() if name != "unseen"}
-            return {**kept, "unseen_links": state.get("unseen") or UnseenLinks().to_state()}
-        return super().migrate(state, version)
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm and signals; links that are alike in both are equal."""

@@ -33,13 +33,6 @@ def shown(*examples: ExamplePage, least_cosine: float = 0.4) -> Likeness:
     return likeness
 
 
-def test_a_state_in_which_no_fit_was_due_any_more_is_fitted_when_pages_double() -> None:
-    likeness = shown(example())
-    for written, due in ((1 << 60, 600), (400, 400)):
-        likeness.load_state({**likeness.to_state(), "counts": [300, written]})
-        assert likeness.to_state()["counts"] == [300, due]
-
-
 def test_a_page_of_the_layout_and_the_url_shape_is_alike() -> None:
     likeness = shown(example())
     assert likeness.label(ROOT + "/post/2", POST, UrlPatterns()) == 1.0
