@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import brotli
+import webencodings
 import zstandard
-from w3lib.encoding import (
-    html_body_declared_encoding,
-    http_content_type_encoding,
-    read_bom,
-    to_unicode,
-)
 
 from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.tokens import attributes_of_tag, tags_in
 
 _GZIP_MAGIC = b"\x1f\x8b\x08"
 # Output of one call of the decoder, which is checked against the bound in between; a usual buffer size.
@@ -38,18 +36,22 @@ MAX_HEADER_CHARS = 1_000
 
 # Compressed bytes given to zlib at a time: it copies what is left of them at the end of each member.
 _ZLIB_CHUNK_BYTES = 16_384
-# First bytes looked at for the type; WHATWG MIME Sniffing 5.2 reads 1,445 at most.
-_SNIFF_BYTES = 1024
+_SNIFF_BYTES = 1_445
+"""First bytes looked at for the type (WHATWG MIME Sniffing, 5.2)."""
 _HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", "application/xhtml", "text/xhtml"})
-_UNKNOWN_TYPES = frozenset({"", "*/*", "unknown/unknown", "application/unknown", "application/octet-stream"})
+_XML_TYPES = frozenset({"text/xml", "application/xml"})
+_UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "application/octet-stream"})
 _BINARY_MAGIC = (
     b"%PDF-", b"%!PS-Adobe-", b"\x89PNG\r\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"BM", b"PK\x03\x04",
     b"Rar!", b"OggS", b"ID3", b"\x7fELF", b"\x00\x00\x01\x00", b"II*\x00", b"MM\x00*", b"wOFF", b"wOF2",
     b"RIFF",
 )  # fmt: skip
+_BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+"""No byte of text (WHATWG MIME Sniffing, 3)."""
 _MARKUP = re.compile(rb"<(?:[a-zA-Z]|!doctype html|!--)", re.IGNORECASE)
+_FIRST_TAG = re.compile(rb"<([a-zA-Z][^\s/>]*)")
 _UTF8_MARKS = re.compile(rb"(?:\xef\xbb\xbf)++")
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> bytes:
@@ -60,66 +62,73 @@ def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> by
     body
         Bytes as they came over the wire.
     content_encoding
-        HTTP ``Content-Encoding``: ``gzip``, ``br``, ``zstd``, ``deflate``, ``identity``, or several by
-        commas. A gzip body without (or sent with an already undone) encoding is recognised by its first
-        bytes.
+        HTTP ``Content-Encoding``: ``gzip``, ``br``, ``zstd``, ``deflate``, or several by commas. What is no
+        coding, or was undone already, leaves the body as it is; a gzip body without coding is recognised by
+        its first bytes.
     max_bytes
         Bound of the result and of every step; reading stops there, so a bomb costs no memory.
 
     Raises
     ------
     InvalidPage
-        Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY``, ``CORRUPT_BODY`` or
-        ``UNSUPPORTED_ENCODING`` (field ``content_encoding``).
+        Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY`` or ``CORRUPT_BODY``; field
+        ``content_encoding``, reason ``UNSUPPORTED_ENCODING`` for more than `MAX_ENCODINGS`.
     """
     encodings = [name.strip().lower() for name in content_encoding[:MAX_HEADER_CHARS].split(",")]
     if len(encodings) > MAX_ENCODINGS or len(content_encoding) > MAX_HEADER_CHARS:
-        raise _unsupported(f"must name at most {MAX_ENCODINGS} encodings", content_encoding)
+        rule = f"must name at most {MAX_ENCODINGS} encodings, got {content_encoding[:100]!r}"
+        raise InvalidPage(rule, field="content_encoding", reason="UNSUPPORTED_ENCODING")
     for name in reversed(encodings):
-        body = _decoder(name)(body, max_bytes)
+        if name in _DECODERS:
+            body = _undone(_DECODERS[name], body, max_bytes)
     if body.startswith(_GZIP_MAGIC):
         body = _gunzip(body, max_bytes)
-    return _identity(body, max_bytes)
+    if len(body) > max_bytes:
+        raise too_large(max_bytes)
+    return body
+
+
+def _undone(decoder: Callable[[bytes, int], bytes], body: bytes, max_bytes: int) -> bytes:
+    """Return what a decoder makes of a body; the body itself if that is plain text already."""
+    try:
+        return decoder(body, max_bytes)
+    except InvalidPage as exc:
+        if exc.reason in {"CORRUPT_BODY", "TRUNCATED_BODY"} and _is_text(body):
+            return body
+        raise
+
+
+def _is_text(body: bytes) -> bool:
+    """Say whether a body is text (WHATWG MIME Sniffing, 7.2)."""
+    head = body[:_SNIFF_BYTES]
+    return head.startswith((*_WIDE_MARKS, codecs.BOM_UTF8)) or _BINARY_BYTE.search(head) is None
 
 
 def is_html(body: bytes, content_type: str = "") -> bool:
     """Say whether a page is to be parsed: HTML or XHTML by header, or by its first bytes when the header is
-    no help.
+    no help or says XML.
 
-    Bodies with the first bytes of a known binary format, or with NUL bytes (UTF-16 aside), are never parsed.
-    Source: WHATWG MIME Sniffing 7.1, with any start tag counted as a sign of HTML.
+    Bodies with the first bytes of a known binary format are not, unless the header says HTML and there is
+    markup in them; nor are those with NUL bytes, UTF-16 aside. Source: WHATWG MIME Sniffing 7.1, with any
+    start tag counted as a sign of HTML.
     """
-    head = body[:_SNIFF_BYTES]
+    head, kind = body[:_SNIFF_BYTES], media_type(content_type).essence
+    plain = head.replace(b"\x00", b"")
+    has_markup = _MARKUP.search(plain) is not None
+    if head.startswith(_BINARY_MAGIC) and not (kind in _HTML_TYPES and has_markup):
+        return False
     if _is_binary(head):
         return False
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind in _HTML_TYPES:
-        return True
-    known = kind not in _UNKNOWN_TYPES and "/" in kind
-    return not known and (not head.strip() or _MARKUP.search(head.replace(b"\x00", b"")) is not None)
+    if kind in _XML_TYPES:
+        first = _FIRST_TAG.search(plain)
+        return first is not None and first[1].lower() == b"html"
+    return kind in _HTML_TYPES or (kind in _UNKNOWN_TYPES and (has_markup or not head.strip()))
 
 
 def _is_binary(head: bytes) -> bool:
-    if head.startswith(_UTF16_MARKS):
-        return False
-    if head.startswith(_BINARY_MAGIC):
-        return True
-    if head.count(0) <= len(head) // 100:
+    if head.startswith(_WIDE_MARKS) or head.count(0) <= len(head) // 100:
         return False
     return not (b"<\x00" in head or b"\x00<" in head)  # as UTF-16 without a mark would have
-
-
-def _decoder(name: str) -> Callable[[bytes, int], bytes]:
-    try:
-        return _DECODERS[name]
-    except KeyError:
-        raise _unsupported("must be one of gzip, br, zstd, deflate, identity", name) from None
-
-
-def _identity(body: bytes, max_bytes: int) -> bytes:
-    if len(body) > max_bytes:
-        raise too_large(max_bytes)
-    return body
 
 
 def _gunzip(body: bytes, max_bytes: int) -> bytes:
@@ -221,11 +230,6 @@ def _too_many(name: str, parts: str) -> InvalidPage:
     return InvalidPage(rule, field="body", reason="CORRUPT_BODY")
 
 
-def _unsupported(rule: str, value: str) -> InvalidPage:
-    got = f"{rule}, got {value[:100]!r}"
-    return InvalidPage(got, field="content_encoding", reason="UNSUPPORTED_ENCODING")
-
-
 def _truncated(name: str) -> InvalidPage:
     return InvalidPage(f"truncated {name} body", field="body", reason="TRUNCATED_BODY")
 
@@ -235,8 +239,6 @@ def _corrupt(name: str, error: Exception) -> InvalidPage:
 
 
 _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
-    "": _identity,
-    "identity": _identity,
     "gzip": _gunzip,
     "x-gzip": _gunzip,
     "deflate": _undeflate,
@@ -245,44 +247,61 @@ _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-PRESCAN_BYTES = 1024
-"""First bytes in which ``<meta>`` may declare a charset (WHATWG HTML, 13.2.3.2)."""
+class MediaType(NamedTuple):
+    """A media type as ``text/html``, in lower case, and its charset as written; empty if there is none."""
 
-_WEB_CODECS = frozenset(
-    [
-        *(
-            "utf-8",
-            "utf-16",
-            "utf-16-le",
-            "utf-16-be",
-            "cp866",
-            "koi8-r",
-            "koi8-u",
-            "mac-roman",
-            "mac-cyrillic",
-        ),
-        *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
-        *("cp874", *(f"cp{page}" for page in range(1250, 1259))),
-        *("gb18030", "big5hkscs", "big5", "euc_jp", "iso2022_jp", "cp932", "cp949"),
-    ]
-)
-"""Codecs of the encodings of the web (WHATWG Encoding, section 4.2). Python has 60 more, of which some take
-quadratic time (``punycode``), raise in spite of ``errors="replace"`` (``idna``), or write markup in letters
-(``utf-7``, ``hz``); browsers read none of them."""
+    essence: str
+    charset: str
 
-_UTF16 = frozenset({"utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"})
+
+_VALUES = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+(?:"|\Z))++')
+_ESSENCE = re.compile(r"[\t\n\r ]*+([!#$%&'*+.^_`|~\w-]+/[!#$%&'*+.^_`|~\w-]+)[\t\n\r ]*+(?=;|\Z)", re.ASCII)
+_PARAMETER = re.compile(r';[\t\n\r ]*+([^;=]*+)(?:=(?:"((?:[^"\\]|\\.)*+)[^;]*+|([^;]*+)))?')
 
 
 # The pages of a crawl have few headers between them.
-_header_charset = lru_cache(maxsize=256)(http_content_type_encoding)
+@lru_cache(maxsize=256)
+def media_type(header: str) -> MediaType:
+    """Return what a ``Content-Type`` says; of several the last that can be read, as browsers have it.
+
+    Source: WHATWG Fetch, "extract a MIME type".
+
+    Examples
+    --------
+    >>> media_type("text/html; charset=koi8-r, text/html, nonsense")
+    MediaType(essence='text/html', charset='koi8-r')
+    """
+    essence = charset = ""
+    for value in _VALUES.findall(header[:MAX_HEADER_CHARS]):
+        found = _ESSENCE.match(value)
+        if found is None or found[1] == "*/*":
+            continue
+        parameters = {
+            name.lower(): quoted or bare
+            for name, quoted, bare in reversed(_PARAMETER.findall(value, found.end()))
+        }
+        given = parameters.get("charset", "")
+        charset = given if given or found[1].lower() != essence else charset
+        essence = found[1].lower()
+    return MediaType(essence, charset)
+
+
+_WIDE_XML = {b"<\x00": "utf-16-le", b"\x00<": "utf-16-be"}
+"""First bytes of markup in UTF-16 without a mark."""
+_XML_ENCODING = re.compile(rb"\s*<\?xml\s[^>]*?encoding\s*=\s*[\"']([^\"'>]+)")
+_CHARSET = re.compile(
+    r"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|([^\t\n\f\r ;\"']+))", re.IGNORECASE
+)
+_HIGH = bytes(range(128, 256))
+_REPLACEMENT = "replacement"
 
 
 def detect_charset(body: bytes, content_type: str = "") -> str:
     """Return the Python codec name a page is to be read in: the encoding a browser would take.
 
-    Order of trust: byte order mark, HTTP header, ``<meta>`` in the first bytes, UTF-8 if the bytes are valid
-    UTF-8, else windows-1252. Labels mean what browsers take them to mean (``latin1`` is windows-1252). A
-    wrong or unknown label never raises: the next source is asked. Only the encodings browsers know count.
+    Order of trust: byte order mark, HTTP header, the first ``<meta>`` or the XML declaration that names one,
+    UTF-8 if most bytes outside of ASCII are, else windows-1252. Labels mean what browsers take them to mean
+    (``latin1`` is windows-1252). A wrong or unknown label never raises: the next source is asked.
 
     Parameters
     ----------
@@ -293,16 +312,33 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
 
     Notes
     -----
-    Source: WHATWG HTML 13.2.3 and Encoding 4.2. Differences: the content of the page is not used to guess
-    between legacy encodings; an undeclared page is UTF-8 when it decodes, windows-1252 when not.
+    Source: WHATWG HTML 13.2.3 and Encoding 4.2. Differences: a ``<meta>`` counts at any offset, as it does in
+    browsers once their parser meets it; the content of a page is not used to guess between legacy encodings.
     """
-    bom, _ = read_bom(body)
-    if bom:
-        return str(bom)
-    declared = _header_charset(content_type[:MAX_HEADER_CHARS]) or _meta_charset(body)
-    if declared in _WEB_CODECS:
-        return str(declared)
-    return "utf-8" if is_utf8(body) else "cp1252"
+    declared = _marked(body) or codec_of(media_type(content_type).charset)
+    declared = declared or _WIDE_XML.get(body[:2], "") or _declared_within(body)
+    return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
+
+
+def codec_of(label: str) -> str:
+    """Return the codec of a label of the Encoding Standard; empty if it is none.
+
+    Examples
+    --------
+    >>> codec_of("Latin1"), codec_of("gb2312"), codec_of("utf-7")
+    ('cp1252', 'gb18030', '')
+    """
+    found = webencodings.lookup(label) if label.isascii() else None
+    if found is None:
+        return ""
+    return "gb18030" if found.name == "gbk" else str(found.codec_info.name)  # GBK is read as its superset
+
+
+def _marked(body: bytes) -> str:
+    """Return the codec that a byte order mark names."""
+    if body.startswith(codecs.BOM_UTF8):
+        return "utf-8"
+    return {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}.get(body[:2], "")
 
 
 def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
@@ -310,31 +346,53 @@ def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
 
     Of several marks one goes, as the standard has it. A body of marks alone is empty, as libxml2 has it.
     """
-    _, mark = read_bom(body)
-    raw = body[len(mark) :] if mark else body
+    raw = body
+    if _marked(body) == charset:
+        raw = body[3:] if charset == "utf-8" else body[2:]
     if charset == "utf-8" and raw.isascii():
         return raw, False
     try:
-        text = raw.decode(charset)
+        text = _decoder(charset)(raw, "strict")[0]
     except UnicodeError:
-        return _unmarked(to_unicode(raw, charset).encode("utf-8", "replace")), True
-    return _unmarked(raw if charset == "utf-8" else text.encode("utf-8", "replace")), False
+        return _unmarked(_decoder(charset)(raw, "replace")[0].encode("utf-8", "replace")), True
+    return _unmarked(raw if charset == "utf-8" else text.encode("utf-8", "replace")), charset == _REPLACEMENT
+
+
+def _decoder(charset: str) -> Callable[[bytes, str], tuple[str, int]]:
+    if charset in {_REPLACEMENT, "x-user-defined"}:  # Python has no codecs of these
+        return webencodings.lookup(charset).codec_info.decode
+    return codecs.getdecoder(charset)
 
 
 def _unmarked(markup: bytes) -> bytes:
     return b"" if _UTF8_MARKS.fullmatch(markup) else markup
 
 
-def is_utf8(body: bytes) -> bool:
-    """Say whether `body` is valid UTF-8."""
+def _is_mostly_utf8(body: bytes) -> bool:
+    """Say whether most bytes outside of ASCII are UTF-8: text of other encodings is so by chance only."""
     try:
         body.decode()
     except UnicodeDecodeError:
-        return False
+        n_ascii = len(body.translate(None, _HIGH))
+        n_fitting = len(body.decode("utf-8", "ignore").encode()) - n_ascii
+        return 2 * n_fitting > len(body) - n_ascii
     return True
 
 
-def _meta_charset(body: bytes) -> str | None:
-    declared: str | None = html_body_declared_encoding(body[:PRESCAN_BYTES])
-    # A <meta> that can be read as ASCII and claims UTF-16 is wrong; browsers read UTF-8.
-    return "utf-8" if declared in _UTF16 else declared
+def _declared_within(body: bytes) -> str:
+    """Return the codec that a page names itself, by its first ``<meta>`` that does or its XML declaration."""
+    for tag in tags_in(body, b"meta", having=b"charset"):
+        attributes = attributes_of_tag(tag)
+        label = attributes.get("charset", "")
+        if not label and attributes.get("http-equiv", "").lower() == "content-type":
+            found = _CHARSET.search(attributes.get("content", ""))
+            label = next(filter(None, found.groups()), "") if found else ""
+        if codec := codec_of(label):
+            return _as_declared_within(codec)
+    xml = _XML_ENCODING.match(body, 0, _SNIFF_BYTES)
+    return _as_declared_within(codec_of(xml[1].decode("latin-1"))) if xml else ""
+
+
+def _as_declared_within(codec: str) -> str:
+    """Return what a label means that can be read as ASCII, and so is not UTF-16 (WHATWG HTML, 13.2.3.2)."""
+    return {"utf-16-le": "utf-8", "utf-16-be": "utf-8", "x-user-defined": "cp1252"}.get(codec, codec)

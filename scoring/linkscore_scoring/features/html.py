@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from threading import local
@@ -29,6 +28,13 @@ from linkscore_scoring.features.outlinks import (
     anchors_of,
     outlinks,
 )
+from linkscore_scoring.features.tokens import (
+    CROWDED_BYTES,
+    MAX_ATTRIBUTES,
+    flattened,
+    without_crowds,
+    without_last_ends,
+)
 from linkscore_scoring.features.types import Head, Limits, PageFeatures, PathTrie, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWalk, cut_tags
 from linkscore_scoring.features.words import page_words
@@ -40,35 +46,14 @@ from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 MAX_REMEMBERED = 60_000
 """Distinct tags and steps remembered between pages: a bound of memory, chosen and not measured."""
 
-MAX_ATTRIBUTES = 1_000
-"""Attributes of a tag, from which on it loses all: libxml2 appends them to a linked list, so that many take
-quadratic time. Chosen, not measured."""
-
-# Pages smaller than this are not searched: 8,000 attributes take 4 ms.
-_CROWDED_BYTES = 16_384
-
 MAX_TITLE_CHARS = 200
 """Characters of a title that are kept: a bound, chosen."""
-_TITLE_WITHIN_BYTES = _CROWDED_BYTES
-"""First bytes of a page in which its title is looked for: all of 1,779 stored ones have it there."""
-_ATTRIBUTE = rb"[\s/]*+[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>\"'][^\s>]*+)?+)?+"
-# Whole tags, one after the other and never one inside of another, so that each byte is read once. What has no
-# tags in it (comments, scripts) is passed over as a tokenizer does.
-_TAG = re.compile(
-    rb"<(?:!--(?:-?>|.*?(?:-->|--!>|\Z))"
-    rb"|(script|style|title|textarea|xmp|iframe|noembed|noframes)(?=[\s/>])(?:"
-    + _ATTRIBUTE
-    + rb")*+.*?(?:</\1|\Z)"
-    rb"|[a-zA-Z][^\s/>]*+(?:" + _ATTRIBUTE + rb")*+)",
-    re.DOTALL | re.IGNORECASE,
-)
-_CROWDED_TAG = re.compile(
-    rb"<([a-zA-Z][^\s/>]*+)((?:" + _ATTRIBUTE + rb"){%d,}+)" % MAX_ATTRIBUTES, re.DOTALL
-)
-# A name and what separates it from the next: so long is the shortest tag that is crowded, at least.
-_CROWDED_TAG_BYTES = 2 * MAX_ATTRIBUTES
-_QUOTED_TAG_END = re.compile(rb"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
-_TAG_START = re.compile(rb"<[a-zA-Z]")
+
+_DEEP = 2_000
+"""Open elements at the end of a page from which on libxml2 may have stopped reading: it does at 2,048."""
+
+_INERT_TAGS = ("noscript", "svg", "template")
+"""What stands in these says nothing of the page itself."""
 
 
 class Extractor:
@@ -130,6 +115,7 @@ class Extractor:
             return features
         features.charset = detect_charset(raw, content_type)
         markup, broken = to_utf8(raw, features.charset)
+        markup = without_last_ends(markup)
         if broken:
             features.notes.append("decode_errors")
         if not self._read_compiled(markup, features, layout=layout):
@@ -137,18 +123,9 @@ class Extractor:
         if words and (root := self._parse(markup, features)) is not None:
             chars = features.text_chars + features.anchor_chars
             features.words = page_words(root, words, in_anchors=features.anchor_chars / max(1, chars))
-        if title:
-            features.title = self._title(markup)
+        if not title:
+            features.title = ""
         return features
-
-    def _title(self, markup: bytes) -> str:
-        """Return the text of `<title>`; whichever reader reads the rest, so that both give the same."""
-        try:
-            root = etree.fromstring(markup[:_TITLE_WITHIN_BYTES], self._parser)
-        except etree.XMLSyntaxError:
-            return ""
-        text = "" if root is None else root.findtext("head/title") or ""
-        return " ".join(text.split())[:MAX_TITLE_CHARS]
 
     def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> bool:
         """Fill the features from a page, or say that this is left to Python."""
@@ -165,7 +142,7 @@ class Extractor:
         features.paths = PathTrie(*found["paths"])
         for name in ("text_chars", "anchor_chars", "block_hashes", "block_chars"):
             setattr(features, name, found[name])
-        head = Head(found["base"], found["canonical"], found["nofollow"])
+        head = Head(*(found[name] for name in ("base", "canonical", "nofollow", "refresh", "title")))
         cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
         numbers = self._add_links(features, Anchors(*found["anchors"]), head, cuts)
         if measured is not None:
@@ -180,12 +157,18 @@ class Extractor:
             self._read(root, features, layout=layout)
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
-        if len(markup) > _CROWDED_BYTES:
-            thinned = without_crowds(markup)
-            if len(thinned) < len(markup):
-                markup = thinned
-                if "attributes_cut" not in features.notes:  # a page whose words are read is parsed again
-                    features.notes.append("attributes_cut")
+        thinned = without_crowds(markup) if len(markup) > CROWDED_BYTES else markup
+        # A page whose words are read is parsed again.
+        if len(thinned) < len(markup) and "attributes_cut" not in features.notes:
+            features.notes.append("attributes_cut")
+        root = self._parsed(thinned)
+        if root is not None and _ends_deep(root):
+            root = self._parsed(flattened(thinned, 2 * self.limits.elements))
+            if "depth_cut" not in features.notes:
+                features.notes.append("depth_cut")
+        return root
+
+    def _parsed(self, markup: bytes) -> etree._Element | None:
         try:
             return etree.fromstring(markup, self._parser)
         except etree.XMLSyntaxError:
@@ -193,7 +176,8 @@ class Extractor:
 
     def _read(self, root: etree._Element, features: PageFeatures, *, layout: bool) -> None:
         head = read_head(root)
-        etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
+        strip_skipped(root)
+        take_svg_links(root)
         if len(self._tags) > self.max_remembered:
             self._tags = TagTable()
         walk = PageWalk(self._tags, self.limits)
@@ -217,12 +201,14 @@ class Extractor:
         """Add the links of a page and what was cut, and return the number of each link's anchor."""
         features.links, numbers, links_cut = outlinks(anchors, self._resolver_of(features, head))
         links_cuts = {"links_cut": links_cut, "apaths_cut": anchors.link_paths_cut}
-        features.notes += cuts + [note for note, cut in links_cuts.items() if cut]
+        cuts += [note for note, cut in links_cuts.items() if cut]
+        features.notes += [note for note in cuts if note not in features.notes]
         return numbers
 
     def _resolver_of(self, features: PageFeatures, head: Head) -> UrlResolver:
         """Note what the head of a page says, and return what resolves its links."""
         features.nofollow = head.nofollow
+        features.title = " ".join(head.title.split())[:MAX_TITLE_CHARS]
         resolver = self._resolver(features.url, features.charset)
         if head.base:
             base = resolver.resolve(head.base)
@@ -253,8 +239,9 @@ def extract(
     """Return the features of one fetched page, from its bytes.
 
     Displayed leaves are non-blank texts, ``img`` and ``a`` with href; ``script``, ``style``, ``noscript``,
-    ``template``, ``head``, comments and processing instructions are not looked at. Links are ``a`` and
-    ``area`` with href. Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
+    ``noframes``, ``noembed``, ``head``, ``template`` that is no shadow root, comments and processing
+    instructions are not looked at. Links are ``a`` and ``area`` with href, ``a`` of SVG, ``frame`` and
+    ``iframe``. Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
     repaired is in `PageFeatures.notes`: ``not_html``, ``empty``, ``decode_errors``, ``attributes_cut``,
     ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``, ``apaths_cut``.
 
@@ -328,58 +315,73 @@ def kernel_bounds(limits: Limits, max_remembered: int = MAX_REMEMBERED) -> dict[
         "link_path_chars": MAX_LINK_PATH_CHARS,
         "other_link_path": OTHER_LINK_PATH,
         "attributes": MAX_ATTRIBUTES,
-        "crowded_bytes": _CROWDED_BYTES,
+        "crowded_bytes": CROWDED_BYTES,
         "remembered": max_remembered,
     }
 
 
-def without_crowds(markup: bytes) -> bytes:
-    """Return a page whose tags of `MAX_ATTRIBUTES` and more have none."""
-    if not _may_be_crowded(markup):
-        return markup
-    parts, done = [], 0
-    for tag in _TAG.finditer(markup):
-        start, end = tag.span()
-        if end - start > _CROWDED_TAG_BYTES and (crowded := _CROWDED_TAG.match(markup, start)):
-            parts += [markup[done : crowded.start(2)]]
-            done = crowded.end()
-    return b"".join([*parts, markup[done:]]) if parts else markup
+def strip_skipped(root: etree._Element) -> None:
+    """Take out `SKIPPED_TAGS`, but for templates that are shadow roots, and the texts of frames."""
+    shown = [
+        each for each in root.iter("template") if each.get("shadowrootmode", "").lower() in _SHADOW_MODES
+    ]
+    for template in shown:
+        template.tag = "shown"
+    etree.strip_elements(root, *SKIPPED_TAGS, with_tail=False)
+    for template in shown:
+        template.tag = "template"
+    for frame in root.iter("iframe"):
+        frame.text = None
 
 
-def _may_be_crowded(markup: bytes) -> bool:
-    """Say whether a page may have a crowded tag, at a fifth of the cost of looking at each of its tags.
+_SHADOW_MODES = frozenset({"open", "closed"})
 
-    Such a tag is long, and ``>`` stands in it within quotes only. Pages with such quotes are not judged here;
-    in all others there must be as many bytes without ``>`` behind the start of a tag.
-    """
-    if _QUOTED_TAG_END.search(markup):
-        return True
-    at = 0
-    while at + _CROWDED_TAG_BYTES <= len(markup):
-        # The last ">" of the window, not the first: what begins before it ends there, or is too short.
-        found = markup.rfind(b">", at, at + _CROWDED_TAG_BYTES)
-        if found < 0:
-            found = markup.find(b">", at + _CROWDED_TAG_BYTES)
-            found = len(markup) if found < 0 else found
-            if _TAG_START.search(markup, at, found - _CROWDED_TAG_BYTES + 2):
-                return True
-        at = found + 1
-    return False
+
+def take_svg_links(root: etree._Element) -> None:
+    """Write links of SVG 1.1, which have ``xlink:href``, as those of HTML and SVG 2."""
+    for anchor in _ANCHORS_WITHOUT_HREF(root):
+        target = anchor.get("xlink:href")
+        if target is not None and next(anchor.iterancestors("svg", "foreignobject"), root).tag == "svg":
+            anchor.set("href", target)
+
+
+_ANCHORS_WITHOUT_HREF = etree.XPath("//a[not(@href)]")
+
+
+def _ends_deep(root: etree._Element) -> bool:
+    """Say whether the last elements within each other are so many that the parser may have stopped there."""
+    node, depth = root, 1
+    while len(node):
+        node, depth = node[-1], depth + 1
+    return depth >= _DEEP
 
 
 def read_head(root: etree._Element) -> Head:
-    """Read a page, as parsed; the first base and the first canonical link count, wherever they stand."""
-    base = canonical = ""
+    """Read a page, as parsed; of each the first counts, wherever it stands but in `_INERT_TAGS`."""
+    inert: set[etree._Element] = set()
+    for outer in root.iter(*_INERT_TAGS):
+        if outer not in inert:
+            inert.update(outer.iter(*_INERT_TAGS, *_HEAD_TAGS))
+    base = canonical = refresh = ""
+    title: str | None = None
     nofollow = False
-    for element in root.iter("base", "link", "meta"):
+    for element in root.iter(*_HEAD_TAGS):
+        if element in inert:
+            continue
         tag = element.tag
         if tag == "base":
             base = base or element.get("href", "")
         elif tag == "link":
             canonical = canonical or _canonical(element)
+        elif tag == "title":
+            title = (element.text or "") if title is None else title
         else:
             nofollow = nofollow or _says_nofollow(element)
-    return Head(base.strip(), canonical.strip(), nofollow)
+            refresh = refresh or _refresh(element)
+    return Head(base.strip(), canonical.strip(), nofollow, refresh, title or "")
+
+
+_HEAD_TAGS = ("base", "link", "meta", "title")
 
 
 def _canonical(link: etree._Element) -> str:
@@ -392,3 +394,7 @@ def _says_nofollow(meta: etree._Element) -> bool:
         return False
     directives = set(meta.get("content", "").lower().replace(",", " ").split())
     return not directives.isdisjoint({"nofollow", "none"})
+
+
+def _refresh(meta: etree._Element) -> str:
+    return meta.get("content", "") if meta.get("http-equiv", "").lower() == "refresh" else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-SKIPPED_TAGS = ("script", "style", "noscript", "template", "head")
+SKIPPED_TAGS = ("script", "style", "noscript", "noframes", "noembed", "template", "head")
 # Elements whose text runs on in the line; around others a reader sees a break.
 _INLINE = frozenset(
     [
@@ -34,6 +34,8 @@ _ENTRY_CHARS = 400
 # other from the first blank on, attributes are not mistaken for what looks like one inside a value.
 _ATTRIBUTE = re.compile(r' (=?[^ =]*)="([^"]*)"')
 _TAG = re.compile(r"<[^>]*>")
+_CONTROL = "&#xFFFD;"
+"""A control character, as libxml2 serialises it: the URL standard strips it from links, as a blank."""
 _unescape = lru_cache(maxsize=256)(unescape)
 _NUMBERED = re.compile(r"&#x?[0-9A-F]+;", re.IGNORECASE)
 
@@ -52,7 +54,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Special:
-    """A tag that counts each time it is met: ``img``, or ``a`` or ``area`` with href."""
+    """A tag that counts each time it is met: ``img``, or ``a``, ``area`` or a frame that leads somewhere."""
 
     step: Step
     href: str
@@ -62,6 +64,9 @@ class Special:
     is_link: bool
     empty: bool
 
+
+_TARGETS = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}
+"""Attributes that make elements links."""
 
 TEXT = Step("text()", "")
 END = Step("/", "")
@@ -96,7 +101,7 @@ class TagTable:
     def learn(self, raw: str) -> Step | Special:
         """Read a tag that is not in the table yet, and remember it."""
         self._chars += len(raw)
-        special = self._special(raw) if raw.startswith(("a ", "area ", "img")) else None
+        special = self._special(raw) if raw.startswith(("a ", "area ", "img", "frame ", "iframe ")) else None
         if special is not None:
             self.specials[raw] = special
             return special
@@ -112,17 +117,16 @@ class TagTable:
 
     def _special(self, raw: str) -> Special | None:
         name, found = tag_name(raw), attributes_of(raw)
-        if name not in {"a", "area", "img"} or (name != "img" and "href" not in found):
+        href = found.get(_TARGETS.get(name, ""))
+        if name != "img" and href is None:
             return None
-        rel = rel_tokens(found.get("rel", ""))
-        alt = "" if name == "a" else " ".join(found.get("alt", "")[:MAX_ALT_CHARS].split())
-        step = self._intern(name, class_tokens(found.get("class", "")))
+        text = found.get("title" if name in {"frame", "iframe"} else "alt", "") if name != "a" else ""
         return Special(
-            step=step,
-            href=found.get("href", ""),
-            rel=rel,
-            alt=alt,
-            is_leaf=name != "area",
+            step=self._intern(name, class_tokens(found.get("class", ""))),
+            href=href or "",
+            rel=rel_tokens(found.get("rel", "")) if name in {"a", "area"} else "",
+            alt=" ".join(text[:MAX_ALT_CHARS].split()),
+            is_leaf=name in {"a", "img"},
             is_link=name != "img",
             empty=raw[-1] == "/",
         )
@@ -137,7 +141,7 @@ class TagTable:
 
 def attributes_of(raw: str) -> dict[str, str]:
     """Return the attributes of the inside of a start tag like ``a href="x" class="y"``."""
-    found = _ATTRIBUTE.findall(raw)
+    found = _ATTRIBUTE.findall(raw.replace(_CONTROL, " "))
     if "&" in raw:
         return {name: unescaped(value) for name, value in found}
     return dict(found)

@@ -95,11 +95,15 @@ _OF_LOG = {name: attribute for attribute, name in LOG_NAMES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """``<base href>`` and ``<link rel=canonical>``, raw, empty if none; whether robots are told nofollow."""
+    """``<base href>``, ``<link rel=canonical>``, ``<meta http-equiv=refresh>`` and ``<title>``, raw, empty if
+    none; whether robots are told nofollow.
+    """
 
     base: str = ""
     canonical: str = ""
     nofollow: bool = False
+    refresh: str = ""
+    title: str = ""
 
 
 @dataclass(slots=True)

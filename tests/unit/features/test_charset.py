@@ -3,45 +3,73 @@
 from __future__ import annotations
 
 import pytest
+import webencodings
 
-from linkscore_scoring.features.body import detect_charset, to_utf8
+from linkscore_scoring.features.body import codec_of, detect_charset, to_utf8
 
 META = b'<html><head><meta charset="koi8-r"></head>'
-
-
-def test_a_byte_order_mark_beats_the_header() -> None:
-    assert detect_charset(b"\xef\xbb\xbf<p>x", "text/html; charset=koi8-r") == "utf-8"
-
-
-def test_the_header_beats_the_meta_element() -> None:
-    assert detect_charset(META, "text/html; charset=windows-1251") == "cp1251"
-
-
-def test_the_meta_element_counts_when_the_header_is_silent() -> None:
-    assert detect_charset(META, "text/html") == "koi8-r"
-
-
-def test_a_meta_element_after_1024_bytes_does_not_count() -> None:
-    assert detect_charset(b" " * 1024 + META) == "utf-8"
-
-
-def test_latin1_means_windows_1252_as_in_browsers() -> None:
-    assert detect_charset(b"", "text/html; charset=ISO-8859-1") == "cp1252"
+LATE = b"<!-- " + b"x" * 5_000 + b" -->"
+TEXT = "\u041f\u0440\u0438\u0432\u0435\u0442, \u043c\u0438\u0440! "
 
 
 @pytest.mark.parametrize(
-    "label", ["nonsense", "base64", "rot13", "utf-7", "\udcff", "hex", "idna", "undefined"]
+    ("body", "content_type", "expected"),
+    [
+        (b"\xef\xbb\xbf<p>x", "text/html; charset=koi8-r", "utf-8"),
+        (b"\xff\xfe<\0p\0", "text/html; charset=koi8-r", "utf-16-le"),
+        (META, "text/html; charset=windows-1251", "cp1251"),
+        (META, 'text/html; x="a;charset=utf-8"; CHARSET="Windows-1251"', "cp1251"),
+        (META, "text/html; charset=windows-1251, text/html", "cp1251"),
+        (META, "text/html; charset=windows-1251, text/plain, text/html", "koi8-r"),
+        (META, "text/html; charset=utf-8, text/html; charset=windows-1251", "cp1251"),
+        (META, "text/html; charset=nonsense", "koi8-r"),
+        (META, "text/html", "koi8-r"),
+        (b" " * 5_000 + META, "", "koi8-r"),
+        (LATE + META, "", "koi8-r"),
+        (b"<script>'<meta charset=utf-8>'</script><!-- <meta charset=utf-8> -->" + META, "", "koi8-r"),
+        (b"<title><meta charset=utf-8></title><style><meta charset=utf-8></style>" + META, "", "koi8-r"),
+        (b"<p title='<meta charset=utf-8>'>" + META, "", "koi8-r"),
+        (b"<meta charset=nonsense>" + META, "", "koi8-r"),
+        (b"<meta name=a content='charset=utf-8'>" + META, "", "koi8-r"),
+        (b"<META CONTENT='text/html; charset = \"KOI8-R\"' HTTP-EQUIV=Content-Type>", "", "koi8-r"),
+        (b"<meta http-equiv=content-type content='charset;charset=koi8-r;x'>", "", "koi8-r"),
+        (b"<meta data-charset=utf-8 charset=' koi8-r '/>", "", "koi8-r"),
+        (b"<?xml version='1.0' encoding='windows-1251'?><html>", "application/xhtml+xml", "cp1251"),
+        (b"<?xml version='1.0' encoding='windows-1251'?>" + META, "", "koi8-r"),
+        (b"<meta charset=utf-16>", "", "utf-8"),
+        (b"<meta charset=x-user-defined>", "", "cp1252"),
+        ("<p>wide".encode("utf-16-le"), "", "utf-16-le"),
+        (b"<p>x", "text/html; charset=latin1", "cp1252"),
+        (b"<p>x", "text/html; charset=\udcff", "utf-8"),
+        (b"<p>caf\xe9", "", "cp1252"),
+        (b"<p>CAF\xc9\xbb " + b"\xe9t\xe9 " * 5, "", "cp1252"),
+        (TEXT.encode() + b"\xe9", "", "utf-8"),
+        ((TEXT * 1_000).encode()[:-2], "", "utf-8"),
+        (TEXT.encode("cp1251"), "", "cp1252"),
+        ("\u8054\u901a\u4e2d\u56fd\u7f51\u7ad9".encode("gb18030"), "", "cp1252"),
+    ],
 )
-def test_a_label_that_names_no_charset_is_passed_over(label: str) -> None:
+def test_the_first_source_that_names_an_encoding_counts(
+    body: bytes, content_type: str, expected: str
+) -> None:
+    assert detect_charset(body, content_type) == expected
+
+
+@pytest.mark.parametrize(
+    "label", ["nonsense", "base64", "rot13", "utf-7", "hex", "idna", "undefined", "utf-32", ""]
+)
+def test_a_label_that_names_no_encoding_of_the_web_is_passed_over(label: str) -> None:
+    assert codec_of(label) == ""
     assert detect_charset(b"<p>x", f"text/html; charset={label}") == "utf-8"
 
 
-def test_undeclared_bytes_that_are_no_utf8_are_windows_1252() -> None:
-    assert detect_charset(b"<p>caf\xe9") == "cp1252"
-
-
-def test_a_meta_element_that_claims_utf16_means_utf8() -> None:
-    assert detect_charset(b"<meta charset=utf-16>") == "utf-8"
+def test_every_label_of_the_standard_is_read_in_its_encoding() -> None:
+    assert len(webencodings.LABELS) == 228
+    for label, name in webencodings.LABELS.items():
+        charset = detect_charset(b"", f"text/html; charset={label.upper()}")
+        expected = webencodings.lookup("gb18030" if name == "gbk" else name).codec_info
+        assert charset == expected.name
+        assert to_utf8(b"<p>\xe9", charset)[0] == expected.decode(b"<p>\xe9", "replace")[0].encode()
 
 
 def test_bytes_become_utf8_without_the_mark() -> None:

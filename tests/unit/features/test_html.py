@@ -142,7 +142,9 @@ def test_head_names_the_canonical_url_and_nofollow() -> None:
         (b"<title>caf\xe9</title>", "caf\xe9"),
         (b"<title>" + b"x" * 10_000, "x" * 200),
         (b"<body><svg><title>no</title></svg>", ""),
-        (b" " * 20_000 + b"<title>late</title>", ""),
+        (b" " * 20_000 + b"<title>late</title>", "late"),
+        (b"<svg><title>no</title></svg><template><title>no</title></template><title>yes</title>", "yes"),
+        (b"<title></title><title>second</title>", ""),
         (b"", ""),
     ],
 )
@@ -153,6 +155,88 @@ def test_a_title_is_the_text_of_its_element_cut_at_the_bound(markup: bytes, expe
 
 def test_a_title_is_read_only_if_it_is_asked_for() -> None:
     assert page("<title>Sets</title>").title == ""
+
+
+LONG = "A paragraph of some length that is a block of text."
+NESTED = "<font>" * 3_000
+HEAD = "<base href=/b/><link rel=canonical href=/c><meta name=robots content=nofollow><title>t</title>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "urls"),
+    [
+        ("<body><a href=/1>a</a></body></html><a href=/2>b</a>", ["/1", "/2"]),
+        ("<body><a href=/1>a</a></BODY ><div><a href=/2>b</a></div></Html\n>", ["/1", "/2"]),
+        ("<a href=/1>a</a></html><a href=/2>b</a></html><a href=/3>c</a>", ["/1", "/2", "/3"]),
+        ("<!doctype html><a href=/1>a</a></html><!doctype html><html><a href=/2>b</a>", ["/1", "/2"]),
+        ("<table><tr><td><a href=/1>a</a></body></html><td><a href=/2>b</a></table>", ["/1", "/2"]),
+        ("<a href=/1>a</html", ["/1"]),
+        ("<script>'</body></html>'</script><a href=/1>a</a>", ["/1"]),
+        (
+            "<frameset><frame src=/1><frame src=/2 name=x></frameset><noframes><a href=/3>c</a></noframes>",
+            ["/1", "/2"],
+        ),
+        ("<frameset><frame><frame name=x><FRAME SRC=/1/></frameset>", ["/1/"]),
+        ("<iframe src=/1><a href=/2>no</a></iframe><iframe></iframe><a href=/3>c</a>", ["/1", "/3"]),
+        ("<noembed><a href=/1>no</a></noembed><a href=/2>b</a>", ["/2"]),
+        ("<svg><a xlink:href=/1><path/></a><g><a href=/2>b</a></g></svg>", ["/1", "/2"]),
+        ("<svg><a xlink:href=/1 href=/2>b</a></svg>", ["/2"]),
+        ("<a xlink:href=/1>a</a><svg><foreignObject><a xlink:href=/2>b</a></foreignObject></svg>", []),
+        ("<svg><foreignObject><svg><A XLINK:HREF=/1>b</A></svg></foreignObject></svg>", ["/1"]),
+        (
+            "<x-nav><template shadowrootmode=open><a href=/1>a</a></template></x-nav><a href=/2>b</a>",
+            ["/1", "/2"],
+        ),
+        ("<p><template shadowrootmode=CLOSED><a href=/1>a</a></template>", ["/1"]),
+        ("<p><template shadowrootmode=no><a href=/1>a</a></template>", []),
+        ("<template><p><template shadowrootmode=open><a href=/1>a</a></template></template>", []),
+        (f"<a href=/0>z</a>{NESTED}<a href=/1>a</a>{'</font>' * 3_000}<a href=/2>b</a>", ["/0", "/1", "/2"]),
+        (f"{NESTED}<a href=/1>a</a><a href=/2>b</a>", ["/1", "/2"]),
+        ("<b><i>" * 2_000 + "</b>" * 2_000 + "<a href=/1>a</a>", ["/1"]),
+        (
+            "<div><p>" * 2_500 + "<img><br/><a href=/1>a</a>" + "</div>" * 2_500 + "<a href=/2>b</a>",
+            ["/1", "/2"],
+        ),
+        ("<a href='\f/1\f'>a</a><a\fhref='\x01 /2 \x1f'>b</a><a href='&#12;/3'>c</a>", ["/1", "/2", "/3"]),
+    ],
+)
+def test_links_are_found_where_browsers_find_them(markup: str, urls: list[str]) -> None:
+    assert page(markup).links.urls == [f"http://example.org{url}" for url in urls]
+
+
+@pytest.mark.parametrize(
+    ("markup", "text_chars"),
+    [
+        (f"<body>x</body></html><p>{LONG}</p>", 1 + len(LONG)),
+        (f"<iframe src=x><p>{LONG}</p></iframe>", 0),
+        (f"<noembed>{LONG}</noembed><noframes>{LONG}</noframes><noscript>{LONG}</noscript>", 0),
+        (f"<iframe>{LONG}</iframe>shown", 5),
+        (f"<p><template shadowrootmode=open>{LONG}</template><template>{LONG}</template>", len(LONG)),
+        (f"{NESTED}{LONG}", len(LONG)),
+    ],
+)
+def test_texts_are_those_that_browsers_show(markup: str, text_chars: int) -> None:
+    assert page(markup).text_chars == text_chars
+
+
+@pytest.mark.parametrize("around", ["<svg>{}</svg>", "<template>{}</template>", "<noscript>{}</noscript>"])
+@pytest.mark.parametrize(
+    "inside", ["{}", "<g>{}</g>", "<svg></svg>{}", "<template shadowrootmode=open>{}</template>"]
+)
+def test_what_is_inert_says_nothing_of_the_page(around: str, inside: str) -> None:
+    inert = around.format(inside.format(HEAD))
+    found = page(f"{inert}<a href=x>y</a>", title=True)
+    assert (found.links.urls, found.canonical_key) == (["http://example.org/dir/x"], "")
+    assert (found.nofollow, found.title) == (False, "")
+    found = page(f"{inert}{HEAD}<a href=x>y</a>", title=True)
+    assert (found.links.urls, found.canonical_key) == (["http://example.org/b/x"], "http://example.org/c")
+    assert (found.nofollow, found.title) == (True, "t")
+
+
+def test_a_frame_is_named_by_its_title() -> None:
+    links = page("<iframe src=x class='b a' rel=y title=' The  map '></iframe>text<a href=y>z</a>").links
+    assert (links.anchors, links.rels) == (["The map", "z"], ["", ""])
+    assert links.link_path_table == ["html/body/iframe[a b]", "html/body/a[]"]
 
 
 def test_a_page_without_canonical_and_robots_has_none() -> None:
