@@ -64,9 +64,13 @@ pub enum Attribute {
     Content,
     Charset,
     HttpEquiv,
+    Src,
+    Title,
+    XlinkHref,
+    ShadowRootMode,
 }
 
-const N_ATTRIBUTES: usize = 10;
+const N_ATTRIBUTES: usize = 14;
 
 /// The attributes of one tag: of several of one name the first counts.
 #[derive(Default)]
@@ -96,14 +100,18 @@ fn asked_for(name: &str) -> Option<Attribute> {
     let (known, found) = match name.len() {
         2 => ("id", Attribute::Id),
         3 if name.as_bytes()[0] | 0x20 == b'r' => ("rel", Attribute::Rel),
+        3 if name.as_bytes()[0] | 0x20 == b's' => ("src", Attribute::Src),
         3 => ("alt", Attribute::Alt),
         4 if name.as_bytes()[0] | 0x20 == b'h' => ("href", Attribute::Href),
         4 => ("name", Attribute::Name),
-        5 => ("class", Attribute::Class),
+        5 if name.as_bytes()[0] | 0x20 == b'c' => ("class", Attribute::Class),
+        5 => ("title", Attribute::Title),
         7 if name.as_bytes()[1] | 0x20 == b'o' => ("content", Attribute::Content),
         7 => ("charset", Attribute::Charset),
         8 => ("datetime", Attribute::Datetime),
-        10 => ("http-equiv", Attribute::HttpEquiv),
+        10 if name.as_bytes()[0] | 0x20 == b'h' => ("http-equiv", Attribute::HttpEquiv),
+        10 => ("xlink:href", Attribute::XlinkHref),
+        14 => ("shadowrootmode", Attribute::ShadowRootMode),
         _ => return None,
     };
     name.eq_ignore_ascii_case(known).then_some(found)

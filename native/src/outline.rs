@@ -2,7 +2,7 @@
 
 use crate::html::{Attribute, Attributes};
 use crate::paths::{StepId, Steps, TEXT};
-use crate::text::{is_space, prefix, without_controls};
+use crate::text::{blanked, is_space, prefix};
 
 /// Elements without look or use, unless they hold something; and those whose text is not displayed as such.
 const UNSEEN: [&str; 8] = ["br", "hr", "link", "meta", "param", "source", "wbr", "col"]; // as PageTree has them
@@ -18,7 +18,7 @@ pub struct Marks {
 
 impl Marks {
     pub fn of(attributes: &Attributes) -> Self {
-        let get = |name| attributes.get(name).map(|value| without_controls(value).into_owned());
+        let get = |name| attributes.get(name).map(|value| blanked(value).into_owned());
         Marks { id: get(Attribute::Id), datetime: get(Attribute::Datetime) }
     }
 }

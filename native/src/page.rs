@@ -166,6 +166,8 @@ impl Desk {
         found.set_item("base", walk.head.base.trim_matches(text::is_space))?;
         found.set_item("canonical", walk.head.canonical.trim_matches(text::is_space))?;
         found.set_item("nofollow", walk.head.nofollow)?;
+        found.set_item("refresh", &walk.head.refresh)?;
+        found.set_item("title", walk.head.title.as_deref().unwrap_or(""))?;
         found.set_item("text_chars", walk.text_chars)?;
         found.set_item("anchor_chars", walk.anchor_chars)?;
         found.set_item("block_hashes", &walk.block_hashes)?;

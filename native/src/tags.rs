@@ -24,6 +24,10 @@ pub const AREA: Tag = 14;
 pub const IMG: Tag = 15;
 pub const NOSCRIPT: Tag = 16;
 pub const TEMPLATE: Tag = 17;
+pub const IFRAME: Tag = 18;
+pub const NOEMBED: Tag = 19;
+pub const SVG: Tag = 20;
+pub const FOREIGN_OBJECT: Tag = 21;
 
 /// Names of elements; those with a constant above come first, in its order.
 const NAMES: &[&str] = &[
@@ -45,6 +49,10 @@ const NAMES: &[&str] = &[
     "img",
     "noscript",
     "template",
+    "iframe",
+    "noembed",
+    "svg",
+    "foreignobject",
     "abbr",
     "acronym",
     "address",
@@ -79,7 +87,6 @@ const NAMES: &[&str] = &[
     "h6",
     "hr",
     "i",
-    "iframe",
     "input",
     "isindex",
     "kbd",
@@ -89,7 +96,6 @@ const NAMES: &[&str] = &[
     "map",
     "mark",
     "menu",
-    "noembed",
     "ol",
     "optgroup",
     "option",

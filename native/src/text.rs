@@ -95,6 +95,15 @@ pub fn without_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the value of an attribute as `markup.attributes_of` reads it: with blanks for control characters.
+pub fn blanked(value: &str) -> Cow<'_, str> {
+    if value.contains(is_control) {
+        Cow::Owned(value.replace(is_control, " "))
+    } else {
+        Cow::Borrowed(value)
+    }
+}
+
 /// Returns `hash_block`: of the first 32 characters, white space collapsed, of the first 128.
 pub fn hash_block(text: &str) -> u64 {
     hash64(&collapse(prefix(text, 4 * PREFIX_CHARS), PREFIX_CHARS))

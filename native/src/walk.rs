@@ -6,7 +6,7 @@ use crate::outline::{Marks, Outline};
 use crate::paths::{Node, PathTree, StepId, Texts};
 use crate::tags::{self, Tag, Tags};
 use crate::text::{
-    collapse_into, hash_block, is_blank_in_markup, is_space, is_space_in_markup, length, prefix,
+    blanked, collapse_into, hash_block, is_blank_in_markup, is_space, is_space_in_markup, length, prefix,
     without_controls, words,
 };
 use rustc_hash::FxHashMap;
@@ -15,7 +15,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Elements whose content is not looked at.
-const SKIPPED: [Tag; 5] = [tags::SCRIPT, tags::STYLE, tags::NOSCRIPT, tags::TEMPLATE, tags::HEAD];
+const SKIPPED: [Tag; 7] =
+    [tags::SCRIPT, tags::STYLE, tags::NOSCRIPT, tags::NOFRAMES, tags::NOEMBED, tags::TEMPLATE, tags::HEAD];
+
+/// Elements in which nothing is said of the page itself.
+const INERT: [Tag; 3] = [tags::NOSCRIPT, tags::SVG, tags::TEMPLATE];
 
 /// What a walk collects, in document order. One walk reads page after page, and remembers what they share.
 pub struct Walk {
@@ -44,17 +48,25 @@ pub struct Walk {
     pending: Option<Element>,
     /// Open elements within one that is skipped, itself included.
     skipping: usize,
+    /// The same within one that is inert.
+    inert: usize,
+    /// Open elements, and how many there were when SVG began (true) or HTML in it (false).
+    depth: usize,
+    svg: Vec<(bool, usize)>,
+    is_title: bool,
     n_tags: usize,
     has_controls: bool,
     rels_as_written: FxHashMap<String, u32>,
 }
 
-/// `<base href>`, `<link rel=canonical>`, and whether robots are told nofollow.
+/// `<base href>`, `<link rel=canonical>`, `<meta http-equiv=refresh>`, `<title>`, and whether robots are told nofollow.
 #[derive(Default)]
 pub struct Head {
     pub base: String,
     pub canonical: String,
     pub nofollow: bool,
+    pub refresh: String,
+    pub title: Option<String>,
 }
 
 /// A part of `Walk::values`.
@@ -74,6 +86,8 @@ struct Element {
     step: StepId,
     leaf: Leaf,
     marks: Marks,
+    /// A frame in the text, of which the text inside is not displayed.
+    is_iframe: bool,
 }
 
 enum Leaf {
@@ -111,6 +125,10 @@ impl Walk {
             open_anchors: Vec::new(),
             pending: None,
             skipping: 0,
+            inert: 0,
+            depth: 0,
+            svg: Vec::new(),
+            is_title: false,
             n_tags: 0,
             has_controls: false,
             rels_as_written: FxHashMap::default(),
@@ -130,6 +148,8 @@ impl Walk {
         self.open_anchors.clear();
         (self.text_chars, self.anchor_chars, self.n_tags, self.skipping) = (0, 0, 0, 0);
         (self.is_begun, self.is_cut, self.refused) = (false, false, None);
+        (self.inert, self.depth, self.is_title) = (0, 0, false);
+        self.svg.clear();
         self.outline = layout.then(Outline::new);
         (self.node, self.pending, self.has_controls) = (0, None, has_controls);
     }
@@ -167,9 +187,9 @@ impl Walk {
         start..self.values.len()
     }
 
-    fn keep_alt(&mut self, attributes: &Attributes) -> Span {
+    fn keep_alt(&mut self, attributes: &Attributes, name: Attribute) -> Span {
         let most = self.bounds.alt_chars;
-        let alt = self.without_controls(attributes.get(Attribute::Alt).unwrap_or(""));
+        let alt = self.blanked(attributes.get(name).unwrap_or(""));
         let start = self.values.len();
         collapse_into(&mut self.values, prefix(&alt, most), most);
         start..self.values.len()
@@ -180,6 +200,14 @@ impl Walk {
             without_controls(text)
         } else {
             Cow::Borrowed(text)
+        }
+    }
+
+    fn blanked<'a>(&self, value: &'a str) -> Cow<'a, str> {
+        if self.has_controls {
+            blanked(value)
+        } else {
+            Cow::Borrowed(value)
         }
     }
 
@@ -309,20 +337,39 @@ impl Walk {
     }
 
     fn element(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes) -> Element {
-        let classes = self.without_controls(attributes.get(Attribute::Class).unwrap_or(""));
+        let classes = self.blanked(attributes.get(Attribute::Class).unwrap_or(""));
         let step = self.paths.steps.step(tag, &classes, tags);
-        let leaf = match (tag, attributes.get(Attribute::Href)) {
-            (tags::IMG, _) => Leaf::Image { alt: self.keep_alt(attributes) },
-            (tags::A | tags::AREA, Some(href)) => Leaf::Link {
-                rel: self.rel(attributes.get(Attribute::Rel).unwrap_or("")),
-                alt: if tag == tags::AREA { self.keep_alt(attributes) } else { 0..0 },
-                is_leaf: tag == tags::A,
-                href: self.keep(&self.without_controls(href)),
+        let leaf = match (tag, self.target(tag, attributes)) {
+            (tags::IMG, _) => Leaf::Image { alt: self.keep_alt(attributes, Attribute::Alt) },
+            (_, None) => Leaf::No,
+            (tags::FRAME | tags::IFRAME, Some(src)) => Leaf::Link {
+                rel: self.rel(""),
+                alt: self.keep_alt(attributes, Attribute::Title),
+                is_leaf: false,
+                href: self.keep(&self.blanked(src)),
             },
-            _ => Leaf::No,
+            (_, Some(href)) => Leaf::Link {
+                rel: self.rel(attributes.get(Attribute::Rel).unwrap_or("")),
+                alt: if tag == tags::AREA { self.keep_alt(attributes, Attribute::Alt) } else { 0..0 },
+                is_leaf: tag == tags::A,
+                href: self.keep(&self.blanked(href)),
+            },
         };
         let marks = if self.outline.is_some() { Marks::of(attributes) } else { Marks::default() };
-        Element { step, leaf, marks }
+        Element { step, leaf, marks, is_iframe: tag == tags::IFRAME }
+    }
+
+    /// Returns where an element leads, None if it is no link.
+    fn target<'a>(&self, tag: Tag, attributes: &'a Attributes) -> Option<&'a str> {
+        match tag {
+            tags::A => attributes.get(Attribute::Href).or_else(|| {
+                let is_svg = self.svg.last().is_some_and(|&(is_svg, _)| is_svg);
+                attributes.get(Attribute::XlinkHref).filter(|_| is_svg)
+            }),
+            tags::AREA => attributes.get(Attribute::Href),
+            tags::FRAME | tags::IFRAME => attributes.get(Attribute::Src),
+            _ => None,
+        }
     }
 
     fn rel(&mut self, value: &str) -> u32 {
@@ -337,7 +384,7 @@ impl Walk {
             self.refused = Some("rel");
         }
         let short = prefix(value, self.bounds.rel_chars);
-        let tokens = without_controls(short).to_ascii_lowercase();
+        let tokens = blanked(short).to_ascii_lowercase();
         let number = self.rels.number(&words(&tokens).collect::<Vec<_>>().join(" "));
         if short.len() == value.len() && value.is_ascii() {
             self.rels_as_written.insert(value.to_owned(), number);
@@ -354,24 +401,48 @@ impl Walk {
             if words(get(Attribute::Rel)).any(|token| token.eq_ignore_ascii_case("canonical")) {
                 head.canonical = get(Attribute::Href).to_owned();
             }
-        } else if tag == tags::META
-            && get(Attribute::Name).trim_matches(is_space).eq_ignore_ascii_case("robots")
-        {
-            let content = get(Attribute::Content).replace(',', " ");
-            let forbids =
-                |word: &str| word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none");
-            head.nofollow |= words(&content).any(forbids);
+        } else if tag == tags::TITLE && head.title.is_none() {
+            head.title = Some(String::new());
+            self.is_title = true;
+        } else if tag == tags::META {
+            if get(Attribute::Name).trim_matches(is_space).eq_ignore_ascii_case("robots") {
+                let content = get(Attribute::Content).replace(',', " ");
+                let forbids =
+                    |word: &str| word.eq_ignore_ascii_case("nofollow") || word.eq_ignore_ascii_case("none");
+                head.nofollow |= words(&content).any(forbids);
+            }
+            if head.refresh.is_empty() && get(Attribute::HttpEquiv).eq_ignore_ascii_case("refresh") {
+                head.refresh = get(Attribute::Content).to_owned();
+            }
         }
     }
+
+    /// Counts an element that begins; says whether what it and others hold is displayed.
+    fn is_skipped(&mut self, tag: Tag, attributes: &Attributes) -> bool {
+        self.depth += 1;
+        if matches!(tag, tags::SVG | tags::FOREIGN_OBJECT) {
+            self.svg.push((tag == tags::SVG, self.depth));
+        }
+        if self.inert > 0 || INERT.contains(&tag) {
+            self.inert += 1;
+        }
+        self.skipping > 0 || (SKIPPED.contains(&tag) && !is_shadow_root(tag, attributes))
+    }
+}
+
+/// Says whether a template is displayed (WHATWG HTML, 4.12.3).
+fn is_shadow_root(tag: Tag, attributes: &Attributes) -> bool {
+    let is_mode = |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
+    tag == tags::TEMPLATE && attributes.get(Attribute::ShadowRootMode).is_some_and(is_mode)
 }
 
 impl Sink for Walk {
     fn open(&mut self, tag: Tag, tags: &mut Tags, attributes: &Attributes<'_>) {
         self.is_begun = true;
-        if matches!(tag, tags::BASE | tags::LINK | tags::META) {
+        if self.inert == 0 && matches!(tag, tags::BASE | tags::LINK | tags::META | tags::TITLE) {
             self.read_head(tag, attributes);
         }
-        if self.skipping > 0 || SKIPPED.contains(&tag) {
+        if self.is_skipped(tag, attributes) {
             self.skipping += 1;
         } else if !self.is_cut {
             self.enter();
@@ -380,13 +451,23 @@ impl Sink for Walk {
     }
 
     fn text(&mut self, text: &str) {
-        if self.skipping == 0 && !self.is_cut && !text.is_empty() {
+        if self.is_title {
+            self.head.title.get_or_insert_default().push_str(text);
+        }
+        let is_shown = self.skipping == 0 && !self.pending.as_ref().is_some_and(|element| element.is_iframe);
+        if is_shown && !self.is_cut && !text.is_empty() {
             self.enter();
             self.text.push_str(text);
         }
     }
 
     fn close(&mut self) {
+        self.is_title = false;
+        self.inert = self.inert.saturating_sub(1);
+        if self.svg.last().is_some_and(|&(_, depth)| depth == self.depth) {
+            self.svg.pop();
+        }
+        self.depth -= 1;
         if self.skipping > 0 {
             self.skipping -= 1;
         } else if let Some(element) = self.pending.take() {

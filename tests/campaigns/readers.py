@@ -43,6 +43,8 @@ PIECES = (
     *("<meta charset=UTF-8>", "<base href=/b/>", "<link rel='x canonical' href=d>"),
     *("<?php a>", "<link rel=Canonical href=e>"),
     *("<meta http-equiv=content-type content='text/html; charset=x'>", "<a href=1>", "<a href=2>", "<img>"),
+    *("<meta http-equiv=Refresh content='5; url=/r'>", "xlink:href=/s", "src=/f", "title=' A  frame'", "src"),
+    *("shadowrootmode=open", "ShadowRootMode=Closed", "shadowrootmode=x", "<svg>", "<template shadowrootmode=open>"),
     *("<a href=3/>", "<area href=4 alt=map>", "<img alt=pic>", "<a href='/x' class=n>"),
 )  # fmt: skip
 TAGS = (
@@ -51,6 +53,7 @@ TAGS = (
     *("hr", "br", "script", "style", "title", "textarea", "noscript", "template", "iframe", "noframes"),
     *("pre", "noembed", "xmp", "plaintext", "frameset", "frame", "center", "a", "img", "area", "svg:a"),
     *("x-y", "A", "DIV", "sCript", "a<b", 'q"r', "h=1", "link", "meta", "base", "isindex", "time", "é"),
+    *("svg", "foreignObject", "g", "template", "a", "iframe", "title"),
 )  # fmt: skip
 MAX_PIECES = 60
 """Pieces that a drawn page is made of, at most: enough for tables in lists in forms."""
@@ -84,7 +87,7 @@ class Readers:
 
 def _features(reader: Extractor, body: bytes, url: str, content_type: str) -> PageFeatures | str:
     try:
-        return reader.extract(body, url=url, content_type=content_type, layout=True)
+        return reader.extract(body, url=url, content_type=content_type, layout=True, title=True)
     except InvalidPage as error:
         return str(error)
 

@@ -360,7 +360,8 @@ def to_utf8(body: bytes, charset: str) -> tuple[bytes, bool]:
 
 def _decoder(charset: str) -> Callable[[bytes, str], tuple[str, int]]:
     if charset in {_REPLACEMENT, "x-user-defined"}:  # Python has no codecs of these
-        return webencodings.lookup(charset).codec_info.decode
+        decode: Callable[[bytes, str], tuple[str, int]] = webencodings.lookup(charset).codec_info.decode
+        return decode
     return codecs.getdecoder(charset)
 
 
