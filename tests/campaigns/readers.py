@@ -44,7 +44,8 @@ PIECES = (
     *("<?php a>", "<link rel=Canonical href=e>"),
     *("<meta http-equiv=content-type content='text/html; charset=x'>", "<a href=1>", "<a href=2>", "<img>"),
     *("<meta http-equiv=Refresh content='5; url=/r'>", "xlink:href=/s", "src=/f", "title=' A  frame'", "src"),
-    *("shadowrootmode=open", "ShadowRootMode=Closed", "shadowrootmode=x", "<svg>", "<template shadowrootmode=open>"),
+    *("shadowrootmode=open", "ShadowRootMode=Closed", "shadowrootmode=x", "<svg>"),
+    *("<template shadowrootmode=open>",),
     *("<a href=3/>", "<area href=4 alt=map>", "<img alt=pic>", "<a href='/x' class=n>"),
 )  # fmt: skip
 TAGS = (
