@@ -34,9 +34,13 @@ of two processes that take a shard for their own, one goes on.
 FORMAT_OF = "SELECT number FROM format"
 PUT_FORMAT = "INSERT INTO format VALUES (?) ON CONFLICT DO NOTHING"
 
+HIDDEN = "~"
+"""Before the name of a shard that is being imported."""
 SHARDS = """
-SELECT name FROM shard WHERE EXISTS (SELECT 1 FROM event WHERE event.shard = shard.id) ORDER BY name
+SELECT name FROM shard
+WHERE substr(name, 1, 1) <> '~' AND EXISTS (SELECT 1 FROM event WHERE event.shard = shard.id)
 """
+RENAME_SHARD = "UPDATE shard SET name = ? WHERE name = ?"
 SHARD_OF = "SELECT id FROM shard WHERE name = ?"
 SHARD_IDS = "SELECT id FROM shard"
 LARGEST_SHARD = "SELECT max(id) FROM shard UNION SELECT max(shard) FROM event"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -142,6 +142,19 @@ class Store:
         for (number,) in self.engine.rows(schema.SHARD_OF, (key,)):
             self._write([(sql, [(number,)]) for sql in schema.DELETE_SHARD])
             self._erase_events(number)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give shards other names, all or none; nobody may have them open.
+
+        Raises
+        ------
+        Fenced
+            If there is one of such a name.
+        """
+        for new in names.values():  # a rest of a creation that was not finished
+            if new not in self.shards():
+                self.delete(new)
+        self._write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
 
     def secret(self, name: str = "tickets") -> bytes:
         """Return 32 bytes that are the same at every call and for all processes.
