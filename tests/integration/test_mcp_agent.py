@@ -107,6 +107,7 @@ async def test_an_agent_finds_threads_and_stops_when_its_budget_is_spent(
 async def test_what_an_agent_asks_is_answered(target: str, fetch: Callable[[str], str | None]) -> None:
     async with agent(target, "--crawl", "kept", "--max-pages", "30") as it:
         assert "begin" in await it.refused("next_urls")
+        assert "html" in await it.refused("report_page", url=START, html="<p>")
         await it.call("begin", start_urls=[START], wanted="armon belter corvin", max_pages=25)
         (first,) = (await it.call("next_urls"))["urls"]
         assert first["url"] == START

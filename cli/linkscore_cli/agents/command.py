@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 
 import click
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import ToolAnnotations
 
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError
@@ -56,11 +59,36 @@ def agent_server(connection: Connection, *, max_pages: int) -> MCPServer[None]:
         finally:
             await agent.close()
 
-    server = MCPServer[None]("linkscore", instructions=INSTRUCTIONS, lifespan=lasting, log_level="WARNING")
     it = _Tools(agent)
-    for tool in (it.begin, it.next_urls, it.report_page, it.explain, it.advise, it.site_map):
-        server.add_tool(tool)
-    return server
+    titles = {
+        it.begin: "Begin a crawl",
+        it.next_urls: "Next URLs to fetch",
+        it.report_page: "Report a fetched page",
+        it.explain: "Why a link has its score",
+        it.advise: "Whether going on pays",
+        it.site_map: "What the site is made of",
+    }
+    return MCPServer[None](
+        "linkscore",
+        title="linkscore: which link to fetch next",
+        version=version("linkscore"),
+        instructions=INSTRUCTIONS,
+        tools=[_tool(made, title) for made, title in titles.items()],
+        lifespan=lasting,
+        log_level="WARNING",
+    )
+
+
+def _tool(made: Any, title: str) -> Tool:
+    """Return a tool that refuses arguments it does not have: by default they are dropped in silence."""
+    asks = made.__name__ in ("explain", "advise", "site_map")
+    hints = ToolAnnotations(read_only_hint=asks, destructive_hint=False, open_world_hint=False)
+    tool = Tool.from_function(made, title=title, annotations=hints)
+    model = tool.fn_metadata.arg_model
+    model.model_config["extra"] = "forbid"
+    model.model_rebuild(force=True)
+    tool.parameters = model.model_json_schema(by_alias=True)
+    return tool
 
 
 class _Tools:
@@ -90,7 +118,7 @@ class _Tools:
     ) -> dict[str, Any]:
         """Report a page that was fetched, so that its links are scored and the order learns.
 
-        content: its HTML, or Markdown with its links; empty for a failed fetch.
+        content: its HTML, or Markdown with its links; leave it out only for a failed fetch.
         status: its HTTP status.
         worth: what the page was worth to you, from 0 to 1, if you know; the order learns most from it.
         Returns the number of new links and, with `wanted`, how relevant the page is, from 0 to 1.
@@ -119,3 +147,5 @@ async def _told(work: Any) -> dict[str, Any]:
         raise ToolError(str(error)) from None
     except LinkscoreError as error:
         raise ToolError(f"linkscore: {error}") from None
+    except UnicodeError:
+        raise ToolError("an argument holds half a surrogate pair, which is no text: leave it out") from None

@@ -32,6 +32,7 @@ _MAX_GROUPS = 12
 """Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
 
 _TYPE = "text/html; charset=utf-8"
+_OK = 200
 _FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,2000})>?[^()\n]{0,500}\)")
 _IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)
@@ -172,6 +173,8 @@ class AgentCrawl:
         return said | {"budget": self._budget()}
 
     async def _ingest(self, url: str, content: str, status: int) -> dict[str, Any]:
+        if not content and status == _OK:
+            raise AgentError("content: is empty; give the HTML or Markdown, or the status of a failed fetch")
         if url not in self._taken:
             if not self._left:
                 raise AgentError("the budget of pages is spent: stop crawling, and answer from what you have")
@@ -182,7 +185,10 @@ class AgentCrawl:
         elif not content:
             brought = {"fetch_error": "empty"}
         else:
-            brought = {"body": _as_html(content).encode()[:_MAX_BODY_BYTES], "content_type": _TYPE}
+            brought = {
+                "body": _as_html(content).encode(errors="replace")[:_MAX_BODY_BYTES],
+                "content_type": _TYPE,
+            }
         # The same id when it is said again: the answer may have been lost, and not the page.
         event_id = uuid.uuid5(self._begun, url).hex
         sent = page(url=url, ticket=self._ticket(url), event_id=event_id, **brought)
@@ -282,7 +288,9 @@ class AgentCrawl:
         elif sites and all(one["decision"].startswith("stop") for one in sites):
             decision = f"stop: {sites[0]['why']}"
         else:
-            decision = "go on while the expected reward is worth the pages"
+            going_on = [one for one in sites if not one["decision"].startswith("stop")]
+            best = max(going_on, key=lambda one: one["expected_reward_of_next"]["reward"], default=None)
+            decision = f"go on: {_outlook(best)}" if best else "go on: no page was reported yet"
         return {"decision": decision, **said, "sites": sites}
 
     async def site_map(self) -> dict[str, Any]:
@@ -324,6 +332,14 @@ class AgentCrawl:
     def _check_begun(self) -> None:
         if not self.crawl:
             raise AgentError("no crawl was begun: call begin with start_urls")
+
+
+def _outlook(site: dict[str, Any]) -> str:
+    """Say what the next pages of a site should bring, beside what the last ones brought."""
+    ahead = site["expected_reward_of_next"]
+    mean = ahead["reward"] / ahead["pages"] if ahead["pages"] else 0.0
+    what = f"the next {ahead['pages']} pages of {site['site']} should bring {mean:.2f} each"
+    return f"{what}, the last brought {site['recent_reward']:.2f}"
 
 
 def _problems(status: common_pb2.ItemStatus) -> str:

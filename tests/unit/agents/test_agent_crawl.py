@@ -114,6 +114,15 @@ async def test_links_of_the_hosts_begun_with_wait_the_best_of_a_bucket_first(ser
     assert "everything that was found" in (await agent.next_urls())["stop"]
 
 
+async def test_a_page_without_content_is_refused_and_half_a_surrogate_pair_is_not(server: Server) -> None:
+    agent = await begun(server)
+    with pytest.raises(AgentError, match="content: is empty"):
+        await agent.report_page(f"{HOST}/")
+    assert not server.pages
+    await agent.report_page(f"{HOST}/", "<p>\ud800</p>")
+    assert server.pages[0].body == b"<p>?</p>"
+
+
 async def test_links_that_a_setting_of_the_crawl_forbids_are_not_given(server: Server) -> None:
     """Found so, or waiting since before they were known as such; what the agent began with is given."""
     server.links[f"{HOST}/"] = [(f"{HOST}/{name}", "list", 0.5) for name in ("copy", "trap", "page")]
@@ -201,7 +210,7 @@ async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: 
     assert told["sites"][0]["traps"] == [{"kind": "endless", "urls": "a.example/calendar/#", "fetched": 30}]
     await agent.next_urls()
     assert (await agent.advise())["decision"] == "stop: no link waits"
-    await agent.report_page(f"{HOST}/1")
+    await agent.report_page(f"{HOST}/1", "text")
     assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
 
 
