@@ -124,40 +124,16 @@ test-groups: $(STAMP)
 	$(BIN)/python -m pytest -q tests/contract --groups 8
 	$(BIN)/python -m pytest -q tests/contract --workers 2
 
-.PHONY: fuzz fuzz-frontier fuzz-files soak kills power histories space damage pages restarts
-# Long runs that try to break a server; small ones are among the tests. `make fuzz SEED=17` shows a finding again.
+.PHONY: fuzz fuzz-frontier kills
+# Long runs that try to break a server; small ones are among the tests.
 fuzz: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz $(if $(SEED),--seed $(SEED),--inputs $(or $(N),100000))
+	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz --seed $(or $(SEED),0) --calls $(or $(N),20000)
 
 fuzz-frontier: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz_frontier --seed $(or $(SEED),0) --calls $(or $(N),20000)
 
-fuzz-files: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.fuzz_files --inputs $(or $(N),1000) $(if $(SEED),--first-seed $(SEED))
-
-soak: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.soak --minutes $(or $(MINUTES),60)
-
 kills: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),1000) $(if $(SEED),--seed $(SEED))
-
-power: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.power.campaign --cuts $(or $(N),200) $(if $(SEED),--seed $(SEED))
-
-histories: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.histories --faults $(or $(N),200) $(if $(SEED),--seed $(SEED))
-
-space: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.space --fills $(or $(N),40) $(if $(SEED),--seed $(SEED))
-
-damage: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.damage --trials $(or $(N),300)
-
-pages: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.pages $(MB)
-
-restarts: $(STAMP)
-	PYTHONPATH=tests $(BIN)/python -m campaigns.restarts --events $(or $(EVENTS),20000) --crawls $(or $(CRAWLS),1000)
+	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_lab.quality $(foreach folder,$(CORPORA),--corpora $(folder))

@@ -1,4 +1,1 @@
-"""Long runs that try to break a server: `make fuzz`, `soak`, `kills`, `damage`, `restarts`.
-
-Each is a command with a size; a small one of each runs in `make test` or `make slow`.
-"""
+"""Long runs that try to break a server, as its clients do; a small one of each is among the tests."""

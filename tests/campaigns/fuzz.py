@@ -1,246 +1,174 @@
-"""``make fuzz N=1000000``: inputs over every RPC, streams too, and over the page path.
+"""``make fuzz N=20000``: random calls of every RPC to a real server, streams and broken messages too.
 
-Inputs come in sessions of `SESSION` on a server of their own in this process; everything of a session follows
-from its seed. A finding prints the seed and the command that shows it again. One is: a status that says the
-fault is ours, a line of the error log, a score that is no number, a page that could not be stored and read
-back, an input that takes more CPU time than its bytes may, and, at the end of a session, a crawl whose log or
-snapshot gives another state than the live one.
+All requests follow from a seed, which is printed with what was found: a status that says the fault is ours,
+an error in the log, a number that is none, memory beyond `MOST_MB`.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import math
 import random
-import resource
+import subprocess
 import sys
-import time
-from collections.abc import Iterator
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
-import msgpack
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from campaigns.inprocess import SERVICES, Answer, InProcess
 from campaigns.messages import Messages
-from linkscore.v1 import crawl_service_pb2
-from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import decode, encode
-from linkscore_scoring.errors import InvalidInput
-from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.pieces import packed_in_pieces
-from linkscore_server.settings import Settings
-from linkscore_server.storage.memory import MemoryStore
+from linkscore.v1 import (
+    browse_log_service_pb2,
+    crawl_service_pb2,
+    inspection_service_pb2,
+    link_scoring_service_pb2,
+    site_model_service_pb2,
+)
+from support.server_process import PATIENCE_S, serving, stubs
 
-SESSION = 400
-"""Inputs of a session: enough for a site to be learned several times."""
-
-SEEDS = Path(__file__).with_name("seeds.txt")
-"""Seeds whose sessions found something once; they run first, always."""
-
-_PAGES = 0.6  # share of inputs that go to the page path alone, without a call
-_FIXED_S, _S_PER_MB = (
-    2.0,
-    4.0,
-)  # CPU of an input: "no call above 2 s" of normal size, as tests/unit/features says
-_SAMPLE_PAGES = 12  # of a crawl: sites are learned after as many pages
+MOST_MB = 1_500
+"""Memory of a server at most: three times what it takes for three crawls of a small site."""
+CRAWLS = ("crawls/a", "crawls/b", "crawls/c")
 _OURS = {
     grpc.StatusCode.INTERNAL,
     grpc.StatusCode.UNKNOWN,
     grpc.StatusCode.DATA_LOSS,
     grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
 }
-METHODS = [method for service in SERVICES for method in service.methods]
-_OFTEN = ("IngestPages", "StreamPages", "ReportFeedback", "ScoreLinks")
-_WEIGHTS = [6 if method.name in _OFTEN else 1 for method in METHODS]
-_RARE = {"MineSite": 0.02}  # starts processes
+_FILES = (
+    *(browse_log_service_pb2, crawl_service_pb2, inspection_service_pb2),
+    *(link_scoring_service_pb2, site_model_service_pb2),
+)
+METHODS = [
+    method
+    for file in _FILES
+    for service in file.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+]
+_OFTEN = {"IngestPages": 6.0, "StreamPages": 6.0, "ReportFeedback": 6.0, "ScoreLinks": 6.0, "MineSite": 0.02}
 
 
-class Finding(Exception):
-    """Something that must not be."""
+class Process(Protocol):
+    """What is called: `target` is its address, `log` its error log."""
+
+    target: str
+    log: Path
+    process: subprocess.Popen[bytes]
 
 
-class Session:
-    """The inputs of one seed."""
+class Fuzz:
+    """Random calls.
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._rng = random.Random(seed)
-        self._store = MemoryStore(keep=True)
-        self._server = InProcess(
-            self._store, Settings(max_crawls=6, site_links=500, site_arms=200, snapshot_events=100)
-        )
-        self.answered: set[str] = set()
-        self._messages = Messages(self._rng, ["crawls/a", "crawls/b", "crawls/c"])
+    Parameters
+    ----------
+    rng
+        Decides everything.
+    target
+        Of the server.
+    methods, often
+        What is called, and how much oftener than others some are.
+    requests
+        Makes the bytes of the requests of a call.
+    learn
+        Takes each answer, for later requests.
+    """
 
-    async def run(self, inputs: int) -> list[str]:
-        """Make inputs; returns what was found, a line each."""
-        found = []
-        await self._create_crawls()
-        for number in range(inputs):
-            one = self._page if self._rng.random() < _PAGES else self._call
-            started = time.process_time()
-            try:
-                what, size = await one()
-                if (took := time.process_time() - started) > _FIXED_S + _S_PER_MB * size / 1e6:
-                    raise Finding(f"{what} of {size} bytes took {took:.1f} s of CPU time")
-                for line in self._server.errors():
-                    raise Finding(f"{what}: logged: {line}")
-            except Exception as exc:
-                found.append(self._line(number, exc))
+    def __init__(
+        self,
+        rng: random.Random,
+        target: str,
+        methods: Sequence[MethodDescriptor],
+        often: dict[str, float],
+        requests: Callable[[MethodDescriptor], list[bytes]],
+        learn: Callable[[Message], object] = lambda answer: None,
+    ) -> None:
+        self._rng, self._requests, self._learn = rng, requests, learn
+        self._methods, self._weights = methods, [often.get(method.name, 1.0) for method in methods]
+        self._channel = grpc.insecure_channel(target, [("grpc.max_receive_message_length", -1)])
+        self.answers: Counter[str] = Counter()
+
+    def call(self) -> str:
+        """Make a call; return what is wrong with its answer, empty if nothing."""
+        (method,) = self._rng.choices(self._methods, self._weights)
+        stub = self._channel.stream_stream(f"/{method.containing_service.full_name}/{method.name}")
+        wrong, code = "", grpc.StatusCode.OK
         try:
-            await self._compare_states()
-            await self._server.close()
-        except Exception as exc:
-            found.append(self._line(inputs, exc))
-        return found
+            for raw in stub(iter(self._requests(method)), timeout=PATIENCE_S):
+                answer = GetMessageClass(method.output_type)()
+                answer.ParseFromString(raw)
+                wrong = wrong or next(_no_numbers(answer, method.name), "")
+                self._learn(answer)
+        except grpc.RpcError as error:
+            code = error.code()
+        self.answers[f"{method.name} {code.name}"] += 1
+        return f"{method.name}: {code.name}" if code in _OURS else wrong
 
-    def _line(self, number: int, error: Exception) -> str:
-        what = str(error) if isinstance(error, Finding) else repr(error)
-        return f"seed {self._seed}, input {number}: {what[:2_000]}; again: make fuzz SEED={self._seed}"
-
-    async def _create_crawls(self) -> None:
-        """Create three crawls: one as most are, two with any policies, if they can be."""
-        learning = crawl_service_pb2.LearningConfig(sample_pages=_SAMPLE_PAGES)
-        create = next(method for method in METHODS if method.name == "CreateCrawl")
-        for name in ("a", "b", "c"):
-            for attempt in range(5 if name != "a" else 0, -1, -1):
-                crawl = crawl_service_pb2.Crawl(name=f"crawls/{name}", learning=learning)
-                if attempt:
-                    crawl.policy.CopyFrom(self._messages.policy())
-                    if self._rng.random() < 0.5:
-                        crawl.extra_policies.append(self._messages.policy())
-                request = crawl_service_pb2.CreateCrawlRequest(crawl=crawl).SerializeToString()
-                if (await self._server.call(create, [request])).code is grpc.StatusCode.OK:
-                    break
-
-    async def _page(self) -> tuple[str, int]:
-        """Read a page, and store and read back its event."""
-        page, layout = self._messages.page(), self._rng.random() < 0.3
-        try:
-            event = self._server.parser.event(page, lambda url: "h", layout=layout)
-        except InvalidInput:
-            return "a page", len(page.body)
-        raw = encode(event)
-        if encode(decode(raw)) != raw:
-            raise Finding(f"the event of a page is not the same when read back: {page.body[:500]!r}")
-        return "a page", len(page.body)
-
-    async def _call(self) -> tuple[str, int]:
-        """Make a call of any RPC with any requests."""
-        method = self._rng.choices(METHODS, _WEIGHTS)[0]
-        while self._rng.random() > _RARE.get(method.name, 1.0):
-            method = self._rng.choices(METHODS, _WEIGHTS)[0]
-        requests = self._messages.requests(method)
-        answer = await self._server.call(method, requests)
-        await self._server.idle()
-        self._check(method, answer)
-        return method.name, sum(map(len, requests))
-
-    def _check(self, method: MethodDescriptor, answer: Answer) -> None:
-        if answer.code in _OURS:
-            raise Finding(f"{method.name}: {answer.code.name}: {answer.details}")
-        if answer.code is grpc.StatusCode.OK and not answer.responses and not method.server_streaming:
-            raise Finding(f"{method.name}: OK without a response")
-        if answer.code is grpc.StatusCode.OK:
-            self.answered.add(method.name)
-        for raw in answer.responses:
-            response = GetMessageClass(method.output_type)()
-            response.ParseFromString(raw)
-            for place, value in _leaves(response, method.name):
-                if isinstance(value, float) and math.isnan(value):
-                    raise Finding(f"{place} is no number")
-                if isinstance(value, str) and value.startswith("internal error"):
-                    raise Finding(f"{place}: {value}: {self._server.errors()}")
-            self._messages.learn(response)
-
-    async def _compare_states(self) -> None:
-        """Compare each crawl with what its snapshot and its log make of it."""
-        await self._server.idle()
-        for actor in self._server.registry.actors():
-            live, name = _bytes_of(actor.model), actor.model.config.name
-            again = CrawlModel(CrawlConfig(name), ticket_key=self._store.ticket_key())
-            again.load_state(msgpack.unpackb(live, strict_map_key=False))
-            if _bytes_of(again) != live:
-                raise Finding(f"crawl {name}: a snapshot read back gives another state")
-            replayed = CrawlModel(
-                CrawlConfig(name), ticket_key=self._store.ticket_key(), domain_of=registrable_domain
-            )
-            for seq, raw in self._store.open(actor.key).read():
-                replayed.apply(seq, decode(raw))
-            if _bytes_of(replayed) != live:
-                raise Finding(f"crawl {name}: the log gives another state than the live one")
+    def findings(self, process: Process, calls: int, most_mb: float) -> Iterator[str]:
+        """Give what is wrong with as many calls, and with the process after them."""
+        with self._channel:
+            for number in range(calls):
+                if wrong := self.call():
+                    yield f"call {number}: {wrong}"
+        missing = {method.name for method in self._methods} - {name.split()[0] for name in self.answers}
+        if missing and calls > 100 * len(self._methods):
+            yield f"never called: {missing}"
+        log = process.log.read_text()
+        if "Traceback" in log or '"level": "error"' in log:
+            yield log[-3_000:]
+        status = Path(f"/proc/{process.process.pid}/status").read_text()
+        if (peak := int(status.partition("VmHWM:")[2].split()[0]) // 1_024) > most_mb:
+            yield f"{peak} MB"
 
 
-def _bytes_of(model: CrawlModel) -> bytes:
-    return b"".join(packed_in_pieces(model.to_state()))
-
-
-def _leaves(message: Message, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield every value of a message with its place."""
+def _no_numbers(message: Message, place: str) -> Iterator[str]:
+    """Yield the places of a message that hold NaN, or say that the server failed at an item."""
     for field, value in message.ListFields():
-        where = f"{place}.{field.name}"
+        where, values = f"{place}.{field.name}", value if field.is_repeated else [value]
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            if field.message_type.fields[1].message_type is not None:
-                value = value.values()
-            else:
-                continue
-        values = value if field.is_repeated else [value]
+            continue
         for each in values:
-            if field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE and isinstance(each, Message):
-                yield from _leaves(each, where)
-            else:
-                yield where, each
+            if field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
+                yield from _no_numbers(each, where)
+            elif isinstance(each, float) and math.isnan(each):
+                yield f"{where} is no number"
+            elif isinstance(each, str) and each.startswith("internal error"):
+                yield f"{where}: {each}"
 
 
-def kept_seeds() -> list[int]:
-    """Return the seeds that found something once."""
-    return [int(line.split()[0]) for line in SEEDS.read_text().splitlines() if line and line[0] != "#"]
+def findings(process: Process, seed: int, calls: int) -> list[str]:
+    """Create three crawls, make as many calls, and return what is wrong."""
+    rng = random.Random(seed)
+    messages = Messages(rng, CRAWLS)
+    with stubs(process.target) as server:
+        for name in CRAWLS:
+            learning = crawl_service_pb2.LearningConfig(sample_pages=12)
+            crawl = crawl_service_pb2.Crawl(name=name, learning=learning)
+            server.crawls.CreateCrawl(crawl_service_pb2.CreateCrawlRequest(crawl=crawl))
+    fuzz = Fuzz(rng, process.target, METHODS, _OFTEN, messages.requests, messages.learn)
+    return list(fuzz.findings(process, calls, MOST_MB))
 
 
-def campaign(inputs: int, first_seed: int, *, until_s: float = math.inf) -> tuple[int, list[str]]:
-    """Run sessions until as many inputs were made; returns their number and what was found."""
-    done, found, started, said = 0, [], time.monotonic(), 0
-    seeds = iter([*kept_seeds(), *range(first_seed, first_seed + inputs // SESSION + 1)])
-    for seed in seeds:
-        if done >= inputs or time.monotonic() - started > until_s:
-            break
-        n = min(SESSION, inputs - done)
-        for line in asyncio.run(Session(seed).run(n)):
-            found.append(line)
-            print(line, flush=True)
-        done += n
-        if done - said >= 20_000:
-            said = done
-            rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            print(
-                f"{done} inputs, {len(found)} findings, {time.monotonic() - started:.0f} s, {rss} MB",
-                flush=True,
-            )
-    return done, found
+def options(doc: str) -> Any:
+    """Return seed and calls from the command line."""
+    parser = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
 
 
 def main() -> int:
-    """Run a campaign, or one seed."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=100_000)
-    parser.add_argument("--first-seed", type=int, default=1_000)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after as long")
-    parser.add_argument("--seed", type=int, help="run the session of this seed")
-    given = parser.parse_args()
-    if given.seed is not None:
-        found = asyncio.run(Session(given.seed).run(SESSION))
-        print(*found, f"seed {given.seed}: {len(found)} findings", sep="\n")
-        return bool(found)
-    started = time.process_time()
-    done, found = campaign(given.inputs, given.first_seed, until_s=given.seconds)
-    print(f"{done} inputs, {len(found)} findings, {time.process_time() - started:.0f} s of CPU time")
+    """Call, and print what was found."""
+    given = options(__doc__ or "")
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as process:
+        found = findings(process, given.seed, given.calls)
+    print(*found, f"seed {given.seed}: {given.calls} calls, {len(found)} findings", sep="\n")
     return bool(found)
 
 

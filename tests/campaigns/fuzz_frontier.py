@@ -1,28 +1,20 @@
-"""``make fuzz-frontier N=20000``: random calls to a real frontier whose linkscore is away.
-
-Requests are of every call of the contract, with values at and beyond their bounds, fields of a megabyte, and
-bytes that are no message. A finding is a status that says the fault is ours, a traceback or an error in the
-log, and memory beyond `MOST_MB`.
-"""
+"""``make fuzz-frontier N=20000``: random calls, as of `fuzz`, to a real frontier whose linkscore is away."""
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from campaigns.fuzz import Fuzz, options
 from linkscore_frontier import urlfrontier_pb2 as pb
-from support.frontier.process import PATIENCE_S, FrontierProcess, frontier
+from support.frontier.process import FrontierProcess, frontier
 
 MOST_MB = 600
 """Memory of a frontier at most: 64 MiB of messages, five times over as objects, and caches of its files."""
@@ -30,44 +22,20 @@ MOST_MB = 600
 NOWHERE = "127.0.0.1:1"
 METHODS = list(pb.DESCRIPTOR.services_by_name["URLFrontier"].methods)
 _OFTEN = {"PutURLs": 6, "PutDiscovered": 4, "GetURLs": 6, "ListURLs": 2, "DeleteCrawl": 0.2, "SetActive": 0.2}
-_OURS = {
-    grpc.StatusCode.INTERNAL,
-    grpc.StatusCode.UNKNOWN,
-    grpc.StatusCode.DATA_LOSS,
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-}
 _NUMBERS = (0, 1, 2, 3, 30, 1_000, 2**31 - 1, 2**31, 2**32 - 1)
 _TEXTS = ("", "a.org", "http://a.org/", "DEFAULT", "é" * 70, "\x00", "../../x", "%", "'; DROP TABLE url", "[")
 
 
-class Fuzz:
-    """Random calls; everything follows from the seed."""
+class Requests:
+    """Requests of every call, with values at and beyond their bounds."""
 
-    def __init__(self, seed: int, target: str) -> None:
-        self._rng = random.Random(seed)
-        self._channel = grpc.insecure_channel(target, [("grpc.max_receive_message_length", -1)])
-        self.answers: Counter[str] = Counter()
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
 
-    def close(self) -> None:
-        """End it."""
-        self._channel.close()
-
-    def call(self) -> str:
-        """Make a call; return what is wrong with its answer, empty if nothing."""
-        weights = [_OFTEN.get(method.name, 1) for method in METHODS]
-        method = self._rng.choices(METHODS, weights)[0]
+    def __call__(self, method: MethodDescriptor) -> list[bytes]:
+        """Return the requests of a call."""
         requests = [self._request(method) for _ in range(self._rng.choice((1, 1, 2, 50)))]
-        many = requests if method.name in ("PutURLs", "PutDiscovered") else requests[:1]
-        stub = self._channel.stream_stream(f"/urlfrontier.URLFrontier/{method.name}")
-        try:
-            for _ in stub(iter(many), timeout=PATIENCE_S):
-                pass
-            code = grpc.StatusCode.OK
-        except grpc.RpcError as error:
-            code = error.code()
-        self.answers[f"{method.name} {code.name}"] += 1
-        return f"{method.name}: {code.name}" if code in _OURS else ""
+        return requests if method.client_streaming else requests[:1]
 
     def _request(self, method: MethodDescriptor) -> bytes:
         if self._rng.random() < 0.03:
@@ -128,45 +96,23 @@ class Fuzz:
         return self._rng.choice((*_TEXTS, str(self._rng.randrange(1_000)), "404", "nan", "-1e400"))
 
 
-def findings(process: FrontierProcess, seed: int, calls: int) -> Iterator[str]:
-    """Give what is wrong after so many calls."""
-    fuzz = Fuzz(seed, process.target)
-    try:
-        for number in range(calls):
-            if wrong := fuzz.call():
-                yield f"call {number}: {wrong}"
-    finally:
-        fuzz.close()
-    missing = {method.name for method in METHODS} - {answer.split()[0] for answer in fuzz.answers}
-    if missing and calls > 40 * len(METHODS):
-        yield f"never called: {missing}"
-    log = process.log.read_text()
-    if "Traceback" in log or '"level": "error"' in log:
-        yield log[-3_000:]
-    if (peak := peak_mb(process)) > MOST_MB:
-        yield f"{peak} MB"
-
-
-def peak_mb(process: FrontierProcess) -> int:
-    """Return the most memory that a frontier took."""
-    status = Path(f"/proc/{process.process.pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1_024
+def findings(process: FrontierProcess, seed: int, calls: int) -> list[str]:
+    """Return what is wrong after so many calls."""
+    rng = random.Random(seed)
+    fuzz = Fuzz(rng, process.target, METHODS, _OFTEN, Requests(rng))
+    return list(fuzz.findings(process, calls, MOST_MB))
 
 
 def main() -> int:
     """Call, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = options(__doc__ or "")
     with (
         tempfile.TemporaryDirectory() as folder,
         frontier(Path(folder), "--target", NOWHERE, "--max-crawls", "100") as process,
     ):
-        found = list(findings(process, given.seed, given.calls))
-        print(f"seed {given.seed}: {given.calls} calls, {peak_mb(process)} MB, {len(found)} findings")
-        print("\n".join(found))
-    return len(found) > 0
+        found = findings(process, given.seed, given.calls)
+    print(*found, f"seed {given.seed}: {given.calls} calls, {len(found)} findings", sep="\n")
+    return bool(found)
 
 
 if __name__ == "__main__":

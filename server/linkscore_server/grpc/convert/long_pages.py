@@ -42,7 +42,7 @@ _THREADS = 2
 CPU_BUDGET_S = 1.4
 """CPU seconds for one page, so that its whole call takes less than two: some 0.5 for a worker that has to be
 started first, and 0.1 to take it in. The largest of 24,518 stored pages takes 0.3; of 181 hostile families of
-8 MB five are ended by it (`make pages`)."""
+8 MB five are ended by it."""
 
 
 @dataclass(frozen=True, slots=True)
