@@ -49,7 +49,7 @@ crawl-crawlee: clients/node/node_modules
 crawl-heritrix crawl-stormcrawler: crawl-%: clients/java/%/example/target/classpath
 crawl-nutch: clients/java/target/.installed
 crawl-colly crawl-crawlee crawl-crawlee-python crawl-crawl4ai crawl-nutch crawl-stormcrawler crawl-java crawl-heritrix: $(STAMP)
-	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_lab.experiments.crawlers $(@:crawl-%=%) \
+	CRAWL4AI_NO_CLOUD_NOTICE=1 $(BIN)/python -m linkscore_research.crawlers.compare $(@:crawl-%=%) \
 	    $(if $(BUDGET),--budget $(BUDGET))
 
 # Without npm nothing is installed, and who needs it says so.
@@ -209,7 +209,7 @@ release: $(STAMP) $(RELEASE_VENV)/.installed
 clean:
 	rm -rf $(VENV) $(GEN_VENV) $(DOCS_VENV) $(RELEASE_VENV) $(CRAWLERS_VENV) native/target dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-$(STAMP): requirements/dev.lock pyproject.toml
+$(STAMP): requirements/dev.lock pyproject.toml research/pyproject.toml
 	$(PYTHON) tools/make_venv.py $(VENV) requirements/dev.lock --editable
 	@touch $@
 
@@ -222,7 +222,7 @@ $(DOCS_VENV)/.installed: requirements/docs.lock
 	@touch $@
 
 # Crawlers in Python that adapters are tested with: far more than anything else here needs.
-$(CRAWLERS_VENV)/.installed: requirements/crawlers.lock pyproject.toml
+$(CRAWLERS_VENV)/.installed: requirements/crawlers.lock pyproject.toml research/pyproject.toml
 	$(PYTHON) tools/make_venv.py $(CRAWLERS_VENV) requirements/crawlers.lock --editable
 	@touch $@
 

@@ -242,16 +242,10 @@ ANNEX_SETTINGS: dict[str, type[Settings]] = {
 """Those of annexes; each class adds its own."""
 
 POLICY_PAGES = {
-    **{
-        name: (name,)
-        for name in (
-            *("harvest", "topic", "anthelion", "tag_path_bandit", "focus", "news_prefix"),
-            *("tpm", "irobot"),
-        )
-    },
+    **{name: (name,) for name in (*("harvest", "topic", "anthelion", "focus", "news_prefix"),)},
     "source": ("source_ucc", "source_target"),
     "behavior": ("behavior_fetch", "behavior_discovery"),
-    "link_graph": ("in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank"),
+    "link_graph": ("in_degree", "pagerank", "opic"),
     "baselines": ("breadth_first", "depth_first", "uniform_random", "keyword"),
 }
 """Policies by the page that describes them."""

@@ -25,7 +25,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("lock", type=Path)
     parser.add_argument(
-        "--editable", action="store_true", help="also install this project, without its dependencies"
+        "--editable",
+        action="store_true",
+        help="also install this project and research, alone",
     )
     given = parser.parse_args()
     if sys.version_info < (3, 11):
@@ -43,7 +45,7 @@ def main() -> int:
     run([*install, "--require-hashes", "-r", str(given.lock)])
     if given.editable:
         say("3 of 3: linkscore itself")
-        run([*install, "--quiet", "--no-deps", "-e", "."])
+        run([*install, "--quiet", "--no-deps", "-e", ".", "-e", "research"])
     say(f"{given.folder} is ready")
     return 0
 

@@ -28,7 +28,6 @@ _MAX_BYTES = 64 << 20
 # What the contract says absent means.
 _DEFAULT_POLICY = "harvest"
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
-_CLUSTERERS = {name.removeprefix("CLUSTERER_").lower(): n for name, n in pb.Clusterer.items() if n}
 _LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Command = Callable[..., None]
 
@@ -147,10 +146,8 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option(
     "--learn", type=click.Choice(list(_LEARN)), help="When templates are learned.  [default: always]"
 )
-@click.option("--clusterer", type=click.Choice(list(_CLUSTERERS)), help="How templates are found.")
 @click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before templates are learned.")
 @click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
-@click.option("--paper", is_flag=True, help="Learn templates exactly as Xu 2018.")
 @json_option
 @_of_crawl
 def create(
@@ -303,20 +300,11 @@ def _wanted_of(
     return said if any(said.values()) else None
 
 
-def _learning(
-    clusterer: str | None, sample_pages: int | None, max_sample_pages: int | None, paper: bool
-) -> pb.LearningConfig | None:
+def _learning(sample_pages: int | None, max_sample_pages: int | None) -> pb.LearningConfig | None:
     """Return how sites are learned, None if nothing is said about it."""
-    if not (clusterer or sample_pages or max_sample_pages or paper):
+    if not (sample_pages or max_sample_pages):
         return None
-    how = pb.LearningConfig(
-        clusterer=_CLUSTERERS.get(clusterer or "", pb.CLUSTERER_UNSPECIFIED),  # type: ignore[arg-type]
-        sample_pages=sample_pages,
-        max_sample_pages=max_sample_pages,
-    )
-    if paper:
-        how.paper = True
-    return how
+    return pb.LearningConfig(sample_pages=sample_pages, max_sample_pages=max_sample_pages)
 
 
 def _example_pages(given: tuple[str, ...]) -> list[pb.ExamplePage]:
@@ -349,8 +337,7 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
         table.add_row("extra policies", Text("\n".join(policy_text(spec) for spec in crawl.extra_policies)))
     table.add_row("scope", _scope(crawl))
     for field, value in crawl.learning.ListFields():
-        shown = _name_of(_CLUSTERERS, value) if field.name == "clusterer" else str(value)
-        table.add_row(field.name.replace("_", " "), shown)
+        table.add_row(field.name.replace("_", " "), str(value))
     if crawl.examples:
         table.add_row(
             "examples", Text("\n".join(page.url or "a page without URL" for page in crawl.examples))

@@ -12,7 +12,8 @@ import click
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
-from linkscore_lab.commands.replay import CLUSTERERS
+from linkscore_research import clusterers as _beside  # noqa: F401 - the default one and these are measured
+from linkscore_scoring.clustering.registry import CLUSTERERS
 
 
 @click.group()

@@ -24,7 +24,7 @@ from prometheus_client import ProcessCollector
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.policies.registry import policy_class, register
+from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_server import tasks
 from linkscore_server.addresses import check_free
 from linkscore_server.crawls.actor import CrawlActor
@@ -49,7 +49,7 @@ from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
-from linkscore_server.plugins import external_embeddings, external_policies, external_services
+from linkscore_server.plugins import external_embeddings, external_services
 from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
@@ -124,8 +124,7 @@ class Application:
         self.metrics_port = 0
         self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
-        for policy in external_policies():
-            register(policy)
+        register_installed()
         self._store = store or open_store(settings)
         self.registry = CrawlRegistry(
             self._store,

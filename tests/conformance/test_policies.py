@@ -49,12 +49,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "focus": [{"dry_pages": 5}],
     "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],
-    "irobot": [{"coverage": 0.5, "flip_share": 0.2}],
     "pagerank": [{"every": 7, "damping": 0.5}],
     "source_target": [{**EXAMPLE, "multi_hop": False, "alpha": 0.2}],
     "source_ucc": [{"without_dsim": True, "without_balance": True}, {"without_info": True}],
-    "tag_path_bandit": [{"exploration": 0.0, "similarity": 0.3, "classifier": "arow", "stop_yield": 0.5}],
-    "tpm": [{**EXAMPLE, "mapping_pages": 10, "jump": False}],
     "uniform_random": [{"seed": 7}],
 }
 

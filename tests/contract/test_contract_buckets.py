@@ -33,7 +33,7 @@ def test_only_the_best_buckets_are_returned_when_asked(server: Stubs, crawl: str
     assert list(best.values) == list(every.values)[:1]
 
 
-@pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "tag_path_bandit"])
+@pytest.mark.parametrize("policy", ["harvest", "uniform_random", "in_degree", "anthelion"])
 def test_answers_carry_the_value_that_ranking_gives_a_bucket_now(
     server: Stubs, crawl: str, policy: str
 ) -> None:

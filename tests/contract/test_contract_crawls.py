@@ -38,12 +38,7 @@ def test_a_new_crawl_has_the_documented_defaults(server: Stubs, crawl: str) -> N
     assert made.name == crawl
     assert made.policy.WhichOneof("policy") == "harvest"
     assert made.scope == pb.CRAWL_SCOPE_HOST
-    assert made.learning.clusterer == pb.CLUSTERER_COSINE_LINKAGE
-    assert (made.learning.sample_pages, made.learning.max_sample_pages, made.learning.paper) == (
-        200,
-        2000,
-        False,
-    )
+    assert (made.learning.sample_pages, made.learning.max_sample_pages) == (200, 2000)
     assert (made.page_count, made.feedback_count, made.site_count, made.seed) == (0, 0, 0, 0)
     assert made.create_time.seconds > 1_600_000_000
     assert not made.observe_only
@@ -57,9 +52,7 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
             policy_pb2.PolicySpec(uniform_random=policy_pb2.UniformRandomParams(seed=7)),
         ],
         scope=pb.CRAWL_SCOPE_DOMAIN,
-        learning=pb.LearningConfig(
-            clusterer=pb.CLUSTERER_DBSCAN, sample_pages=50, max_sample_pages=60, paper=True
-        ),
+        learning=pb.LearningConfig(sample_pages=50, max_sample_pages=60),
         observe_only=True,
         seed=2**63,
     )
@@ -68,8 +61,7 @@ def test_what_a_crawl_is_created_with_is_read_back(server: Stubs, new_crawl: Cal
     assert [spec.WhichOneof("policy") for spec in made.extra_policies] == ["breadth_first", "uniform_random"]
     assert made.extra_policies[1].uniform_random.seed == 7
     assert made.scope == pb.CRAWL_SCOPE_DOMAIN
-    assert made.learning.clusterer == pb.CLUSTERER_DBSCAN
-    assert (made.learning.sample_pages, made.learning.max_sample_pages, made.learning.paper) == (50, 60, True)
+    assert (made.learning.sample_pages, made.learning.max_sample_pages) == (50, 60)
     assert made.observe_only
     assert made.seed == 2**63
 
@@ -114,7 +106,6 @@ def test_a_bad_name_is_refused_by_field(server: Stubs, name: str, reason: str) -
     ("config", "field"),
     [
         ({"scope": 99}, "crawl.scope"),
-        ({"learning": pb.LearningConfig(clusterer=99)}, "crawl.learning.clusterer"),
         ({"learning": pb.LearningConfig(sample_pages=7)}, "crawl.learning.sample_pages"),
         ({"learning": pb.LearningConfig(sample_pages=0)}, "crawl.learning.sample_pages"),
         ({"learning": pb.LearningConfig(max_sample_pages=199)}, "crawl.learning.max_sample_pages"),

@@ -114,7 +114,7 @@ def test_titles_are_told_of_a_crawl_that_keeps_them(
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.keep_titles is kept
 
 
-@pytest.mark.parametrize("policy", ["harvest", "tag_path_bandit", "in_degree"])
+@pytest.mark.parametrize("policy", ["harvest", "anthelion", "in_degree"])
 def test_groups_that_wait_are_valued_as_ranking_values_them(server: Stubs, site: str, policy: str) -> None:
     crawl, spec = site.partition("/sites")[0], policy_spec(policy)
     got = server.inspection.ListBuckets(pb.ListBucketsRequest(name=site, policy=spec))

@@ -185,12 +185,11 @@ def test_a_site_without_pages_cannot_be_learned(server: Stubs, crawl: str) -> No
     assert (told.code, told.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SITE_NOT_LEARNED")
 
 
-@pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("n_pages", [1, 2, 30])
 def test_a_site_of_any_size_learns_on_demand(
-    server: Stubs, new_crawl: Callable[..., str], n_pages: int, paper: bool
+    server: Stubs, new_crawl: Callable[..., str], n_pages: int
 ) -> None:
-    crawl = new_crawl(learning=crawl_pb.LearningConfig(paper=paper))
+    crawl = new_crawl()
     ingest(server, crawl, *(page(n) for n in range(n_pages)))
     site = learn(server, f"{crawl}/sites/{HOST}")
     assert (site.stage, site.model_revision) == (common.SITE_STAGE_READY, 1)

@@ -125,7 +125,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     example.write_text("<html><body><p>What is wanted.</p></body></html>")
     create = ["crawls", "create", "mine", "--policy", "harvest:curiosity=0.1", "--extra-policy", "opic"]
     create += ["--scope", "domain", "--example", "http://a.org/1", "--example", example, "--seed", 7]
-    create += ["--clusterer", "dbscan", "--sample-pages", 50, "--paper", "--keep-titles"]
+    create += ["--sample-pages", 50, "--keep-titles"]
     assert run(*create, **there).exit_code == 0
     assert run(*create, **there).exit_code == 0
     other = run("crawls", "create", "mine", "--policy", "opic", **there)
@@ -135,12 +135,11 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
     assert shown["extra_policies"] == [{"opic": {}}]
     assert (shown["scope"], shown["seed"], shown["keep_titles"]) == ("CRAWL_SCOPE_DOMAIN", "7", True)
-    given = {"clusterer": "CLUSTERER_DBSCAN", "sample_pages": 50, "paper": True}
-    assert shown["learning"] == given | {"max_sample_pages": 2_000}
+    assert shown["learning"] == {"sample_pages": 50, "max_sample_pages": 2_000}
     assert [page.get("url") for page in shown["examples"]] == ["http://a.org/1", None]
     assert shown["sites"] == []
     text = run("crawls", "show", "mine", **there).output
-    for said in ("harvest:curiosity=0.1", "opic", "domain", "dbscan", "http://a.org/1", "a page without URL"):
+    for said in ("harvest:curiosity=0.1", "opic", "domain", "http://a.org/1", "a page without URL"):
         assert said in text
     changed = run("crawls", "update", "mine", "--no-extra-policies", "--observe-only", "--json", **there)
     assert "extra_policies" not in json.loads(changed.output)

@@ -27,6 +27,7 @@ from linkscore.v1 import (
 from linkscore_cli.top import rates_table, read_sums
 from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.policies.guard import guarded
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 from support.command_line import run
@@ -219,8 +220,7 @@ class Outside(BreadthFirst):
 async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Outside])
-    monkeypatch.setattr(registry, "_external", {})
+    monkeypatch.setitem(registry._external, "outside", guarded(Outside))
     settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir=str(tmp_path))
     spec = policy_pb2.PolicySpec(external=policy_pb2.ExternalPolicy(name="outside"))
     async with serving_here(settings) as app, AsyncClient(app.address) as client:
@@ -231,14 +231,13 @@ async def test_a_policy_from_outside_serves_is_stored_and_needed_at_the_next_sta
         with pytest.raises(errors.InvalidArgument) as caught:
             await client.score_links(crawl="c", links=[url_of(1)], policy=("outside", {"depth": 1}))
         assert [v.field for v in caught.value.field_violations] == ["policy.external.params.depth"]
-    monkeypatch.setattr("linkscore_server.app.external_policies", list)
-    monkeypatch.setattr(registry, "_external", {})
+    monkeypatch.delitem(registry._external, "outside")
     async with serving_here(settings) as app, AsyncClient(app.address) as client:
         with pytest.raises(errors.FailedPrecondition) as refused:
             await client.get_crawl(crawl="c")
         assert "outside" in str(refused.value)
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Outside])
+    monkeypatch.setitem(registry._external, "outside", guarded(Outside))
     async with serving_here(settings) as app, AsyncClient(app.address) as client:
         assert (await client.get_crawl(crawl="c")).page_count == 1
 

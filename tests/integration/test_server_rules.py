@@ -12,6 +12,7 @@ from linkscore import AsyncClient, errors, page, rows
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.policies import registry
+from linkscore_scoring.policies.guard import guarded
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
 from support.command_line import run
@@ -27,8 +28,7 @@ def sent(n: int) -> common.Page:
 
 @pytest.fixture
 async def address(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
-    monkeypatch.setattr("linkscore_server.app.external_policies", lambda: [Ruled])
-    monkeypatch.setattr(registry, "_external", {})
+    monkeypatch.setitem(registry._external, Ruled.name, guarded(Ruled))
     app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
     await app.start()
     yield app.address

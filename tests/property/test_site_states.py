@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linkscore_research.clusterers.knn import NearestNeighbours
 from linkscore_scoring.clustering.identity import ClusterIdentities
-from linkscore_scoring.clustering.others.knn import NearestNeighbours
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan

@@ -21,7 +21,8 @@ from linkscore_research.clustering.quality import (
 )
 from linkscore_research.clustering.report import as_json, measure, run_cluster_report
 from linkscore_research.clustering.sample import LabelledSample, draw_sample, site_name
-from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, Clustering
+from linkscore_scoring.clustering.base import Clusterer, Clustering
+from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.bags import link_path_id

@@ -22,9 +22,6 @@ SHARE_NOTHING = (
     "opic",
     "pagerank",
     "in_degree",
-    "rank_mass",
-    "fractional_pagerank",
-    "tag_path_bandit",
     "focus",
 )
 """Policies whose groups answer as one crawl does."""

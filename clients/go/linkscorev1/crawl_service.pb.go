@@ -83,71 +83,6 @@ func (CrawlScope) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{0}
 }
 
-// How templates are found.
-type Clusterer int32
-
-const (
-	// Default: COSINE_LINKAGE.
-	Clusterer_CLUSTERER_UNSPECIFIED Clusterer = 0
-	// Class-aware tag paths, cosine distance, average linkage.
-	Clusterer_CLUSTERER_COSINE_LINKAGE Clusterer = 1
-	// Plain tag paths, L1 TF-IDF, DBSCAN with a histogram eps (Xu 2018).
-	Clusterer_CLUSTERER_DBSCAN Clusterer = 2
-	// Link paths of pages, merged while the description gets shorter (Crescenzi 2005); to compare with.
-	Clusterer_CLUSTERER_CRESCENZI_MDL Clusterer = 3
-	// Paths of the links that point to pages (Grigalis and Cenys 2014); to compare with.
-	Clusterer_CLUSTERER_UXCLUST Clusterer = 4
-	// Repetitive regions of pages, single linkage (Cai 2008); to compare with.
-	Clusterer_CLUSTERER_IROBOT_REGIONS Clusterer = 5
-)
-
-// Enum value maps for Clusterer.
-var (
-	Clusterer_name = map[int32]string{
-		0: "CLUSTERER_UNSPECIFIED",
-		1: "CLUSTERER_COSINE_LINKAGE",
-		2: "CLUSTERER_DBSCAN",
-		3: "CLUSTERER_CRESCENZI_MDL",
-		4: "CLUSTERER_UXCLUST",
-		5: "CLUSTERER_IROBOT_REGIONS",
-	}
-	Clusterer_value = map[string]int32{
-		"CLUSTERER_UNSPECIFIED":    0,
-		"CLUSTERER_COSINE_LINKAGE": 1,
-		"CLUSTERER_DBSCAN":         2,
-		"CLUSTERER_CRESCENZI_MDL":  3,
-		"CLUSTERER_UXCLUST":        4,
-		"CLUSTERER_IROBOT_REGIONS": 5,
-	}
-)
-
-func (x Clusterer) Enum() *Clusterer {
-	p := new(Clusterer)
-	*p = x
-	return p
-}
-
-func (x Clusterer) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Clusterer) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[1].Descriptor()
-}
-
-func (Clusterer) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[1]
-}
-
-func (x Clusterer) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Clusterer.Descriptor instead.
-func (Clusterer) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{1}
-}
-
 // When the templates of sites are learned.
 type Learn int32
 
@@ -188,11 +123,11 @@ func (x Learn) String() string {
 }
 
 func (Learn) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[2].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[1].Descriptor()
 }
 
 func (Learn) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[2]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[1]
 }
 
 func (x Learn) Number() protoreflect.EnumNumber {
@@ -201,7 +136,7 @@ func (x Learn) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Learn.Descriptor instead.
 func (Learn) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{1}
 }
 
 // What fetching pages again is for.
@@ -245,11 +180,11 @@ func (x RevisitObjective) String() string {
 }
 
 func (RevisitObjective) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[2].Descriptor()
 }
 
 func (RevisitObjective) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[2]
 }
 
 func (x RevisitObjective) Number() protoreflect.EnumNumber {
@@ -258,7 +193,7 @@ func (x RevisitObjective) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RevisitObjective.Descriptor instead.
 func (RevisitObjective) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{2}
 }
 
 // Whether a shard answers.
@@ -306,11 +241,11 @@ func (x ShardState) String() string {
 }
 
 func (ShardState) Descriptor() protoreflect.EnumDescriptor {
-	return file_linkscore_v1_crawl_service_proto_enumTypes[4].Descriptor()
+	return file_linkscore_v1_crawl_service_proto_enumTypes[3].Descriptor()
 }
 
 func (ShardState) Type() protoreflect.EnumType {
-	return &file_linkscore_v1_crawl_service_proto_enumTypes[4]
+	return &file_linkscore_v1_crawl_service_proto_enumTypes[3]
 }
 
 func (x ShardState) Number() protoreflect.EnumNumber {
@@ -319,22 +254,18 @@ func (x ShardState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ShardState.Descriptor instead.
 func (ShardState) EnumDescriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{3}
 }
 
 // How site models are learned. Unset fields mean the defaults.
 type LearningConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Clusterer of the site models.
-	Clusterer Clusterer `protobuf:"varint,1,opt,name=clusterer,proto3,enum=linkscore.v1.Clusterer" json:"clusterer,omitempty"`
 	// Pages of a site before it is first learned, 8..2000; default 200.
-	SamplePages *uint32 `protobuf:"varint,2,opt,name=sample_pages,json=samplePages,proto3,oneof" json:"sample_pages,omitempty"`
+	SamplePages *uint32 `protobuf:"varint,1,opt,name=sample_pages,json=samplePages,proto3,oneof" json:"sample_pages,omitempty"`
 	// Distinct pages of a site kept for learning, at least `sample_pages`, at most 2000; default 2000.
-	MaxSamplePages *uint32 `protobuf:"varint,3,opt,name=max_sample_pages,json=maxSamplePages,proto3,oneof" json:"max_sample_pages,omitempty"`
-	// The rules of the paper where they differ (literal eps; for tests and comparisons); default false.
-	Paper         *bool `protobuf:"varint,4,opt,name=paper,proto3,oneof" json:"paper,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MaxSamplePages *uint32 `protobuf:"varint,2,opt,name=max_sample_pages,json=maxSamplePages,proto3,oneof" json:"max_sample_pages,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LearningConfig) Reset() {
@@ -367,13 +298,6 @@ func (*LearningConfig) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *LearningConfig) GetClusterer() Clusterer {
-	if x != nil {
-		return x.Clusterer
-	}
-	return Clusterer_CLUSTERER_UNSPECIFIED
-}
-
 func (x *LearningConfig) GetSamplePages() uint32 {
 	if x != nil && x.SamplePages != nil {
 		return *x.SamplePages
@@ -386,13 +310,6 @@ func (x *LearningConfig) GetMaxSamplePages() uint32 {
 		return *x.MaxSamplePages
 	}
 	return 0
-}
-
-func (x *LearningConfig) GetPaper() bool {
-	if x != nil && x.Paper != nil {
-		return *x.Paper
-	}
-	return false
 }
 
 // An example of the pages a crawl is for. At least one of `url` and `body` is required.
@@ -2059,15 +1976,12 @@ var File_linkscore_v1_crawl_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\n" +
-	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\xe9\x01\n" +
-	"\x0eLearningConfig\x125\n" +
-	"\tclusterer\x18\x01 \x01(\x0e2\x17.linkscore.v1.ClustererR\tclusterer\x12&\n" +
-	"\fsample_pages\x18\x02 \x01(\rH\x00R\vsamplePages\x88\x01\x01\x12-\n" +
-	"\x10max_sample_pages\x18\x03 \x01(\rH\x01R\x0emaxSamplePages\x88\x01\x01\x12\x19\n" +
-	"\x05paper\x18\x04 \x01(\bH\x02R\x05paper\x88\x01\x01B\x0f\n" +
+	" linkscore/v1/crawl_service.proto\x12\flinkscore.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19linkscore/v1/common.proto\x1a\x19linkscore/v1/policy.proto\"\x8d\x01\n" +
+	"\x0eLearningConfig\x12&\n" +
+	"\fsample_pages\x18\x01 \x01(\rH\x00R\vsamplePages\x88\x01\x01\x12-\n" +
+	"\x10max_sample_pages\x18\x02 \x01(\rH\x01R\x0emaxSamplePages\x88\x01\x01B\x0f\n" +
 	"\r_sample_pagesB\x13\n" +
-	"\x11_max_sample_pagesB\b\n" +
-	"\x06_paper\"s\n" +
+	"\x11_max_sample_pages\"s\n" +
 	"\vExamplePage\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x12\n" +
 	"\x04body\x18\x02 \x01(\fR\x04body\x12!\n" +
@@ -2228,14 +2142,7 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x17CRAWL_SCOPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CRAWL_SCOPE_HOST\x10\x01\x12\x16\n" +
 	"\x12CRAWL_SCOPE_DOMAIN\x10\x02\x12\x13\n" +
-	"\x0fCRAWL_SCOPE_ANY\x10\x03*\xac\x01\n" +
-	"\tClusterer\x12\x19\n" +
-	"\x15CLUSTERER_UNSPECIFIED\x10\x00\x12\x1c\n" +
-	"\x18CLUSTERER_COSINE_LINKAGE\x10\x01\x12\x14\n" +
-	"\x10CLUSTERER_DBSCAN\x10\x02\x12\x1b\n" +
-	"\x17CLUSTERER_CRESCENZI_MDL\x10\x03\x12\x15\n" +
-	"\x11CLUSTERER_UXCLUST\x10\x04\x12\x1c\n" +
-	"\x18CLUSTERER_IROBOT_REGIONS\x10\x05*E\n" +
+	"\x0fCRAWL_SCOPE_ANY\x10\x03*E\n" +
 	"\x05Learn\x12\x15\n" +
 	"\x11LEARN_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fLEARN_ALWAYS\x10\x01\x12\x13\n" +
@@ -2275,87 +2182,85 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_crawl_service_proto_rawDescData
 }
 
-var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
-	(Clusterer)(0),                // 1: linkscore.v1.Clusterer
-	(Learn)(0),                    // 2: linkscore.v1.Learn
-	(RevisitObjective)(0),         // 3: linkscore.v1.RevisitObjective
-	(ShardState)(0),               // 4: linkscore.v1.ShardState
-	(*LearningConfig)(nil),        // 5: linkscore.v1.LearningConfig
-	(*ExamplePage)(nil),           // 6: linkscore.v1.ExamplePage
-	(*WantedQuery)(nil),           // 7: linkscore.v1.WantedQuery
-	(*WantedSample)(nil),          // 8: linkscore.v1.WantedSample
-	(*Wanted)(nil),                // 9: linkscore.v1.Wanted
-	(*Budget)(nil),                // 10: linkscore.v1.Budget
-	(*Copies)(nil),                // 11: linkscore.v1.Copies
-	(*Revisit)(nil),               // 12: linkscore.v1.Revisit
-	(*Crawl)(nil),                 // 13: linkscore.v1.Crawl
-	(*CreateCrawlRequest)(nil),    // 14: linkscore.v1.CreateCrawlRequest
-	(*CreateCrawlResponse)(nil),   // 15: linkscore.v1.CreateCrawlResponse
-	(*GetCrawlRequest)(nil),       // 16: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 17: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 18: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 19: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 20: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 21: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 22: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 23: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 24: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 25: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 26: linkscore.v1.ListShardsResponse
-	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 28: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(Decision)(0),                 // 30: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 31: google.protobuf.FieldMask
+	(Learn)(0),                    // 1: linkscore.v1.Learn
+	(RevisitObjective)(0),         // 2: linkscore.v1.RevisitObjective
+	(ShardState)(0),               // 3: linkscore.v1.ShardState
+	(*LearningConfig)(nil),        // 4: linkscore.v1.LearningConfig
+	(*ExamplePage)(nil),           // 5: linkscore.v1.ExamplePage
+	(*WantedQuery)(nil),           // 6: linkscore.v1.WantedQuery
+	(*WantedSample)(nil),          // 7: linkscore.v1.WantedSample
+	(*Wanted)(nil),                // 8: linkscore.v1.Wanted
+	(*Budget)(nil),                // 9: linkscore.v1.Budget
+	(*Copies)(nil),                // 10: linkscore.v1.Copies
+	(*Revisit)(nil),               // 11: linkscore.v1.Revisit
+	(*Crawl)(nil),                 // 12: linkscore.v1.Crawl
+	(*CreateCrawlRequest)(nil),    // 13: linkscore.v1.CreateCrawlRequest
+	(*CreateCrawlResponse)(nil),   // 14: linkscore.v1.CreateCrawlResponse
+	(*GetCrawlRequest)(nil),       // 15: linkscore.v1.GetCrawlRequest
+	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 24: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 27: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
+	(Decision)(0),                 // 29: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
-	1,  // 0: linkscore.v1.LearningConfig.clusterer:type_name -> linkscore.v1.Clusterer
-	7,  // 1: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
-	8,  // 2: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
-	3,  // 3: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	27, // 4: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	27, // 5: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	28, // 6: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	28, // 7: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
-	0,  // 8: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
-	5,  // 9: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	29, // 10: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
-	6,  // 11: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
-	2,  // 12: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
-	9,  // 13: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
-	10, // 14: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
-	11, // 15: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	30, // 16: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
-	12, // 17: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
-	13, // 18: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	13, // 19: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	13, // 20: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	13, // 21: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	13, // 22: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	31, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	13, // 24: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	4,  // 25: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	25, // 26: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	14, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	16, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	18, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	20, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	22, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	24, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	15, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	17, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	19, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	21, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	23, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	26, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	33, // [33:39] is the sub-list for method output_type
-	27, // [27:33] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	6,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
+	7,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
+	2,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
+	26, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	26, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	27, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	0,  // 7: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
+	4,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
+	28, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	5,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
+	1,  // 11: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
+	8,  // 12: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
+	9,  // 13: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
+	10, // 14: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
+	29, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
+	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	12, // 19: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	12, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	12, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	30, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	12, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	3,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	13, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	15, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	14, // 32: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	16, // 33: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	18, // 34: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	20, // 35: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	22, // 36: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	25, // 37: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	32, // [32:38] is the sub-list for method output_type
+	26, // [26:32] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2376,7 +2281,7 @@ func file_linkscore_v1_crawl_service_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      4,
 			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -404,7 +404,7 @@ type PageResult struct {
 	ModelRevision uint64 `protobuf:"varint,9,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
 	// URLs found before, beyond the links of the page, whose score this page changed: `urls`, `scores`, priorities and
 	// buckets, at most 1,000, best first. They keep the tickets they were given. Absent if there are none: only `pagerank`
-	// and `rank_mass` move the values of such URLs, and they do it when they are the crawl's policy.
+	// moves the values of such URLs, and it does when it is the crawl's policy.
 	Rescored *LinkScores `protobuf:"bytes,10,opt,name=rescored,proto3" json:"rescored,omitempty"`
 	// A learning of the site is running: scores will change when its model becomes active.
 	Learning bool `protobuf:"varint,11,opt,name=learning,proto3" json:"learning,omitempty"`

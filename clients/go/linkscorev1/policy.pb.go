@@ -40,12 +40,7 @@ type PolicySpec struct {
 	//	*PolicySpec_InDegree
 	//	*PolicySpec_Pagerank
 	//	*PolicySpec_Opic
-	//	*PolicySpec_RankMass
-	//	*PolicySpec_FractionalPagerank
-	//	*PolicySpec_Tpm
-	//	*PolicySpec_Irobot
 	//	*PolicySpec_Anthelion
-	//	*PolicySpec_TagPathBandit
 	//	*PolicySpec_Focus
 	//	*PolicySpec_NewsPrefix
 	//	*PolicySpec_BehaviorFetch
@@ -176,55 +171,10 @@ func (x *PolicySpec) GetOpic() *OpicParams {
 	return nil
 }
 
-func (x *PolicySpec) GetRankMass() *RankMassParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_RankMass); ok {
-			return x.RankMass
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetFractionalPagerank() *FractionalPagerankParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_FractionalPagerank); ok {
-			return x.FractionalPagerank
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetTpm() *TpmParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_Tpm); ok {
-			return x.Tpm
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetIrobot() *IrobotParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_Irobot); ok {
-			return x.Irobot
-		}
-	}
-	return nil
-}
-
 func (x *PolicySpec) GetAnthelion() *AnthelionParams {
 	if x != nil {
 		if x, ok := x.Policy.(*PolicySpec_Anthelion); ok {
 			return x.Anthelion
-		}
-	}
-	return nil
-}
-
-func (x *PolicySpec) GetTagPathBandit() *TagPathBanditParams {
-	if x != nil {
-		if x, ok := x.Policy.(*PolicySpec_TagPathBandit); ok {
-			return x.TagPathBandit
 		}
 	}
 	return nil
@@ -342,64 +292,39 @@ type PolicySpec_Opic struct {
 	Opic *OpicParams `protobuf:"bytes,9,opt,name=opic,proto3,oneof"`
 }
 
-type PolicySpec_RankMass struct {
-	// URLs that hold most personalised PageRank for certain (Cho 2007). Baseline.
-	RankMass *RankMassParams `protobuf:"bytes,10,opt,name=rank_mass,json=rankMass,proto3,oneof"`
-}
-
-type PolicySpec_FractionalPagerank struct {
-	// PageRank that flows to pages not fetched yet only (Alam 2012). Baseline.
-	FractionalPagerank *FractionalPagerankParams `protobuf:"bytes,11,opt,name=fractional_pagerank,json=fractionalPagerank,proto3,oneof"`
-}
-
-type PolicySpec_Tpm struct {
-	// TPM, crawl for a target page type given by an example, by URL patterns of the way to it (Vidal 2006). Baseline.
-	Tpm *TpmParams `protobuf:"bytes,12,opt,name=tpm,proto3,oneof"`
-}
-
-type PolicySpec_Irobot struct {
-	// iRobot, follow the spanning tree of a learned sitemap (Cai 2008). Baseline.
-	Irobot *IrobotParams `protobuf:"bytes,13,opt,name=irobot,proto3,oneof"`
-}
-
 type PolicySpec_Anthelion struct {
 	// A bandit over hosts and an online link classifier, taught by feedback (Meusel 2014).
-	Anthelion *AnthelionParams `protobuf:"bytes,14,opt,name=anthelion,proto3,oneof"`
-}
-
-type PolicySpec_TagPathBandit struct {
-	// A sleeping bandit over groups of tag paths and an online URL classifier, taught by feedback (Gauquier 2026).
-	TagPathBandit *TagPathBanditParams `protobuf:"bytes,15,opt,name=tag_path_bandit,json=tagPathBandit,proto3,oneof"`
+	Anthelion *AnthelionParams `protobuf:"bytes,10,opt,name=anthelion,proto3,oneof"`
 }
 
 type PolicySpec_Focus struct {
 	// FoCUS, follow index, thread and page-flip URLs of forums, Q&A sites and blogs (Jiang 2013).
-	Focus *FocusParams `protobuf:"bytes,17,opt,name=focus,proto3,oneof"`
+	Focus *FocusParams `protobuf:"bytes,11,opt,name=focus,proto3,oneof"`
 }
 
 type PolicySpec_NewsPrefix struct {
 	// Links below URL prefixes that hold news by the browse log of the site (Wang 2008).
-	NewsPrefix *NewsPrefixParams `protobuf:"bytes,18,opt,name=news_prefix,json=newsPrefix,proto3,oneof"`
+	NewsPrefix *NewsPrefixParams `protobuf:"bytes,12,opt,name=news_prefix,json=newsPrefix,proto3,oneof"`
 }
 
 type PolicySpec_BehaviorFetch struct {
 	// Pages first that people will visit most, by the browse log of the site (Liu 2011).
-	BehaviorFetch *BehaviorFetchParams `protobuf:"bytes,19,opt,name=behavior_fetch,json=behaviorFetch,proto3,oneof"`
+	BehaviorFetch *BehaviorFetchParams `protobuf:"bytes,13,opt,name=behavior_fetch,json=behaviorFetch,proto3,oneof"`
 }
 
 type PolicySpec_BehaviorDiscovery struct {
 	// Pages first from which people find most others, by the browse log of the site (Liu 2011).
-	BehaviorDiscovery *BehaviorDiscoveryParams `protobuf:"bytes,20,opt,name=behavior_discovery,json=behaviorDiscovery,proto3,oneof"`
+	BehaviorDiscovery *BehaviorDiscoveryParams `protobuf:"bytes,14,opt,name=behavior_discovery,json=behaviorDiscovery,proto3,oneof"`
 }
 
 type PolicySpec_Topic struct {
 	// Pages about what the crawl wants in words, and what leads to them; see Crawl.wanted.
-	Topic *TopicParams `protobuf:"bytes,21,opt,name=topic,proto3,oneof"`
+	Topic *TopicParams `protobuf:"bytes,15,opt,name=topic,proto3,oneof"`
 }
 
 type PolicySpec_Keyword struct {
 	// URLs that contain words of the queries of Crawl.wanted. Baseline.
-	Keyword *KeywordParams `protobuf:"bytes,22,opt,name=keyword,proto3,oneof"`
+	Keyword *KeywordParams `protobuf:"bytes,16,opt,name=keyword,proto3,oneof"`
 }
 
 type PolicySpec_External struct {
@@ -425,17 +350,7 @@ func (*PolicySpec_Pagerank) isPolicySpec_Policy() {}
 
 func (*PolicySpec_Opic) isPolicySpec_Policy() {}
 
-func (*PolicySpec_RankMass) isPolicySpec_Policy() {}
-
-func (*PolicySpec_FractionalPagerank) isPolicySpec_Policy() {}
-
-func (*PolicySpec_Tpm) isPolicySpec_Policy() {}
-
-func (*PolicySpec_Irobot) isPolicySpec_Policy() {}
-
 func (*PolicySpec_Anthelion) isPolicySpec_Policy() {}
-
-func (*PolicySpec_TagPathBandit) isPolicySpec_Policy() {}
 
 func (*PolicySpec_Focus) isPolicySpec_Policy() {}
 
@@ -928,247 +843,6 @@ func (*OpicParams) Descriptor() ([]byte, []int) {
 	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{9}
 }
 
-// Parameters of `rank_mass`.
-type RankMassParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Share of its mass that a page hands on to its links, [0, 0.99]; default 0.85.
-	Damping       *float64 `protobuf:"fixed64,1,opt,name=damping,proto3,oneof" json:"damping,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RankMassParams) Reset() {
-	*x = RankMassParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RankMassParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RankMassParams) ProtoMessage() {}
-
-func (x *RankMassParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RankMassParams.ProtoReflect.Descriptor instead.
-func (*RankMassParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *RankMassParams) GetDamping() float64 {
-	if x != nil && x.Damping != nil {
-		return *x.Damping
-	}
-	return 0
-}
-
-// Parameters of `fractional_pagerank`.
-type FractionalPagerankParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Share of its rank that a page hands on to its links, [0, 1]; default 0.85.
-	Damping       *float64 `protobuf:"fixed64,1,opt,name=damping,proto3,oneof" json:"damping,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FractionalPagerankParams) Reset() {
-	*x = FractionalPagerankParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FractionalPagerankParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FractionalPagerankParams) ProtoMessage() {}
-
-func (x *FractionalPagerankParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FractionalPagerankParams.ProtoReflect.Descriptor instead.
-func (*FractionalPagerankParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *FractionalPagerankParams) GetDamping() float64 {
-	if x != nil && x.Damping != nil {
-		return *x.Damping
-	}
-	return 0
-}
-
-// Parameters of `tpm`.
-type TpmParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// URL of an example page of the wanted type, among the pages ingested; best a seed. Either this or `example_html` is
-	// required.
-	ExampleUrl *string `protobuf:"bytes,1,opt,name=example_url,json=exampleUrl,proto3,oneof" json:"example_url,omitempty"`
-	// HTML of an example page.
-	ExampleHtml *string `protobuf:"bytes,2,opt,name=example_html,json=exampleHtml,proto3,oneof" json:"example_html,omitempty"`
-	// Pages fetched breadth-first to map the site before links are chosen, [2, 2000]; default 100.
-	MappingPages *uint32 `protobuf:"varint,3,opt,name=mapping_pages,json=mappingPages,proto3,oneof" json:"mapping_pages,omitempty"`
-	// Least likeness of a target page to the example (tree edit distance RTDM), (0, 1]; default 0.71.
-	Similarity *float64 `protobuf:"fixed64,4,opt,name=similarity,proto3,oneof" json:"similarity,omitempty"`
-	// Levels besides the host by which URLs of one group may differ (K), [0, 20]; default 2.
-	MaxDiffering *uint32 `protobuf:"varint,5,opt,name=max_differing,json=maxDiffering,proto3,oneof" json:"max_differing,omitempty"`
-	// Accept links of any step of the way on every page (Xu 2018), not only those of the next step (Vidal 2006); default
-	// true.
-	Jump          *bool `protobuf:"varint,6,opt,name=jump,proto3,oneof" json:"jump,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TpmParams) Reset() {
-	*x = TpmParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TpmParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TpmParams) ProtoMessage() {}
-
-func (x *TpmParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TpmParams.ProtoReflect.Descriptor instead.
-func (*TpmParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *TpmParams) GetExampleUrl() string {
-	if x != nil && x.ExampleUrl != nil {
-		return *x.ExampleUrl
-	}
-	return ""
-}
-
-func (x *TpmParams) GetExampleHtml() string {
-	if x != nil && x.ExampleHtml != nil {
-		return *x.ExampleHtml
-	}
-	return ""
-}
-
-func (x *TpmParams) GetMappingPages() uint32 {
-	if x != nil && x.MappingPages != nil {
-		return *x.MappingPages
-	}
-	return 0
-}
-
-func (x *TpmParams) GetSimilarity() float64 {
-	if x != nil && x.Similarity != nil {
-		return *x.Similarity
-	}
-	return 0
-}
-
-func (x *TpmParams) GetMaxDiffering() uint32 {
-	if x != nil && x.MaxDiffering != nil {
-		return *x.MaxDiffering
-	}
-	return 0
-}
-
-func (x *TpmParams) GetJump() bool {
-	if x != nil && x.Jump != nil {
-		return *x.Jump
-	}
-	return false
-}
-
-// Parameters of `irobot`.
-type IrobotParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Share of the sampled pages that the informative kinds of pages must cover, (0, 1]; default 0.9.
-	Coverage *float64 `protobuf:"fixed64,1,opt,name=coverage,proto3,oneof" json:"coverage,omitempty"`
-	// Least share of page-flipping anchors (numbers, next, previous) of links between pages of one kind, (0, 1]; default
-	// 0.5.
-	FlipShare     *float64 `protobuf:"fixed64,2,opt,name=flip_share,json=flipShare,proto3,oneof" json:"flip_share,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *IrobotParams) Reset() {
-	*x = IrobotParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *IrobotParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*IrobotParams) ProtoMessage() {}
-
-func (x *IrobotParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use IrobotParams.ProtoReflect.Descriptor instead.
-func (*IrobotParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *IrobotParams) GetCoverage() float64 {
-	if x != nil && x.Coverage != nil {
-		return *x.Coverage
-	}
-	return 0
-}
-
-func (x *IrobotParams) GetFlipShare() float64 {
-	if x != nil && x.FlipShare != nil {
-		return *x.FlipShare
-	}
-	return 0
-}
-
 // Parameters of `anthelion`.
 type AnthelionParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1202,7 +876,7 @@ type AnthelionParams struct {
 
 func (x *AnthelionParams) Reset() {
 	*x = AnthelionParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +888,7 @@ func (x *AnthelionParams) String() string {
 func (*AnthelionParams) ProtoMessage() {}
 
 func (x *AnthelionParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +901,7 @@ func (x *AnthelionParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnthelionParams.ProtoReflect.Descriptor instead.
 func (*AnthelionParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AnthelionParams) GetValueFunction() string {
@@ -1286,90 +960,6 @@ func (x *AnthelionParams) GetClassify() string {
 	return ""
 }
 
-// Parameters of `tag_path_bandit`.
-type TagPathBanditParams struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Weight of the exploration bonus (the paper's alpha), [0, 100]; default 2.828, two times the square root of 2.
-	Exploration *float64 `protobuf:"fixed64,1,opt,name=exploration,proto3,oneof" json:"exploration,omitempty"`
-	// Least cosine of a tag path to the centre of a group that takes it in, (0, 1]; default 0.75.
-	Similarity *float64 `protobuf:"fixed64,2,opt,name=similarity,proto3,oneof" json:"similarity,omitempty"`
-	// Classifier that tells from a URL alone whether it is a target: ftrl, arow, multinomial_nb, moa_naive_bayes,
-	// hoeffding_tree, hoeffding_adaptive_tree or river_logistic. Default ftrl.
-	Classifier *string `protobuf:"bytes,3,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
-	// Smoothed targets per fetch below which the site counts as exhausted and links other than targets get the verdict
-	// SKIP, [0, 1]; default 0: never.
-	StopYield *float64 `protobuf:"fixed64,4,opt,name=stop_yield,json=stopYield,proto3,oneof" json:"stop_yield,omitempty"`
-	// Fetches over which the yield is smoothed, and before which nothing is skipped, [1, 1e6]; default 500.
-	StopWindow    *uint32 `protobuf:"varint,5,opt,name=stop_window,json=stopWindow,proto3,oneof" json:"stop_window,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TagPathBanditParams) Reset() {
-	*x = TagPathBanditParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TagPathBanditParams) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TagPathBanditParams) ProtoMessage() {}
-
-func (x *TagPathBanditParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TagPathBanditParams.ProtoReflect.Descriptor instead.
-func (*TagPathBanditParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *TagPathBanditParams) GetExploration() float64 {
-	if x != nil && x.Exploration != nil {
-		return *x.Exploration
-	}
-	return 0
-}
-
-func (x *TagPathBanditParams) GetSimilarity() float64 {
-	if x != nil && x.Similarity != nil {
-		return *x.Similarity
-	}
-	return 0
-}
-
-func (x *TagPathBanditParams) GetClassifier() string {
-	if x != nil && x.Classifier != nil {
-		return *x.Classifier
-	}
-	return ""
-}
-
-func (x *TagPathBanditParams) GetStopYield() float64 {
-	if x != nil && x.StopYield != nil {
-		return *x.StopYield
-	}
-	return 0
-}
-
-func (x *TagPathBanditParams) GetStopWindow() uint32 {
-	if x != nil && x.StopWindow != nil {
-		return *x.StopWindow
-	}
-	return 0
-}
-
 // Parameters of `focus`.
 type FocusParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1388,7 +978,7 @@ type FocusParams struct {
 
 func (x *FocusParams) Reset() {
 	*x = FocusParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +990,7 @@ func (x *FocusParams) String() string {
 func (*FocusParams) ProtoMessage() {}
 
 func (x *FocusParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,7 +1003,7 @@ func (x *FocusParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FocusParams.ProtoReflect.Descriptor instead.
 func (*FocusParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FocusParams) GetFallback() string {
@@ -1469,7 +1059,7 @@ type NewsPrefixParams struct {
 
 func (x *NewsPrefixParams) Reset() {
 	*x = NewsPrefixParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1071,7 @@ func (x *NewsPrefixParams) String() string {
 func (*NewsPrefixParams) ProtoMessage() {}
 
 func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1084,7 @@ func (x *NewsPrefixParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewsPrefixParams.ProtoReflect.Descriptor instead.
 func (*NewsPrefixParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NewsPrefixParams) GetFallback() string {
@@ -1581,7 +1171,7 @@ type BehaviorFetchParams struct {
 
 func (x *BehaviorFetchParams) Reset() {
 	*x = BehaviorFetchParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1183,7 @@ func (x *BehaviorFetchParams) String() string {
 func (*BehaviorFetchParams) ProtoMessage() {}
 
 func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[18]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1196,7 @@ func (x *BehaviorFetchParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorFetchParams.ProtoReflect.Descriptor instead.
 func (*BehaviorFetchParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BehaviorFetchParams) GetFallback() string {
@@ -1665,7 +1255,7 @@ type BehaviorDiscoveryParams struct {
 
 func (x *BehaviorDiscoveryParams) Reset() {
 	*x = BehaviorDiscoveryParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1677,7 +1267,7 @@ func (x *BehaviorDiscoveryParams) String() string {
 func (*BehaviorDiscoveryParams) ProtoMessage() {}
 
 func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[19]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1690,7 +1280,7 @@ func (x *BehaviorDiscoveryParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BehaviorDiscoveryParams.ProtoReflect.Descriptor instead.
 func (*BehaviorDiscoveryParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BehaviorDiscoveryParams) GetFallback() string {
@@ -1737,7 +1327,7 @@ type TopicParams struct {
 
 func (x *TopicParams) Reset() {
 	*x = TopicParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1749,7 +1339,7 @@ func (x *TopicParams) String() string {
 func (*TopicParams) ProtoMessage() {}
 
 func (x *TopicParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[20]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1762,7 +1352,7 @@ func (x *TopicParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicParams.ProtoReflect.Descriptor instead.
 func (*TopicParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{15}
 }
 
 // Parameters of `keyword`: none, see Crawl.wanted.
@@ -1774,7 +1364,7 @@ type KeywordParams struct {
 
 func (x *KeywordParams) Reset() {
 	*x = KeywordParams{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +1376,7 @@ func (x *KeywordParams) String() string {
 func (*KeywordParams) ProtoMessage() {}
 
 func (x *KeywordParams) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[21]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +1389,7 @@ func (x *KeywordParams) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeywordParams.ProtoReflect.Descriptor instead.
 func (*KeywordParams) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{16}
 }
 
 // A policy from outside the distribution.
@@ -1815,7 +1405,7 @@ type ExternalPolicy struct {
 
 func (x *ExternalPolicy) Reset() {
 	*x = ExternalPolicy{}
-	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1827,7 +1417,7 @@ func (x *ExternalPolicy) String() string {
 func (*ExternalPolicy) ProtoMessage() {}
 
 func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_policy_proto_msgTypes[22]
+	mi := &file_linkscore_v1_policy_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1840,7 +1430,7 @@ func (x *ExternalPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExternalPolicy.ProtoReflect.Descriptor instead.
 func (*ExternalPolicy) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_policy_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExternalPolicy) GetName() string {
@@ -1861,7 +1451,7 @@ var File_linkscore_v1_policy_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xa2\v\n" +
+	"\x19linkscore/v1/policy.proto\x12\flinkscore.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xda\b\n" +
 	"\n" +
 	"PolicySpec\x12G\n" +
 	"\rbreadth_first\x18\x01 \x01(\v2 .linkscore.v1.BreadthFirstParamsH\x00R\fbreadthFirst\x12A\n" +
@@ -1874,21 +1464,16 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\aharvest\x18\x06 \x01(\v2\x1b.linkscore.v1.HarvestParamsH\x00R\aharvest\x12;\n" +
 	"\tin_degree\x18\a \x01(\v2\x1c.linkscore.v1.InDegreeParamsH\x00R\binDegree\x12:\n" +
 	"\bpagerank\x18\b \x01(\v2\x1c.linkscore.v1.PagerankParamsH\x00R\bpagerank\x12.\n" +
-	"\x04opic\x18\t \x01(\v2\x18.linkscore.v1.OpicParamsH\x00R\x04opic\x12;\n" +
-	"\trank_mass\x18\n" +
-	" \x01(\v2\x1c.linkscore.v1.RankMassParamsH\x00R\brankMass\x12Y\n" +
-	"\x13fractional_pagerank\x18\v \x01(\v2&.linkscore.v1.FractionalPagerankParamsH\x00R\x12fractionalPagerank\x12+\n" +
-	"\x03tpm\x18\f \x01(\v2\x17.linkscore.v1.TpmParamsH\x00R\x03tpm\x124\n" +
-	"\x06irobot\x18\r \x01(\v2\x1a.linkscore.v1.IrobotParamsH\x00R\x06irobot\x12=\n" +
-	"\tanthelion\x18\x0e \x01(\v2\x1d.linkscore.v1.AnthelionParamsH\x00R\tanthelion\x12K\n" +
-	"\x0ftag_path_bandit\x18\x0f \x01(\v2!.linkscore.v1.TagPathBanditParamsH\x00R\rtagPathBandit\x121\n" +
-	"\x05focus\x18\x11 \x01(\v2\x19.linkscore.v1.FocusParamsH\x00R\x05focus\x12A\n" +
-	"\vnews_prefix\x18\x12 \x01(\v2\x1e.linkscore.v1.NewsPrefixParamsH\x00R\n" +
+	"\x04opic\x18\t \x01(\v2\x18.linkscore.v1.OpicParamsH\x00R\x04opic\x12=\n" +
+	"\tanthelion\x18\n" +
+	" \x01(\v2\x1d.linkscore.v1.AnthelionParamsH\x00R\tanthelion\x121\n" +
+	"\x05focus\x18\v \x01(\v2\x19.linkscore.v1.FocusParamsH\x00R\x05focus\x12A\n" +
+	"\vnews_prefix\x18\f \x01(\v2\x1e.linkscore.v1.NewsPrefixParamsH\x00R\n" +
 	"newsPrefix\x12J\n" +
-	"\x0ebehavior_fetch\x18\x13 \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
-	"\x12behavior_discovery\x18\x14 \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
-	"\x05topic\x18\x15 \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
-	"\akeyword\x18\x16 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
+	"\x0ebehavior_fetch\x18\r \x01(\v2!.linkscore.v1.BehaviorFetchParamsH\x00R\rbehaviorFetch\x12V\n" +
+	"\x12behavior_discovery\x18\x0e \x01(\v2%.linkscore.v1.BehaviorDiscoveryParamsH\x00R\x11behaviorDiscovery\x121\n" +
+	"\x05topic\x18\x0f \x01(\v2\x19.linkscore.v1.TopicParamsH\x00R\x05topic\x127\n" +
+	"\akeyword\x18\x10 \x01(\v2\x1b.linkscore.v1.KeywordParamsH\x00R\akeyword\x12:\n" +
 	"\bexternal\x18d \x01(\v2\x1c.linkscore.v1.ExternalPolicyH\x00R\bexternalB\b\n" +
 	"\x06policy\"\x14\n" +
 	"\x12BreadthFirstParams\"\x12\n" +
@@ -1938,37 +1523,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"_tolerance\"\f\n" +
 	"\n" +
-	"OpicParams\";\n" +
-	"\x0eRankMassParams\x12\x1d\n" +
-	"\adamping\x18\x01 \x01(\x01H\x00R\adamping\x88\x01\x01B\n" +
-	"\n" +
-	"\b_damping\"E\n" +
-	"\x18FractionalPagerankParams\x12\x1d\n" +
-	"\adamping\x18\x01 \x01(\x01H\x00R\adamping\x88\x01\x01B\n" +
-	"\n" +
-	"\b_damping\"\xc8\x02\n" +
-	"\tTpmParams\x12$\n" +
-	"\vexample_url\x18\x01 \x01(\tH\x00R\n" +
-	"exampleUrl\x88\x01\x01\x12&\n" +
-	"\fexample_html\x18\x02 \x01(\tH\x01R\vexampleHtml\x88\x01\x01\x12(\n" +
-	"\rmapping_pages\x18\x03 \x01(\rH\x02R\fmappingPages\x88\x01\x01\x12#\n" +
-	"\n" +
-	"similarity\x18\x04 \x01(\x01H\x03R\n" +
-	"similarity\x88\x01\x01\x12(\n" +
-	"\rmax_differing\x18\x05 \x01(\rH\x04R\fmaxDiffering\x88\x01\x01\x12\x17\n" +
-	"\x04jump\x18\x06 \x01(\bH\x05R\x04jump\x88\x01\x01B\x0e\n" +
-	"\f_example_urlB\x0f\n" +
-	"\r_example_htmlB\x10\n" +
-	"\x0e_mapping_pagesB\r\n" +
-	"\v_similarityB\x10\n" +
-	"\x0e_max_differingB\a\n" +
-	"\x05_jump\"o\n" +
-	"\fIrobotParams\x12\x1f\n" +
-	"\bcoverage\x18\x01 \x01(\x01H\x00R\bcoverage\x88\x01\x01\x12\"\n" +
-	"\n" +
-	"flip_share\x18\x02 \x01(\x01H\x01R\tflipShare\x88\x01\x01B\v\n" +
-	"\t_coverageB\r\n" +
-	"\v_flip_share\"\xa4\x03\n" +
+	"OpicParams\"\xa4\x03\n" +
 	"\x0fAnthelionParams\x12*\n" +
 	"\x0evalue_function\x18\x01 \x01(\tH\x00R\rvalueFunction\x88\x01\x01\x12&\n" +
 	"\fexplore_prob\x18\x02 \x01(\x01H\x01R\vexploreProb\x88\x01\x01\x12$\n" +
@@ -1989,24 +1544,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\t_featuresB\a\n" +
 	"\x05_modeB\r\n" +
 	"\v_hub_weightB\v\n" +
-	"\t_classify\"\x9d\x02\n" +
-	"\x13TagPathBanditParams\x12%\n" +
-	"\vexploration\x18\x01 \x01(\x01H\x00R\vexploration\x88\x01\x01\x12#\n" +
-	"\n" +
-	"similarity\x18\x02 \x01(\x01H\x01R\n" +
-	"similarity\x88\x01\x01\x12#\n" +
-	"\n" +
-	"classifier\x18\x03 \x01(\tH\x02R\n" +
-	"classifier\x88\x01\x01\x12\"\n" +
-	"\n" +
-	"stop_yield\x18\x04 \x01(\x01H\x03R\tstopYield\x88\x01\x01\x12$\n" +
-	"\vstop_window\x18\x05 \x01(\rH\x04R\n" +
-	"stopWindow\x88\x01\x01B\x0e\n" +
-	"\f_explorationB\r\n" +
-	"\v_similarityB\r\n" +
-	"\v_classifierB\r\n" +
-	"\v_stop_yieldB\x0e\n" +
-	"\f_stop_window\"\x9e\x01\n" +
+	"\t_classify\"\x9e\x01\n" +
 	"\vFocusParams\x12\x1f\n" +
 	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\"\n" +
 	"\n" +
@@ -2085,32 +1623,27 @@ func file_linkscore_v1_policy_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_policy_proto_rawDescData
 }
 
-var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_linkscore_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_linkscore_v1_policy_proto_goTypes = []any{
-	(*PolicySpec)(nil),               // 0: linkscore.v1.PolicySpec
-	(*BreadthFirstParams)(nil),       // 1: linkscore.v1.BreadthFirstParams
-	(*DepthFirstParams)(nil),         // 2: linkscore.v1.DepthFirstParams
-	(*UniformRandomParams)(nil),      // 3: linkscore.v1.UniformRandomParams
-	(*SourceUccParams)(nil),          // 4: linkscore.v1.SourceUccParams
-	(*SourceTargetParams)(nil),       // 5: linkscore.v1.SourceTargetParams
-	(*HarvestParams)(nil),            // 6: linkscore.v1.HarvestParams
-	(*InDegreeParams)(nil),           // 7: linkscore.v1.InDegreeParams
-	(*PagerankParams)(nil),           // 8: linkscore.v1.PagerankParams
-	(*OpicParams)(nil),               // 9: linkscore.v1.OpicParams
-	(*RankMassParams)(nil),           // 10: linkscore.v1.RankMassParams
-	(*FractionalPagerankParams)(nil), // 11: linkscore.v1.FractionalPagerankParams
-	(*TpmParams)(nil),                // 12: linkscore.v1.TpmParams
-	(*IrobotParams)(nil),             // 13: linkscore.v1.IrobotParams
-	(*AnthelionParams)(nil),          // 14: linkscore.v1.AnthelionParams
-	(*TagPathBanditParams)(nil),      // 15: linkscore.v1.TagPathBanditParams
-	(*FocusParams)(nil),              // 16: linkscore.v1.FocusParams
-	(*NewsPrefixParams)(nil),         // 17: linkscore.v1.NewsPrefixParams
-	(*BehaviorFetchParams)(nil),      // 18: linkscore.v1.BehaviorFetchParams
-	(*BehaviorDiscoveryParams)(nil),  // 19: linkscore.v1.BehaviorDiscoveryParams
-	(*TopicParams)(nil),              // 20: linkscore.v1.TopicParams
-	(*KeywordParams)(nil),            // 21: linkscore.v1.KeywordParams
-	(*ExternalPolicy)(nil),           // 22: linkscore.v1.ExternalPolicy
-	(*structpb.Struct)(nil),          // 23: google.protobuf.Struct
+	(*PolicySpec)(nil),              // 0: linkscore.v1.PolicySpec
+	(*BreadthFirstParams)(nil),      // 1: linkscore.v1.BreadthFirstParams
+	(*DepthFirstParams)(nil),        // 2: linkscore.v1.DepthFirstParams
+	(*UniformRandomParams)(nil),     // 3: linkscore.v1.UniformRandomParams
+	(*SourceUccParams)(nil),         // 4: linkscore.v1.SourceUccParams
+	(*SourceTargetParams)(nil),      // 5: linkscore.v1.SourceTargetParams
+	(*HarvestParams)(nil),           // 6: linkscore.v1.HarvestParams
+	(*InDegreeParams)(nil),          // 7: linkscore.v1.InDegreeParams
+	(*PagerankParams)(nil),          // 8: linkscore.v1.PagerankParams
+	(*OpicParams)(nil),              // 9: linkscore.v1.OpicParams
+	(*AnthelionParams)(nil),         // 10: linkscore.v1.AnthelionParams
+	(*FocusParams)(nil),             // 11: linkscore.v1.FocusParams
+	(*NewsPrefixParams)(nil),        // 12: linkscore.v1.NewsPrefixParams
+	(*BehaviorFetchParams)(nil),     // 13: linkscore.v1.BehaviorFetchParams
+	(*BehaviorDiscoveryParams)(nil), // 14: linkscore.v1.BehaviorDiscoveryParams
+	(*TopicParams)(nil),             // 15: linkscore.v1.TopicParams
+	(*KeywordParams)(nil),           // 16: linkscore.v1.KeywordParams
+	(*ExternalPolicy)(nil),          // 17: linkscore.v1.ExternalPolicy
+	(*structpb.Struct)(nil),         // 18: google.protobuf.Struct
 }
 var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	1,  // 0: linkscore.v1.PolicySpec.breadth_first:type_name -> linkscore.v1.BreadthFirstParams
@@ -2122,25 +1655,20 @@ var file_linkscore_v1_policy_proto_depIdxs = []int32{
 	7,  // 6: linkscore.v1.PolicySpec.in_degree:type_name -> linkscore.v1.InDegreeParams
 	8,  // 7: linkscore.v1.PolicySpec.pagerank:type_name -> linkscore.v1.PagerankParams
 	9,  // 8: linkscore.v1.PolicySpec.opic:type_name -> linkscore.v1.OpicParams
-	10, // 9: linkscore.v1.PolicySpec.rank_mass:type_name -> linkscore.v1.RankMassParams
-	11, // 10: linkscore.v1.PolicySpec.fractional_pagerank:type_name -> linkscore.v1.FractionalPagerankParams
-	12, // 11: linkscore.v1.PolicySpec.tpm:type_name -> linkscore.v1.TpmParams
-	13, // 12: linkscore.v1.PolicySpec.irobot:type_name -> linkscore.v1.IrobotParams
-	14, // 13: linkscore.v1.PolicySpec.anthelion:type_name -> linkscore.v1.AnthelionParams
-	15, // 14: linkscore.v1.PolicySpec.tag_path_bandit:type_name -> linkscore.v1.TagPathBanditParams
-	16, // 15: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
-	17, // 16: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
-	18, // 17: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
-	19, // 18: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
-	20, // 19: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
-	21, // 20: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
-	22, // 21: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
-	23, // 22: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	10, // 9: linkscore.v1.PolicySpec.anthelion:type_name -> linkscore.v1.AnthelionParams
+	11, // 10: linkscore.v1.PolicySpec.focus:type_name -> linkscore.v1.FocusParams
+	12, // 11: linkscore.v1.PolicySpec.news_prefix:type_name -> linkscore.v1.NewsPrefixParams
+	13, // 12: linkscore.v1.PolicySpec.behavior_fetch:type_name -> linkscore.v1.BehaviorFetchParams
+	14, // 13: linkscore.v1.PolicySpec.behavior_discovery:type_name -> linkscore.v1.BehaviorDiscoveryParams
+	15, // 14: linkscore.v1.PolicySpec.topic:type_name -> linkscore.v1.TopicParams
+	16, // 15: linkscore.v1.PolicySpec.keyword:type_name -> linkscore.v1.KeywordParams
+	17, // 16: linkscore.v1.PolicySpec.external:type_name -> linkscore.v1.ExternalPolicy
+	18, // 17: linkscore.v1.ExternalPolicy.params:type_name -> google.protobuf.Struct
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_policy_proto_init() }
@@ -2158,12 +1686,7 @@ func file_linkscore_v1_policy_proto_init() {
 		(*PolicySpec_InDegree)(nil),
 		(*PolicySpec_Pagerank)(nil),
 		(*PolicySpec_Opic)(nil),
-		(*PolicySpec_RankMass)(nil),
-		(*PolicySpec_FractionalPagerank)(nil),
-		(*PolicySpec_Tpm)(nil),
-		(*PolicySpec_Irobot)(nil),
 		(*PolicySpec_Anthelion)(nil),
-		(*PolicySpec_TagPathBandit)(nil),
 		(*PolicySpec_Focus)(nil),
 		(*PolicySpec_NewsPrefix)(nil),
 		(*PolicySpec_BehaviorFetch)(nil),
@@ -2182,18 +1705,13 @@ func file_linkscore_v1_policy_proto_init() {
 	file_linkscore_v1_policy_proto_msgTypes[12].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[13].OneofWrappers = []any{}
 	file_linkscore_v1_policy_proto_msgTypes[14].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[15].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[16].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[17].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[18].OneofWrappers = []any{}
-	file_linkscore_v1_policy_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_policy_proto_rawDesc), len(file_linkscore_v1_policy_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

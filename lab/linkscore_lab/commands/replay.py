@@ -7,13 +7,9 @@ from typing import Any
 
 import click
 
-from linkscore.v1.crawl_service_pb2 import Clusterer
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
 from linkscore_lab.commands.history import history_options, run_history
-
-CLUSTERERS = [name.removeprefix("CLUSTERER_").lower() for name, number in Clusterer.items() if number]
-"""Clusterers by name, as the contract has them."""
 
 _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 
@@ -90,7 +86,7 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
     default=None,
     help="Spread of the latency of fetches: sigma of a log-normal.  [default: 0]",
 )
-@click.option("--clusterer", type=click.Choice(CLUSTERERS), default=None, help="How templates are found.")
+@click.option("--clusterer", default=None, metavar="NAME", help="How templates are found.")
 @click.option("--paper", is_flag=True, help="Learn by the letter of Xu 2018.")
 @click.option("--free-sampling", is_flag=True, help="Charge nothing until the site is learned (Xu 2018).")
 @click.option("--obey-verdicts", is_flag=True, help="Do not fetch links with the verdict SKIP.")

@@ -35,11 +35,9 @@ WITHOUT_RANDOMNESS = frozenset(
     {
         "breadth_first",
         "depth_first",
-        "fractional_pagerank",
         "in_degree",
         "opic",
         "pagerank",
-        "rank_mass",
     }
 )
 IN_WORDS = (

@@ -26,7 +26,7 @@ from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import SKIP
-from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import run
 from linkscore_scoring.state import digest, to_state
@@ -158,6 +158,7 @@ def crawl_config(setup: CrawlSetup, sample_pages: int | None = None) -> CrawlCon
     if sample_pages is not None:
         learning = replace(learning, sample_pages=sample_pages)
     if setup.clusterer:
+        register_installed()  # research brings clusterers along with its policies
         learning = replace(learning, clusterer=setup.clusterer)
     choice = PolicyChoice(setup.policy, setup.params)
     examples = tuple(_example(given) for given in setup.examples)

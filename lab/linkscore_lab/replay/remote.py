@@ -147,14 +147,11 @@ class RemoteScorer:
 def _create_request(setup: CrawlSetup, name: str) -> crawl_service_pb2.CreateCrawlRequest:
     config = crawl_config(setup)
     config.check()
-    learning = crawl_service_pb2.LearningConfig(
-        clusterer=f"CLUSTERER_{config.learning.clusterer.upper()}",
-        paper=setup.paper,
-    )
+    if setup.clusterer or setup.paper:
+        raise InvalidInput("clusterer and paper need a replay in process, without a server", field="target")
     crawl = crawl_service_pb2.Crawl(
         name=name,
         policy=spec_of(config.policy),
-        learning=learning,
         seed=setup.seed,
         examples=[_example(given) for given in setup.examples],
         wanted=wanted_message(setup.wanted) if setup.wanted is not None else None,

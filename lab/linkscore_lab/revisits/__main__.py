@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from linkscore_lab.revisits import cost, dated_runs, nutch_runs, picture, scrapy_runs
+from linkscore_lab.revisits import cost, dated_runs, picture, scrapy_runs
 from linkscore_lab.revisits.histories import SiteHistory, living, read_log
 from linkscore_lab.revisits.replay import Learned, Listed, Noticed, Oracle, replay
 from linkscore_scoring.revisits.rules import BUILTIN, DEFAULT
@@ -20,7 +20,6 @@ from linkscore_scoring.revisits.rules import BUILTIN, DEFAULT
 _COMMANDS = {
     "cost": cost.main,
     "dated": dated_runs.main,
-    "nutch": nutch_runs.main,
     "picture": picture.main,
     "scrapy": scrapy_runs.main,
 }

@@ -18,11 +18,12 @@ import numpy as np
 from rich.console import Console
 
 from linkscore_lab.datasets.labels import read_templates
+from linkscore_research.clusterers.dbscan import Dbscan
 from linkscore_research.clustering.report import Figures, measure, print_figures
 from linkscore_research.clustering.sample import LabelledSample, draw_sample
+from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
-from linkscore_scoring.clustering.others.dbscan import Dbscan
-from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer
+from linkscore_scoring.clustering.registry import CLUSTERERS
 
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 CUTS = (0.5, 0.6, 0.7, 0.8)

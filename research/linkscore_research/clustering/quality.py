@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkscore_scoring.clustering.registry import Clusterer
+from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 
 MIN_CLASS = 4

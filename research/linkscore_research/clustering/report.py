@@ -25,8 +25,8 @@ from linkscore_research.clustering.quality import (
     quality,
 )
 from linkscore_research.clustering.sample import LabelledSample, draw_sample, site_name
-from linkscore_scoring.clustering.base import MAX_PAGES
-from linkscore_scoring.clustering.registry import CLUSTERERS, Clusterer, clusterer_named
+from linkscore_scoring.clustering.base import MAX_PAGES, Clusterer
+from linkscore_scoring.clustering.registry import CLUSTERERS, clusterer_named
 from linkscore_scoring.errors import InvalidInput
 
 # Xu 2018, section 5.2.

@@ -1,8 +1,8 @@
-"""Pages of a site clustered into templates: clusterers found by name, and what is known of each cluster.
+"""Pages of a site clustered into templates: the default clusterer, and what is known of each cluster.
 
 `learn` clusters a sample with a clusterer of `CLUSTERERS` and gives a `TemplateModel`, which classifies
 further pages and describes its clusters; `ClusterIdentities` keeps cluster ids over relearning. Clusterers
-import scipy and scikit-learn only when they learn, if they use them.
+import heavy libraries only when they learn, if they use them.
 """
 
 from linkscore_scoring.clustering.base import OUTLIER, Clusterer, Clustering, ClusterModel

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.registry import OUTLIER, Clusterer, ClusterModel, clusterer_named
+from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel
+from linkscore_scoring.clustering.registry import clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.state import State, digest, from_state, to_state

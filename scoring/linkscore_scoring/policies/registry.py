@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -14,7 +16,11 @@ from linkscore_scoring.errors import AlreadyExists, NotFound
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.guard import guarded
 
+GROUP = "linkscore.policies"
+"""Entry points by which installed packages bring policies."""
+
 _external: dict[str, type[Policy]] = {}
+_log = logging.getLogger(__name__)
 
 
 def register(policy: type[Policy]) -> None:
@@ -44,8 +50,26 @@ def policy_class(name: str) -> type[Policy]:
     """
     found = find_policy(name)
     if found is None:
+        register_installed()
+        found = find_policy(name)
+    if found is None:
         raise NotFound(f"policy {name!r} is not registered; known: {', '.join(sorted(all_policies()))}")
     return found
+
+
+@cache
+def register_installed() -> None:
+    """Register the policies that installed packages bring; one that fails to load is logged and left out."""
+    for entry in entry_points(group=GROUP):
+        try:
+            policy = entry.load()
+        except Exception:
+            _log.exception("policy %s of %s cannot be loaded", entry.name, entry.dist and entry.dist.name)
+            continue
+        if isinstance(policy, type) and issubclass(policy, Policy) and not inspect.isabstract(policy):
+            register(policy)
+        else:
+            _log.error("entry point %s: %r is not a Policy class that can be used", entry.name, policy)
 
 
 def find_policy(name: str) -> type[Policy] | None:
@@ -54,7 +78,8 @@ def find_policy(name: str) -> type[Policy] | None:
 
 
 def all_policies() -> dict[str, type[Policy]]:
-    """Return every known policy by name."""
+    """Return every known policy by name, those of installed packages included."""
+    register_installed()
     return {**builtin(), **_external}
 
 

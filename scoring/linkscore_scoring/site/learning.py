@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.identity import ClusterIdentities
-from linkscore_scoring.clustering.registry import Clusterer, clusterer_named
+from linkscore_scoring.clustering.registry import clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel, learn
 from linkscore_scoring.errors import reading_state

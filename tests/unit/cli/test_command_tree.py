@@ -219,7 +219,10 @@ def test_an_archive_alone_is_replayed_for_new_text(tmp_path: Path) -> None:
             "source_ucc:alpha=0.1, without_dsim=true",
             policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams(alpha=0.1, without_dsim=True)),
         ),
-        ("tpm:jump=false", policy_pb2.PolicySpec(tpm=policy_pb2.TpmParams(jump=False))),
+        (
+            "source_ucc:without_info=false",
+            policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams(without_info=False)),
+        ),
     ],
 )
 def test_a_policy_is_read_as_its_message_and_written_as_it_was_read(
@@ -250,7 +253,7 @@ def test_a_policy_from_outside_takes_any_parameters() -> None:
         ("harvest:curiosity=true", "harvest: curiosity must be a number, got 'true'"),
         ("pagerank:every=1.5", "pagerank: every must be a whole number, got '1.5'"),
         ("pagerank:every=-1", "pagerank: "),
-        ("tpm:jump=1", "tpm: jump must be true or false, got '1'"),
+        ("source_ucc:without_info=1", "source_ucc: without_info must be true or false, got '1'"),
     ],
 )
 def test_a_policy_that_cannot_be_read_says_why(text: str, rule: str) -> None:

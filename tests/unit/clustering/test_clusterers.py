@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore.v1.crawl_service_pb2 import Clusterer
-from linkscore_scoring.clustering.base import MAX_PAGES, renumbered
-from linkscore_scoring.clustering.others.dbscan import Dbscan
-from linkscore_scoring.clustering.registry import CLUSTERERS, DEFAULT, OUTLIER, clusterer_named
+from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER, renumbered
+from linkscore_scoring.clustering.registry import CLUSTERERS, DEFAULT, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
@@ -22,14 +20,9 @@ def sampled(*tries: PathTrie) -> list[SamplePage]:
     return [SamplePage(f"/{i}", trie) for i, trie in enumerate(tries)]
 
 
-def test_the_clusterers_are_those_of_the_contract() -> None:
-    named = {name.removeprefix("CLUSTERER_").lower() for name in Clusterer.keys()}  # noqa: SIM118
-    assert named - {"unspecified"} == set(CLUSTERERS)
-
-
-@pytest.fixture(params=sorted(CLUSTERERS))
-def clusterer(request):
-    return CLUSTERERS[request.param]()
+@pytest.fixture
+def clusterer():
+    return CLUSTERERS[DEFAULT]()
 
 
 def test_two_templates_are_two_clusters_in_order_of_first_page(clusterer, two_templates) -> None:
@@ -92,7 +85,6 @@ def test_state_of_something_else_is_refused(clusterer) -> None:
 def test_default_separates_templates_that_differ_in_classes_only(page) -> None:
     tries = [page(f"html/body.{kind}/div/p/text()") for kind in ["tag", "author"] * 6]
     assert clusterer_named(DEFAULT)().fit(sampled(*tries)).labels.tolist() == [0, 1] * 6
-    assert set(Dbscan().fit(sampled(*tries)).labels.tolist()) == {0}
 
 
 def test_small_groups_are_outliers(two_templates, page) -> None:

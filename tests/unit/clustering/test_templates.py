@@ -6,7 +6,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.registry import CLUSTERERS, OUTLIER
+from linkscore_scoring.clustering.base import OUTLIER
+from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel, dsim, learn
 from linkscore_scoring.errors import CorruptState

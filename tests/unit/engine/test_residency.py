@@ -35,7 +35,7 @@ from support.recorded_crawls import fetched, page, state
 OF_GENERATED = b"site.example"
 HOSTS = [f"{name * 4}.example" for name in "abcdef"]  # as long as that of generated sites
 EXTRA = tuple(
-    PolicyChoice(name) for name in ("source_ucc", "tag_path_bandit", "pagerank", "uniform_random", "irobot")
+    PolicyChoice(name) for name in ("source_ucc", "anthelion", "pagerank", "uniform_random", "source_ucc")
 )
 
 

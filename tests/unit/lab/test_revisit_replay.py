@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkscore_lab.revisits import nutch_runs
 from linkscore_lab.revisits.histories import PageHistory, SiteHistory, living, read_log
 from linkscore_lab.revisits.living_crawls import run
 from linkscore_lab.revisits.living_site import LivingSite
@@ -81,12 +80,6 @@ def test_scrapy_keeps_a_living_site_fresh_with_a_share_of_the_fetches() -> None:
     assert found.ours.wasted > 0.0
     assert found.bodies < found.ours.fetches
     assert found.ours.freshness > 0.6 * found.full.freshness
-
-
-def test_without_nutch_its_runs_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUTCH_HOME", "/no/such/folder")
-    with pytest.raises(SystemExit, match="NUTCH_HOME"):
-        nutch_runs.main([])
 
 
 class Daily(Schedule):

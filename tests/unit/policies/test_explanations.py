@@ -20,7 +20,7 @@ ROUNDED = {"source_target": 0.0101}
 
 Terms = Mapping[str, float]
 EXAMPLE = {"example_url": GeneratedSite(0).example}
-PARAMS = {"source_target": EXAMPLE, "tpm": EXAMPLE}
+PARAMS = {"source_target": EXAMPLE}
 
 
 def of_harvest(t: Terms) -> float:
@@ -60,14 +60,10 @@ def of_rank(value: float) -> float:
 FORMULAS: dict[str, Callable[[Terms], float]] = {
     "harvest": of_harvest,
     "topic": of_topic,
-    "tag_path_bandit": of_targets,
     "source_target": of_clusters,
     "source_ucc": of_clusters,
-    "irobot": lambda t: of_plan(t) if "planned" in t else 0.5 + 0.5 * t["worth"] if t["worth"] else 0.05,
     "opic": lambda t: of_rank(t["cash"]),
     "pagerank": lambda t: of_rank(t["links"]),
-    "fractional_pagerank": lambda t: of_rank(t["rank"]),
-    "rank_mass": lambda t: of_rank(t["mass"]),
     "in_degree": lambda t: t["in_degree"] / (1.0 + t["in_degree"]),
     "breadth_first": lambda t: 1.0 / (1.0 + t["depth"]),
     "depth_first": lambda t: 1.0 - 1.0 / (1.0 + t["depth"]),
@@ -81,7 +77,6 @@ FORMULAS: dict[str, Callable[[Terms], float]] = {
 }
 WORDS_ONLY = {
     "anthelion": "a place among hosts and links: its terms are what both were judged by",
-    "tpm": "a place on a map",
 }
 """Policies whose score is an order and no sum, with what it is."""
 

@@ -249,5 +249,5 @@ def test_a_policy_is_found_by_its_name_alone() -> None:
 
 
 def test_the_policies_found_are_those_of_all_modules() -> None:
-    assert {"harvest", "breadth_first", "source_ucc", "tag_path_bandit"} <= set(builtin())
+    assert {"harvest", "breadth_first", "source_ucc", "anthelion"} <= set(builtin())
     assert all(issubclass(kind, Policy) for kind in builtin().values())

@@ -156,7 +156,7 @@ def test_while_it_is_not_ready_the_fallback_answers_what_else_is_asked(site: Sit
     assert capabilities.expected_rewards(policy, groups, site) is None
 
 
-@pytest.mark.parametrize("name", ["tpm", "source_target"])
+@pytest.mark.parametrize("name", ["source_target"])
 def test_a_fallback_that_needs_parameters_is_named(name: str) -> None:
     (problem,) = FallbackParams(fallback=name).problems()
     assert (problem.field, "needs parameters" in problem.rule) == ("fallback", True)

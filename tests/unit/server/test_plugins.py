@@ -7,9 +7,9 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
-from linkscore_server import plugins
 
 
 class Outside(BreadthFirst):
@@ -21,7 +21,7 @@ class Abstract(Policy):
 
 
 def entry_point(name: str, value: str) -> EntryPoint:
-    return EntryPoint(name, value, plugins.GROUP)
+    return EntryPoint(name, value, registry.GROUP)
 
 
 def test_policies_of_entry_points_are_found_and_unusable_ones_are_left_out(
@@ -33,8 +33,10 @@ def test_policies_of_entry_points_are_found_and_unusable_ones_are_left_out(
         entry_point("no_class", f"{__name__}:entry_point"),
         entry_point("broken", "no_such_module_anywhere:X"),
     ]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr(registry, "_external", dict(registry._external))
     with caplog.at_level(logging.ERROR):
-        assert plugins.external_policies() == [Outside]
+        registry.register_installed.__wrapped__()
+    assert issubclass(registry.policy_class("outside"), Outside)
     said = " ".join(record.getMessage() for record in caplog.records)
     assert all(name in said for name in ("abstract", "no_class", "broken"))

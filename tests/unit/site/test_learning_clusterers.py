@@ -1,10 +1,7 @@
-"""A crawl learned with every clusterer: further pages join, states and replayed models agree."""
+"""A crawl whose site was learned: further pages join, states and replayed models agree."""
 
 from __future__ import annotations
 
-import pytest
-
-from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
@@ -39,9 +36,9 @@ def fetch(crawl: CrawlModel, page: PageFeatures, *, asked: str = "") -> None:
     crawl.apply(crawl.seq + 1, event)
 
 
-def crawl_with(clusterer: str) -> tuple[CrawlModel, LearningJob]:
+def crawl_with() -> tuple[CrawlModel, LearningJob]:
     """Return a crawl of all lists and half of the posts, with a learning under way."""
-    learning = LearningConfig(clusterer=clusterer, sample_pages=2_000)
+    learning = LearningConfig(sample_pages=2_000)
     crawl = CrawlModel(CrawlConfig("c", PolicyChoice(), learning=learning), ticket_key=b"k")
     for n in range(N):
         fetch(crawl, list_page(n))
@@ -61,9 +58,8 @@ def cluster(crawl: CrawlModel, name: str) -> int:
     return crawl.sites["h"].model.cluster_of(hash64(f"http://h/{name}"))
 
 
-@pytest.mark.parametrize("name", sorted(CLUSTERERS))
-def test_pages_fetched_while_and_after_learning_join_their_template(name: str) -> None:
-    crawl, job = crawl_with(name)
+def test_pages_fetched_while_and_after_learning_join_their_template() -> None:
+    crawl, job = crawl_with()
     fetch(crawl, post_page(1))
     activate(crawl, run(job))
     fetch(crawl, post_page(3))
@@ -72,33 +68,18 @@ def test_pages_fetched_while_and_after_learning_join_their_template(name: str) -
     assert [cluster(crawl, f"post-{n}") for n in (1, 3)] == [posts, posts]
 
 
-@pytest.mark.parametrize("name", sorted(CLUSTERERS))
-def test_a_learned_site_is_the_same_from_its_state_and_learned_again(name: str) -> None:
-    crawl, job = crawl_with(name)
+def test_a_learned_site_is_the_same_from_its_state_and_learned_again() -> None:
+    crawl, job = crawl_with()
     learned = run(job)
     again = LearnedSite.from_state(learned.to_state(), crawl.config.learning)
     assert again.digest() == learned.digest() == run(job).digest()
 
 
-@pytest.mark.parametrize("name", sorted(CLUSTERERS))
-def test_asking_for_a_page_uses_the_known_links_to_it(name: str) -> None:
-    crawl, job = crawl_with(name)
+def test_asking_for_a_page_uses_the_known_links_to_it() -> None:
+    crawl, job = crawl_with()
     activate(crawl, run(job))
     page = post_page(5)
     event = PageFetched("", "h", page.url, page.url, 200, "", b"", 0.0, page)
     found = CrawlQueries(crawl).classify(event)
     assert (found.cluster, found.revision) == (cluster(crawl, "post-0"), 1)
     assert 0.0 <= found.distance < 0.5
-
-
-def test_links_to_a_redirected_url_are_links_to_where_it_led() -> None:
-    """Post 1 moved before it was fetched: only through the alias do links lead to it."""
-    crawl, _ = crawl_with("uxclust")
-    fetch(crawl, page_of("http://h/moved", ["html/body/p/text()"]), asked="http://h/post-1")
-    job = crawl.sites["h"].model.job()
-    learned = run(LearningJob(job.site, crawl.seq, list(crawl.sites["h"].model.sample), *_rest(job)))
-    assert learned.templates.sample["http://h/moved"] == learned.templates.sample["http://h/post-0"] >= 0
-
-
-def _rest(job: LearningJob) -> tuple[object, ...]:
-    return job.config, job.previous, job.identities, job.aliases

@@ -21,15 +21,6 @@ class CrawlScope(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CRAWL_SCOPE_DOMAIN: _ClassVar[CrawlScope]
     CRAWL_SCOPE_ANY: _ClassVar[CrawlScope]
 
-class Clusterer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    CLUSTERER_UNSPECIFIED: _ClassVar[Clusterer]
-    CLUSTERER_COSINE_LINKAGE: _ClassVar[Clusterer]
-    CLUSTERER_DBSCAN: _ClassVar[Clusterer]
-    CLUSTERER_CRESCENZI_MDL: _ClassVar[Clusterer]
-    CLUSTERER_UXCLUST: _ClassVar[Clusterer]
-    CLUSTERER_IROBOT_REGIONS: _ClassVar[Clusterer]
-
 class Learn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LEARN_UNSPECIFIED: _ClassVar[Learn]
@@ -54,12 +45,6 @@ CRAWL_SCOPE_UNSPECIFIED: CrawlScope
 CRAWL_SCOPE_HOST: CrawlScope
 CRAWL_SCOPE_DOMAIN: CrawlScope
 CRAWL_SCOPE_ANY: CrawlScope
-CLUSTERER_UNSPECIFIED: Clusterer
-CLUSTERER_COSINE_LINKAGE: Clusterer
-CLUSTERER_DBSCAN: Clusterer
-CLUSTERER_CRESCENZI_MDL: Clusterer
-CLUSTERER_UXCLUST: Clusterer
-CLUSTERER_IROBOT_REGIONS: Clusterer
 LEARN_UNSPECIFIED: Learn
 LEARN_ALWAYS: Learn
 LEARN_ON_DEMAND: Learn
@@ -74,16 +59,12 @@ SHARD_STATE_DAMAGED: ShardState
 SHARD_STATE_SILENT: ShardState
 
 class LearningConfig(_message.Message):
-    __slots__ = ("clusterer", "sample_pages", "max_sample_pages", "paper")
-    CLUSTERER_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("sample_pages", "max_sample_pages")
     SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
     MAX_SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
-    PAPER_FIELD_NUMBER: _ClassVar[int]
-    clusterer: Clusterer
     sample_pages: int
     max_sample_pages: int
-    paper: bool
-    def __init__(self, clusterer: _Optional[_Union[Clusterer, str]] = ..., sample_pages: _Optional[int] = ..., max_sample_pages: _Optional[int] = ..., paper: bool = ...) -> None: ...
+    def __init__(self, sample_pages: _Optional[int] = ..., max_sample_pages: _Optional[int] = ...) -> None: ...
 
 class ExamplePage(_message.Message):
     __slots__ = ("url", "body", "content_type", "page_type")

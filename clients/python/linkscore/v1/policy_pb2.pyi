@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicySpec(_message.Message):
-    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "rank_mass", "fractional_pagerank", "tpm", "irobot", "anthelion", "tag_path_bandit", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "external")
+    __slots__ = ("breadth_first", "depth_first", "uniform_random", "source_ucc", "source_target", "harvest", "in_degree", "pagerank", "opic", "anthelion", "focus", "news_prefix", "behavior_fetch", "behavior_discovery", "topic", "keyword", "external")
     BREADTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIRST_FIELD_NUMBER: _ClassVar[int]
     UNIFORM_RANDOM_FIELD_NUMBER: _ClassVar[int]
@@ -17,12 +17,7 @@ class PolicySpec(_message.Message):
     IN_DEGREE_FIELD_NUMBER: _ClassVar[int]
     PAGERANK_FIELD_NUMBER: _ClassVar[int]
     OPIC_FIELD_NUMBER: _ClassVar[int]
-    RANK_MASS_FIELD_NUMBER: _ClassVar[int]
-    FRACTIONAL_PAGERANK_FIELD_NUMBER: _ClassVar[int]
-    TPM_FIELD_NUMBER: _ClassVar[int]
-    IROBOT_FIELD_NUMBER: _ClassVar[int]
     ANTHELION_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_BANDIT_FIELD_NUMBER: _ClassVar[int]
     FOCUS_FIELD_NUMBER: _ClassVar[int]
     NEWS_PREFIX_FIELD_NUMBER: _ClassVar[int]
     BEHAVIOR_FETCH_FIELD_NUMBER: _ClassVar[int]
@@ -39,12 +34,7 @@ class PolicySpec(_message.Message):
     in_degree: InDegreeParams
     pagerank: PagerankParams
     opic: OpicParams
-    rank_mass: RankMassParams
-    fractional_pagerank: FractionalPagerankParams
-    tpm: TpmParams
-    irobot: IrobotParams
     anthelion: AnthelionParams
-    tag_path_bandit: TagPathBanditParams
     focus: FocusParams
     news_prefix: NewsPrefixParams
     behavior_fetch: BehaviorFetchParams
@@ -52,7 +42,7 @@ class PolicySpec(_message.Message):
     topic: TopicParams
     keyword: KeywordParams
     external: ExternalPolicy
-    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., rank_mass: _Optional[_Union[RankMassParams, _Mapping]] = ..., fractional_pagerank: _Optional[_Union[FractionalPagerankParams, _Mapping]] = ..., tpm: _Optional[_Union[TpmParams, _Mapping]] = ..., irobot: _Optional[_Union[IrobotParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., tag_path_bandit: _Optional[_Union[TagPathBanditParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
+    def __init__(self, breadth_first: _Optional[_Union[BreadthFirstParams, _Mapping]] = ..., depth_first: _Optional[_Union[DepthFirstParams, _Mapping]] = ..., uniform_random: _Optional[_Union[UniformRandomParams, _Mapping]] = ..., source_ucc: _Optional[_Union[SourceUccParams, _Mapping]] = ..., source_target: _Optional[_Union[SourceTargetParams, _Mapping]] = ..., harvest: _Optional[_Union[HarvestParams, _Mapping]] = ..., in_degree: _Optional[_Union[InDegreeParams, _Mapping]] = ..., pagerank: _Optional[_Union[PagerankParams, _Mapping]] = ..., opic: _Optional[_Union[OpicParams, _Mapping]] = ..., anthelion: _Optional[_Union[AnthelionParams, _Mapping]] = ..., focus: _Optional[_Union[FocusParams, _Mapping]] = ..., news_prefix: _Optional[_Union[NewsPrefixParams, _Mapping]] = ..., behavior_fetch: _Optional[_Union[BehaviorFetchParams, _Mapping]] = ..., behavior_discovery: _Optional[_Union[BehaviorDiscoveryParams, _Mapping]] = ..., topic: _Optional[_Union[TopicParams, _Mapping]] = ..., keyword: _Optional[_Union[KeywordParams, _Mapping]] = ..., external: _Optional[_Union[ExternalPolicy, _Mapping]] = ...) -> None: ...
 
 class BreadthFirstParams(_message.Message):
     __slots__ = ()
@@ -122,42 +112,6 @@ class OpicParams(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class RankMassParams(_message.Message):
-    __slots__ = ("damping",)
-    DAMPING_FIELD_NUMBER: _ClassVar[int]
-    damping: float
-    def __init__(self, damping: _Optional[float] = ...) -> None: ...
-
-class FractionalPagerankParams(_message.Message):
-    __slots__ = ("damping",)
-    DAMPING_FIELD_NUMBER: _ClassVar[int]
-    damping: float
-    def __init__(self, damping: _Optional[float] = ...) -> None: ...
-
-class TpmParams(_message.Message):
-    __slots__ = ("example_url", "example_html", "mapping_pages", "similarity", "max_differing", "jump")
-    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
-    EXAMPLE_HTML_FIELD_NUMBER: _ClassVar[int]
-    MAPPING_PAGES_FIELD_NUMBER: _ClassVar[int]
-    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    MAX_DIFFERING_FIELD_NUMBER: _ClassVar[int]
-    JUMP_FIELD_NUMBER: _ClassVar[int]
-    example_url: str
-    example_html: str
-    mapping_pages: int
-    similarity: float
-    max_differing: int
-    jump: bool
-    def __init__(self, example_url: _Optional[str] = ..., example_html: _Optional[str] = ..., mapping_pages: _Optional[int] = ..., similarity: _Optional[float] = ..., max_differing: _Optional[int] = ..., jump: bool = ...) -> None: ...
-
-class IrobotParams(_message.Message):
-    __slots__ = ("coverage", "flip_share")
-    COVERAGE_FIELD_NUMBER: _ClassVar[int]
-    FLIP_SHARE_FIELD_NUMBER: _ClassVar[int]
-    coverage: float
-    flip_share: float
-    def __init__(self, coverage: _Optional[float] = ..., flip_share: _Optional[float] = ...) -> None: ...
-
 class AnthelionParams(_message.Message):
     __slots__ = ("value_function", "explore_prob", "decay_pulls", "classifier", "features", "mode", "hub_weight", "classify")
     VALUE_FUNCTION_FIELD_NUMBER: _ClassVar[int]
@@ -177,20 +131,6 @@ class AnthelionParams(_message.Message):
     hub_weight: float
     classify: str
     def __init__(self, value_function: _Optional[str] = ..., explore_prob: _Optional[float] = ..., decay_pulls: _Optional[int] = ..., classifier: _Optional[str] = ..., features: _Optional[str] = ..., mode: _Optional[str] = ..., hub_weight: _Optional[float] = ..., classify: _Optional[str] = ...) -> None: ...
-
-class TagPathBanditParams(_message.Message):
-    __slots__ = ("exploration", "similarity", "classifier", "stop_yield", "stop_window")
-    EXPLORATION_FIELD_NUMBER: _ClassVar[int]
-    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    CLASSIFIER_FIELD_NUMBER: _ClassVar[int]
-    STOP_YIELD_FIELD_NUMBER: _ClassVar[int]
-    STOP_WINDOW_FIELD_NUMBER: _ClassVar[int]
-    exploration: float
-    similarity: float
-    classifier: str
-    stop_yield: float
-    stop_window: int
-    def __init__(self, exploration: _Optional[float] = ..., similarity: _Optional[float] = ..., classifier: _Optional[str] = ..., stop_yield: _Optional[float] = ..., stop_window: _Optional[int] = ...) -> None: ...
 
 class FocusParams(_message.Message):
     __slots__ = ("fallback", "page_types", "dry_pages")

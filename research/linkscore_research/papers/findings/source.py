@@ -135,8 +135,8 @@ _CLAIMS = (
 PAPER = Paper(
     SOURCE,
     "SOUrCe",
-    "Followed by [source_ucc and source_target](policies/source.md), beside [tpm](policies/tpm.md) and "
-    "[irobot](policies/irobot.md).",
+    "Followed by [source_ucc and source_target](policies/source.md), beside [tpm and irobot]"
+    "(policies/research.md).",
     _CLAIMS,
     {
         "source-table-3": "Recall follows from the valid ratio, as the budget is fixed: only the former "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from linkscore.v1 import crawl_service_pb2
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
@@ -35,20 +35,11 @@ _SCOPE_ENUMS: dict[Scope, crawl_service_pb2.CrawlScope] = {
     "domain": crawl_service_pb2.CRAWL_SCOPE_DOMAIN,
     "any": crawl_service_pb2.CRAWL_SCOPE_ANY,
 }
-_CLUSTERER_ENUMS = {
-    name.removeprefix("CLUSTERER_").lower(): cast("crawl_service_pb2.Clusterer", number)
-    for name, number in crawl_service_pb2.Clusterer.items()
-    if number
-}
 _SCOPES: dict[int, Scope] = {0: "host", **{number: name for name, number in _SCOPE_ENUMS.items()}}
 _LEARNS_ON_DEMAND: dict[int, bool] = {
     crawl_service_pb2.LEARN_UNSPECIFIED: False,
     crawl_service_pb2.LEARN_ALWAYS: False,
     crawl_service_pb2.LEARN_ON_DEMAND: True,
-}
-_CLUSTERERS: dict[int, str] = {
-    0: "cosine_linkage",
-    **{number: name for name, number in _CLUSTERER_ENUMS.items()},
 }
 
 
@@ -134,10 +125,8 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         extra_policies=[spec_of(choice) for choice in config.extra_policies],
         scope=_SCOPE_ENUMS[config.scope],
         learning=crawl_service_pb2.LearningConfig(
-            clusterer=_CLUSTERER_ENUMS[config.learning.clusterer],
             sample_pages=config.learning.sample_pages,
             max_sample_pages=config.learning.max_sample_pages,
-            paper=config.learning.paper,
         ),
         learn=crawl_service_pb2.LEARN_ON_DEMAND
         if config.learning.on_demand
@@ -186,10 +175,8 @@ def _example(message: crawl_service_pb2.ExamplePage) -> ExamplePage:
 def _learning(message: crawl_service_pb2.LearningConfig) -> LearningConfig:
     sample = message.sample_pages if message.HasField("sample_pages") else 200
     learning = LearningConfig(
-        clusterer=_known(_CLUSTERERS, message.clusterer, "crawl.learning.clusterer"),
         sample_pages=sample,
         max_sample_pages=message.max_sample_pages if message.HasField("max_sample_pages") else MAX_SAMPLE,
-        paper=message.paper,
     )
     if problems := learning.problems("crawl.learning"):
         raise InvalidInput(problems)

@@ -12,7 +12,6 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.clustering.registry import CLUSTERERS
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.results import PageOutcome, ScoredLinks
@@ -88,14 +87,6 @@ def test_a_choice_has_the_set_parameters_only_zeros_too() -> None:
 def test_an_external_policy_goes_by_name_and_struct() -> None:
     spec = spec_of(PolicyChoice("of_somebody", {"depth": 2.0}))
     assert (spec.external.name, dict(spec.external.params)) == ("of_somebody", {"depth": 2.0})
-
-
-def test_the_clusterers_of_the_library_are_in_the_contract() -> None:
-    numbers = [crawl_pb.Clusterer.Value(f"CLUSTERER_{name.upper()}") for name in CLUSTERERS]
-    learning = [crawl_pb.LearningConfig(clusterer=number) for number in numbers]
-    found = [config_of(crawl_pb.Crawl(name="crawls/c", learning=each), now_s=0.0) for each in learning]
-    assert [config.learning.clusterer for config in found] == list(CLUSTERERS)
-    assert [crawl_message(CrawlModel(c, ticket_key=b"")).learning.clusterer for c in found] == numbers
 
 
 def test_the_roles_of_the_contract_are_those_of_the_library() -> None:

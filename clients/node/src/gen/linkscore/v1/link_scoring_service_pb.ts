@@ -234,7 +234,7 @@ export type PageResult = Message<"linkscore.v1.PageResult"> & {
   /**
    * URLs found before, beyond the links of the page, whose score this page changed: `urls`, `scores`, priorities and
    * buckets, at most 1,000, best first. They keep the tickets they were given. Absent if there are none: only `pagerank`
-   * and `rank_mass` move the values of such URLs, and they do it when they are the crawl's policy.
+   * moves the values of such URLs, and it does when it is the crawl's policy.
    *
    * @generated from field: linkscore.v1.LinkScores rescored = 10;
    */

@@ -13,7 +13,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/policy.proto.
  */
 export const file_linkscore_v1_policy: GenFile = /*@__PURE__*/
-  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEiqQkKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI1CgtkZXB0aF9maXJzdBgCIAEoCzIeLmxpbmtzY29yZS52MS5EZXB0aEZpcnN0UGFyYW1zSAASOwoOdW5pZm9ybV9yYW5kb20YAyABKAsyIS5saW5rc2NvcmUudjEuVW5pZm9ybVJhbmRvbVBhcmFtc0gAEjMKCnNvdXJjZV91Y2MYBCABKAsyHS5saW5rc2NvcmUudjEuU291cmNlVWNjUGFyYW1zSAASOQoNc291cmNlX3RhcmdldBgFIAEoCzIgLmxpbmtzY29yZS52MS5Tb3VyY2VUYXJnZXRQYXJhbXNIABIuCgdoYXJ2ZXN0GAYgASgLMhsubGlua3Njb3JlLnYxLkhhcnZlc3RQYXJhbXNIABIxCglpbl9kZWdyZWUYByABKAsyHC5saW5rc2NvcmUudjEuSW5EZWdyZWVQYXJhbXNIABIwCghwYWdlcmFuaxgIIAEoCzIcLmxpbmtzY29yZS52MS5QYWdlcmFua1BhcmFtc0gAEigKBG9waWMYCSABKAsyGC5saW5rc2NvcmUudjEuT3BpY1BhcmFtc0gAEjEKCXJhbmtfbWFzcxgKIAEoCzIcLmxpbmtzY29yZS52MS5SYW5rTWFzc1BhcmFtc0gAEkUKE2ZyYWN0aW9uYWxfcGFnZXJhbmsYCyABKAsyJi5saW5rc2NvcmUudjEuRnJhY3Rpb25hbFBhZ2VyYW5rUGFyYW1zSAASJgoDdHBtGAwgASgLMhcubGlua3Njb3JlLnYxLlRwbVBhcmFtc0gAEiwKBmlyb2JvdBgNIAEoCzIaLmxpbmtzY29yZS52MS5Jcm9ib3RQYXJhbXNIABIyCglhbnRoZWxpb24YDiABKAsyHS5saW5rc2NvcmUudjEuQW50aGVsaW9uUGFyYW1zSAASPAoPdGFnX3BhdGhfYmFuZGl0GA8gASgLMiEubGlua3Njb3JlLnYxLlRhZ1BhdGhCYW5kaXRQYXJhbXNIABIqCgVmb2N1cxgRIAEoCzIZLmxpbmtzY29yZS52MS5Gb2N1c1BhcmFtc0gAEjUKC25ld3NfcHJlZml4GBIgASgLMh4ubGlua3Njb3JlLnYxLk5ld3NQcmVmaXhQYXJhbXNIABI7Cg5iZWhhdmlvcl9mZXRjaBgTIAEoCzIhLmxpbmtzY29yZS52MS5CZWhhdmlvckZldGNoUGFyYW1zSAASQwoSYmVoYXZpb3JfZGlzY292ZXJ5GBQgASgLMiUubGlua3Njb3JlLnYxLkJlaGF2aW9yRGlzY292ZXJ5UGFyYW1zSAASKgoFdG9waWMYFSABKAsyGS5saW5rc2NvcmUudjEuVG9waWNQYXJhbXNIABIuCgdrZXl3b3JkGBYgASgLMhsubGlua3Njb3JlLnYxLktleXdvcmRQYXJhbXNIABIwCghleHRlcm5hbBhkIAEoCzIcLmxpbmtzY29yZS52MS5FeHRlcm5hbFBvbGljeUgAQggKBnBvbGljeSIUChJCcmVhZHRoRmlyc3RQYXJhbXMiEgoQRGVwdGhGaXJzdFBhcmFtcyIxChNVbmlmb3JtUmFuZG9tUGFyYW1zEhEKBHNlZWQYASABKARIAIgBAUIHCgVfc2VlZCK5AQoPU291cmNlVWNjUGFyYW1zEhIKBWFscGhhGAEgASgBSACIAQESGQoMd2l0aG91dF9kc2ltGAIgASgISAGIAQESHAoPd2l0aG91dF9iYWxhbmNlGAMgASgISAKIAQESGQoMd2l0aG91dF9pbmZvGAQgASgISAOIAQFCCAoGX2FscGhhQg8KDV93aXRob3V0X2RzaW1CEgoQX3dpdGhvdXRfYmFsYW5jZUIPCg1fd2l0aG91dF9pbmZvIsoBChJTb3VyY2VUYXJnZXRQYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARISCgVhbHBoYRgDIAEoAUgCiAEBEhYKCW11bHRpX2hvcBgEIAEoCEgDiAEBEhEKBGJldGEYBSABKAFIBIgBAUIOCgxfZXhhbXBsZV91cmxCDwoNX2V4YW1wbGVfaHRtbEIICgZfYWxwaGFCDAoKX211bHRpX2hvcEIHCgVfYmV0YSKHAQoNSGFydmVzdFBhcmFtcxIYCgtleHBsb3JhdGlvbhgBIAEoAUgAiAEBEhcKCmh1Yl93ZWlnaHQYAiABKAFIAYgBARIWCgljdXJpb3NpdHkYAyABKAFIAogBAUIOCgxfZXhwbG9yYXRpb25CDQoLX2h1Yl93ZWlnaHRCDAoKX2N1cmlvc2l0eSIQCg5JbkRlZ3JlZVBhcmFtcyJ2Cg5QYWdlcmFua1BhcmFtcxIUCgdkYW1waW5nGAEgASgBSACIAQESEgoFZXZlcnkYAiABKA1IAYgBARIWCgl0b2xlcmFuY2UYAyABKAFIAogBAUIKCghfZGFtcGluZ0IICgZfZXZlcnlCDAoKX3RvbGVyYW5jZSIMCgpPcGljUGFyYW1zIjIKDlJhbmtNYXNzUGFyYW1zEhQKB2RhbXBpbmcYASABKAFIAIgBAUIKCghfZGFtcGluZyI8ChhGcmFjdGlvbmFsUGFnZXJhbmtQYXJhbXMSFAoHZGFtcGluZxgBIAEoAUgAiAEBQgoKCF9kYW1waW5nIoECCglUcG1QYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARIaCg1tYXBwaW5nX3BhZ2VzGAMgASgNSAKIAQESFwoKc2ltaWxhcml0eRgEIAEoAUgDiAEBEhoKDW1heF9kaWZmZXJpbmcYBSABKA1IBIgBARIRCgRqdW1wGAYgASgISAWIAQFCDgoMX2V4YW1wbGVfdXJsQg8KDV9leGFtcGxlX2h0bWxCEAoOX21hcHBpbmdfcGFnZXNCDQoLX3NpbWlsYXJpdHlCEAoOX21heF9kaWZmZXJpbmdCBwoFX2p1bXAiWgoMSXJvYm90UGFyYW1zEhUKCGNvdmVyYWdlGAEgASgBSACIAQESFwoKZmxpcF9zaGFyZRgCIAEoAUgBiAEBQgsKCV9jb3ZlcmFnZUINCgtfZmxpcF9zaGFyZSLLAgoPQW50aGVsaW9uUGFyYW1zEhsKDnZhbHVlX2Z1bmN0aW9uGAEgASgJSACIAQESGQoMZXhwbG9yZV9wcm9iGAIgASgBSAGIAQESGAoLZGVjYXlfcHVsbHMYAyABKANIAogBARIXCgpjbGFzc2lmaWVyGAQgASgJSAOIAQESFQoIZmVhdHVyZXMYBSABKAlIBIgBARIRCgRtb2RlGAYgASgJSAWIAQESFwoKaHViX3dlaWdodBgHIAEoAUgGiAEBEhUKCGNsYXNzaWZ5GAggASgJSAeIAQFCEQoPX3ZhbHVlX2Z1bmN0aW9uQg8KDV9leHBsb3JlX3Byb2JCDgoMX2RlY2F5X3B1bGxzQg0KC19jbGFzc2lmaWVyQgsKCV9mZWF0dXJlc0IHCgVfbW9kZUINCgtfaHViX3dlaWdodEILCglfY2xhc3NpZnki4QEKE1RhZ1BhdGhCYW5kaXRQYXJhbXMSGAoLZXhwbG9yYXRpb24YASABKAFIAIgBARIXCgpzaW1pbGFyaXR5GAIgASgBSAGIAQESFwoKY2xhc3NpZmllchgDIAEoCUgCiAEBEhcKCnN0b3BfeWllbGQYBCABKAFIA4gBARIYCgtzdG9wX3dpbmRvdxgFIAEoDUgEiAEBQg4KDF9leHBsb3JhdGlvbkINCgtfc2ltaWxhcml0eUINCgtfY2xhc3NpZmllckINCgtfc3RvcF95aWVsZEIOCgxfc3RvcF93aW5kb3cifwoLRm9jdXNQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIXCgpwYWdlX3R5cGVzGAIgASgJSAGIAQESFgoJZHJ5X3BhZ2VzGAMgASgNSAKIAQFCCwoJX2ZhbGxiYWNrQg0KC19wYWdlX3R5cGVzQgwKCl9kcnlfcGFnZXMi2AIKEE5ld3NQcmVmaXhQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARITCgZzaWduYWwYAiABKAlIAYgBARIOCgFtGAMgASgNSAKIAQESFgoJdGhyZXNob2xkGAQgASgBSAOIAQESHQoQbWluX2RhaWx5X2NsaWNrcxgFIAEoAUgEiAEBEhQKB3dlaWdoZWQYBiABKAhIBYgBARISCgV0aGV0YRgHIAEoAUgGiAEBEhYKCW1pbl9wYWdlcxgIIAEoDUgHiAEBEhkKDG1pbl9jb3ZlcmFnZRgJIAEoAUgIiAEBQgsKCV9mYWxsYmFja0IJCgdfc2lnbmFsQgQKAl9tQgwKCl90aHJlc2hvbGRCEwoRX21pbl9kYWlseV9jbGlja3NCCgoIX3dlaWdoZWRCCAoGX3RoZXRhQgwKCl9taW5fcGFnZXNCDwoNX21pbl9jb3ZlcmFnZSK9AQoTQmVoYXZpb3JGZXRjaFBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhQKB3JhbmtpbmcYAiABKAlIAYgBARIQCgNjdXQYAyABKAlIAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIUCgdieV9kcm9wGAUgASgISASIAQFCCwoJX2ZhbGxiYWNrQgoKCF9yYW5raW5nQgYKBF9jdXRCDAoKX3RocmVzaG9sZEIKCghfYnlfZHJvcCLBAQoXQmVoYXZpb3JEaXNjb3ZlcnlQYXJhbXMSFQoIZmFsbGJhY2sYASABKAlIAIgBARIUCgdyYW5raW5nGAIgASgJSAGIAQESEAoDY3V0GAMgASgJSAKIAQESFgoJdGhyZXNob2xkGAQgASgBSAOIAQESFAoHYnlfZHJvcBgFIAEoCEgEiAEBQgsKCV9mYWxsYmFja0IKCghfcmFua2luZ0IGCgRfY3V0QgwKCl90aHJlc2hvbGRCCgoIX2J5X2Ryb3AiDQoLVG9waWNQYXJhbXMiDwoNS2V5d29yZFBhcmFtcyJHCg5FeHRlcm5hbFBvbGljeRIMCgRuYW1lGAEgASgJEicKBnBhcmFtcxgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("ChlsaW5rc2NvcmUvdjEvcG9saWN5LnByb3RvEgxsaW5rc2NvcmUudjEimwcKClBvbGljeVNwZWMSOQoNYnJlYWR0aF9maXJzdBgBIAEoCzIgLmxpbmtzY29yZS52MS5CcmVhZHRoRmlyc3RQYXJhbXNIABI1CgtkZXB0aF9maXJzdBgCIAEoCzIeLmxpbmtzY29yZS52MS5EZXB0aEZpcnN0UGFyYW1zSAASOwoOdW5pZm9ybV9yYW5kb20YAyABKAsyIS5saW5rc2NvcmUudjEuVW5pZm9ybVJhbmRvbVBhcmFtc0gAEjMKCnNvdXJjZV91Y2MYBCABKAsyHS5saW5rc2NvcmUudjEuU291cmNlVWNjUGFyYW1zSAASOQoNc291cmNlX3RhcmdldBgFIAEoCzIgLmxpbmtzY29yZS52MS5Tb3VyY2VUYXJnZXRQYXJhbXNIABIuCgdoYXJ2ZXN0GAYgASgLMhsubGlua3Njb3JlLnYxLkhhcnZlc3RQYXJhbXNIABIxCglpbl9kZWdyZWUYByABKAsyHC5saW5rc2NvcmUudjEuSW5EZWdyZWVQYXJhbXNIABIwCghwYWdlcmFuaxgIIAEoCzIcLmxpbmtzY29yZS52MS5QYWdlcmFua1BhcmFtc0gAEigKBG9waWMYCSABKAsyGC5saW5rc2NvcmUudjEuT3BpY1BhcmFtc0gAEjIKCWFudGhlbGlvbhgKIAEoCzIdLmxpbmtzY29yZS52MS5BbnRoZWxpb25QYXJhbXNIABIqCgVmb2N1cxgLIAEoCzIZLmxpbmtzY29yZS52MS5Gb2N1c1BhcmFtc0gAEjUKC25ld3NfcHJlZml4GAwgASgLMh4ubGlua3Njb3JlLnYxLk5ld3NQcmVmaXhQYXJhbXNIABI7Cg5iZWhhdmlvcl9mZXRjaBgNIAEoCzIhLmxpbmtzY29yZS52MS5CZWhhdmlvckZldGNoUGFyYW1zSAASQwoSYmVoYXZpb3JfZGlzY292ZXJ5GA4gASgLMiUubGlua3Njb3JlLnYxLkJlaGF2aW9yRGlzY292ZXJ5UGFyYW1zSAASKgoFdG9waWMYDyABKAsyGS5saW5rc2NvcmUudjEuVG9waWNQYXJhbXNIABIuCgdrZXl3b3JkGBAgASgLMhsubGlua3Njb3JlLnYxLktleXdvcmRQYXJhbXNIABIwCghleHRlcm5hbBhkIAEoCzIcLmxpbmtzY29yZS52MS5FeHRlcm5hbFBvbGljeUgAQggKBnBvbGljeSIUChJCcmVhZHRoRmlyc3RQYXJhbXMiEgoQRGVwdGhGaXJzdFBhcmFtcyIxChNVbmlmb3JtUmFuZG9tUGFyYW1zEhEKBHNlZWQYASABKARIAIgBAUIHCgVfc2VlZCK5AQoPU291cmNlVWNjUGFyYW1zEhIKBWFscGhhGAEgASgBSACIAQESGQoMd2l0aG91dF9kc2ltGAIgASgISAGIAQESHAoPd2l0aG91dF9iYWxhbmNlGAMgASgISAKIAQESGQoMd2l0aG91dF9pbmZvGAQgASgISAOIAQFCCAoGX2FscGhhQg8KDV93aXRob3V0X2RzaW1CEgoQX3dpdGhvdXRfYmFsYW5jZUIPCg1fd2l0aG91dF9pbmZvIsoBChJTb3VyY2VUYXJnZXRQYXJhbXMSGAoLZXhhbXBsZV91cmwYASABKAlIAIgBARIZCgxleGFtcGxlX2h0bWwYAiABKAlIAYgBARISCgVhbHBoYRgDIAEoAUgCiAEBEhYKCW11bHRpX2hvcBgEIAEoCEgDiAEBEhEKBGJldGEYBSABKAFIBIgBAUIOCgxfZXhhbXBsZV91cmxCDwoNX2V4YW1wbGVfaHRtbEIICgZfYWxwaGFCDAoKX211bHRpX2hvcEIHCgVfYmV0YSKHAQoNSGFydmVzdFBhcmFtcxIYCgtleHBsb3JhdGlvbhgBIAEoAUgAiAEBEhcKCmh1Yl93ZWlnaHQYAiABKAFIAYgBARIWCgljdXJpb3NpdHkYAyABKAFIAogBAUIOCgxfZXhwbG9yYXRpb25CDQoLX2h1Yl93ZWlnaHRCDAoKX2N1cmlvc2l0eSIQCg5JbkRlZ3JlZVBhcmFtcyJ2Cg5QYWdlcmFua1BhcmFtcxIUCgdkYW1waW5nGAEgASgBSACIAQESEgoFZXZlcnkYAiABKA1IAYgBARIWCgl0b2xlcmFuY2UYAyABKAFIAogBAUIKCghfZGFtcGluZ0IICgZfZXZlcnlCDAoKX3RvbGVyYW5jZSIMCgpPcGljUGFyYW1zIssCCg9BbnRoZWxpb25QYXJhbXMSGwoOdmFsdWVfZnVuY3Rpb24YASABKAlIAIgBARIZCgxleHBsb3JlX3Byb2IYAiABKAFIAYgBARIYCgtkZWNheV9wdWxscxgDIAEoA0gCiAEBEhcKCmNsYXNzaWZpZXIYBCABKAlIA4gBARIVCghmZWF0dXJlcxgFIAEoCUgEiAEBEhEKBG1vZGUYBiABKAlIBYgBARIXCgpodWJfd2VpZ2h0GAcgASgBSAaIAQESFQoIY2xhc3NpZnkYCCABKAlIB4gBAUIRCg9fdmFsdWVfZnVuY3Rpb25CDwoNX2V4cGxvcmVfcHJvYkIOCgxfZGVjYXlfcHVsbHNCDQoLX2NsYXNzaWZpZXJCCwoJX2ZlYXR1cmVzQgcKBV9tb2RlQg0KC19odWJfd2VpZ2h0QgsKCV9jbGFzc2lmeSJ/CgtGb2N1c1BhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhcKCnBhZ2VfdHlwZXMYAiABKAlIAYgBARIWCglkcnlfcGFnZXMYAyABKA1IAogBAUILCglfZmFsbGJhY2tCDQoLX3BhZ2VfdHlwZXNCDAoKX2RyeV9wYWdlcyLYAgoQTmV3c1ByZWZpeFBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhMKBnNpZ25hbBgCIAEoCUgBiAEBEg4KAW0YAyABKA1IAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIdChBtaW5fZGFpbHlfY2xpY2tzGAUgASgBSASIAQESFAoHd2VpZ2hlZBgGIAEoCEgFiAEBEhIKBXRoZXRhGAcgASgBSAaIAQESFgoJbWluX3BhZ2VzGAggASgNSAeIAQESGQoMbWluX2NvdmVyYWdlGAkgASgBSAiIAQFCCwoJX2ZhbGxiYWNrQgkKB19zaWduYWxCBAoCX21CDAoKX3RocmVzaG9sZEITChFfbWluX2RhaWx5X2NsaWNrc0IKCghfd2VpZ2hlZEIICgZfdGhldGFCDAoKX21pbl9wYWdlc0IPCg1fbWluX2NvdmVyYWdlIr0BChNCZWhhdmlvckZldGNoUGFyYW1zEhUKCGZhbGxiYWNrGAEgASgJSACIAQESFAoHcmFua2luZxgCIAEoCUgBiAEBEhAKA2N1dBgDIAEoCUgCiAEBEhYKCXRocmVzaG9sZBgEIAEoAUgDiAEBEhQKB2J5X2Ryb3AYBSABKAhIBIgBAUILCglfZmFsbGJhY2tCCgoIX3JhbmtpbmdCBgoEX2N1dEIMCgpfdGhyZXNob2xkQgoKCF9ieV9kcm9wIsEBChdCZWhhdmlvckRpc2NvdmVyeVBhcmFtcxIVCghmYWxsYmFjaxgBIAEoCUgAiAEBEhQKB3JhbmtpbmcYAiABKAlIAYgBARIQCgNjdXQYAyABKAlIAogBARIWCgl0aHJlc2hvbGQYBCABKAFIA4gBARIUCgdieV9kcm9wGAUgASgISASIAQFCCwoJX2ZhbGxiYWNrQgoKCF9yYW5raW5nQgYKBF9jdXRCDAoKX3RocmVzaG9sZEIKCghfYnlfZHJvcCINCgtUb3BpY1BhcmFtcyIPCg1LZXl3b3JkUGFyYW1zIkcKDkV4dGVybmFsUG9saWN5EgwKBG5hbWUYASABKAkSJwoGcGFyYW1zGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * Which policy scores, and with what parameters. Every parameter is optional: unset means the documented default.
@@ -100,57 +100,17 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     case: "opic";
   } | {
     /**
-     * URLs that hold most personalised PageRank for certain (Cho 2007). Baseline.
-     *
-     * @generated from field: linkscore.v1.RankMassParams rank_mass = 10;
-     */
-    value: RankMassParams;
-    case: "rankMass";
-  } | {
-    /**
-     * PageRank that flows to pages not fetched yet only (Alam 2012). Baseline.
-     *
-     * @generated from field: linkscore.v1.FractionalPagerankParams fractional_pagerank = 11;
-     */
-    value: FractionalPagerankParams;
-    case: "fractionalPagerank";
-  } | {
-    /**
-     * TPM, crawl for a target page type given by an example, by URL patterns of the way to it (Vidal 2006). Baseline.
-     *
-     * @generated from field: linkscore.v1.TpmParams tpm = 12;
-     */
-    value: TpmParams;
-    case: "tpm";
-  } | {
-    /**
-     * iRobot, follow the spanning tree of a learned sitemap (Cai 2008). Baseline.
-     *
-     * @generated from field: linkscore.v1.IrobotParams irobot = 13;
-     */
-    value: IrobotParams;
-    case: "irobot";
-  } | {
-    /**
      * A bandit over hosts and an online link classifier, taught by feedback (Meusel 2014).
      *
-     * @generated from field: linkscore.v1.AnthelionParams anthelion = 14;
+     * @generated from field: linkscore.v1.AnthelionParams anthelion = 10;
      */
     value: AnthelionParams;
     case: "anthelion";
   } | {
     /**
-     * A sleeping bandit over groups of tag paths and an online URL classifier, taught by feedback (Gauquier 2026).
-     *
-     * @generated from field: linkscore.v1.TagPathBanditParams tag_path_bandit = 15;
-     */
-    value: TagPathBanditParams;
-    case: "tagPathBandit";
-  } | {
-    /**
      * FoCUS, follow index, thread and page-flip URLs of forums, Q&A sites and blogs (Jiang 2013).
      *
-     * @generated from field: linkscore.v1.FocusParams focus = 17;
+     * @generated from field: linkscore.v1.FocusParams focus = 11;
      */
     value: FocusParams;
     case: "focus";
@@ -158,7 +118,7 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     /**
      * Links below URL prefixes that hold news by the browse log of the site (Wang 2008).
      *
-     * @generated from field: linkscore.v1.NewsPrefixParams news_prefix = 18;
+     * @generated from field: linkscore.v1.NewsPrefixParams news_prefix = 12;
      */
     value: NewsPrefixParams;
     case: "newsPrefix";
@@ -166,7 +126,7 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     /**
      * Pages first that people will visit most, by the browse log of the site (Liu 2011).
      *
-     * @generated from field: linkscore.v1.BehaviorFetchParams behavior_fetch = 19;
+     * @generated from field: linkscore.v1.BehaviorFetchParams behavior_fetch = 13;
      */
     value: BehaviorFetchParams;
     case: "behaviorFetch";
@@ -174,7 +134,7 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     /**
      * Pages first from which people find most others, by the browse log of the site (Liu 2011).
      *
-     * @generated from field: linkscore.v1.BehaviorDiscoveryParams behavior_discovery = 20;
+     * @generated from field: linkscore.v1.BehaviorDiscoveryParams behavior_discovery = 14;
      */
     value: BehaviorDiscoveryParams;
     case: "behaviorDiscovery";
@@ -182,7 +142,7 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     /**
      * Pages about what the crawl wants in words, and what leads to them; see Crawl.wanted.
      *
-     * @generated from field: linkscore.v1.TopicParams topic = 21;
+     * @generated from field: linkscore.v1.TopicParams topic = 15;
      */
     value: TopicParams;
     case: "topic";
@@ -190,7 +150,7 @@ export type PolicySpec = Message<"linkscore.v1.PolicySpec"> & {
     /**
      * URLs that contain words of the queries of Crawl.wanted. Baseline.
      *
-     * @generated from field: linkscore.v1.KeywordParams keyword = 22;
+     * @generated from field: linkscore.v1.KeywordParams keyword = 16;
      */
     value: KeywordParams;
     case: "keyword";
@@ -455,135 +415,6 @@ export const OpicParamsSchema: GenMessage<OpicParams> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_policy, 9);
 
 /**
- * Parameters of `rank_mass`.
- *
- * @generated from message linkscore.v1.RankMassParams
- */
-export type RankMassParams = Message<"linkscore.v1.RankMassParams"> & {
-  /**
-   * Share of its mass that a page hands on to its links, [0, 0.99]; default 0.85.
-   *
-   * @generated from field: optional double damping = 1;
-   */
-  damping?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.RankMassParams.
- * Use `create(RankMassParamsSchema)` to create a new message.
- */
-export const RankMassParamsSchema: GenMessage<RankMassParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 10);
-
-/**
- * Parameters of `fractional_pagerank`.
- *
- * @generated from message linkscore.v1.FractionalPagerankParams
- */
-export type FractionalPagerankParams = Message<"linkscore.v1.FractionalPagerankParams"> & {
-  /**
-   * Share of its rank that a page hands on to its links, [0, 1]; default 0.85.
-   *
-   * @generated from field: optional double damping = 1;
-   */
-  damping?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.FractionalPagerankParams.
- * Use `create(FractionalPagerankParamsSchema)` to create a new message.
- */
-export const FractionalPagerankParamsSchema: GenMessage<FractionalPagerankParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 11);
-
-/**
- * Parameters of `tpm`.
- *
- * @generated from message linkscore.v1.TpmParams
- */
-export type TpmParams = Message<"linkscore.v1.TpmParams"> & {
-  /**
-   * URL of an example page of the wanted type, among the pages ingested; best a seed. Either this or `example_html` is
-   * required.
-   *
-   * @generated from field: optional string example_url = 1;
-   */
-  exampleUrl?: string | undefined;
-
-  /**
-   * HTML of an example page.
-   *
-   * @generated from field: optional string example_html = 2;
-   */
-  exampleHtml?: string | undefined;
-
-  /**
-   * Pages fetched breadth-first to map the site before links are chosen, [2, 2000]; default 100.
-   *
-   * @generated from field: optional uint32 mapping_pages = 3;
-   */
-  mappingPages?: number | undefined;
-
-  /**
-   * Least likeness of a target page to the example (tree edit distance RTDM), (0, 1]; default 0.71.
-   *
-   * @generated from field: optional double similarity = 4;
-   */
-  similarity?: number | undefined;
-
-  /**
-   * Levels besides the host by which URLs of one group may differ (K), [0, 20]; default 2.
-   *
-   * @generated from field: optional uint32 max_differing = 5;
-   */
-  maxDiffering?: number | undefined;
-
-  /**
-   * Accept links of any step of the way on every page (Xu 2018), not only those of the next step (Vidal 2006); default
-   * true.
-   *
-   * @generated from field: optional bool jump = 6;
-   */
-  jump?: boolean | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.TpmParams.
- * Use `create(TpmParamsSchema)` to create a new message.
- */
-export const TpmParamsSchema: GenMessage<TpmParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 12);
-
-/**
- * Parameters of `irobot`.
- *
- * @generated from message linkscore.v1.IrobotParams
- */
-export type IrobotParams = Message<"linkscore.v1.IrobotParams"> & {
-  /**
-   * Share of the sampled pages that the informative kinds of pages must cover, (0, 1]; default 0.9.
-   *
-   * @generated from field: optional double coverage = 1;
-   */
-  coverage?: number | undefined;
-
-  /**
-   * Least share of page-flipping anchors (numbers, next, previous) of links between pages of one kind, (0, 1]; default
-   * 0.5.
-   *
-   * @generated from field: optional double flip_share = 2;
-   */
-  flipShare?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.IrobotParams.
- * Use `create(IrobotParamsSchema)` to create a new message.
- */
-export const IrobotParamsSchema: GenMessage<IrobotParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 13);
-
-/**
  * Parameters of `anthelion`.
  *
  * @generated from message linkscore.v1.AnthelionParams
@@ -659,58 +490,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
  * Use `create(AnthelionParamsSchema)` to create a new message.
  */
 export const AnthelionParamsSchema: GenMessage<AnthelionParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 14);
-
-/**
- * Parameters of `tag_path_bandit`.
- *
- * @generated from message linkscore.v1.TagPathBanditParams
- */
-export type TagPathBanditParams = Message<"linkscore.v1.TagPathBanditParams"> & {
-  /**
-   * Weight of the exploration bonus (the paper's alpha), [0, 100]; default 2.828, two times the square root of 2.
-   *
-   * @generated from field: optional double exploration = 1;
-   */
-  exploration?: number | undefined;
-
-  /**
-   * Least cosine of a tag path to the centre of a group that takes it in, (0, 1]; default 0.75.
-   *
-   * @generated from field: optional double similarity = 2;
-   */
-  similarity?: number | undefined;
-
-  /**
-   * Classifier that tells from a URL alone whether it is a target: ftrl, arow, multinomial_nb, moa_naive_bayes,
-   * hoeffding_tree, hoeffding_adaptive_tree or river_logistic. Default ftrl.
-   *
-   * @generated from field: optional string classifier = 3;
-   */
-  classifier?: string | undefined;
-
-  /**
-   * Smoothed targets per fetch below which the site counts as exhausted and links other than targets get the verdict
-   * SKIP, [0, 1]; default 0: never.
-   *
-   * @generated from field: optional double stop_yield = 4;
-   */
-  stopYield?: number | undefined;
-
-  /**
-   * Fetches over which the yield is smoothed, and before which nothing is skipped, [1, 1e6]; default 500.
-   *
-   * @generated from field: optional uint32 stop_window = 5;
-   */
-  stopWindow?: number | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.TagPathBanditParams.
- * Use `create(TagPathBanditParamsSchema)` to create a new message.
- */
-export const TagPathBanditParamsSchema: GenMessage<TagPathBanditParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 15);
+  messageDesc(file_linkscore_v1_policy, 10);
 
 /**
  * Parameters of `focus`.
@@ -748,7 +528,7 @@ export type FocusParams = Message<"linkscore.v1.FocusParams"> & {
  * Use `create(FocusParamsSchema)` to create a new message.
  */
 export const FocusParamsSchema: GenMessage<FocusParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 16);
+  messageDesc(file_linkscore_v1_policy, 11);
 
 /**
  * Parameters of `news_prefix`. All but the fallback say how browse logs are mined: the served policy has the last word
@@ -830,7 +610,7 @@ export type NewsPrefixParams = Message<"linkscore.v1.NewsPrefixParams"> & {
  * Use `create(NewsPrefixParamsSchema)` to create a new message.
  */
 export const NewsPrefixParamsSchema: GenMessage<NewsPrefixParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 17);
+  messageDesc(file_linkscore_v1_policy, 12);
 
 /**
  * Parameters of `behavior_fetch`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
@@ -881,7 +661,7 @@ export type BehaviorFetchParams = Message<"linkscore.v1.BehaviorFetchParams"> & 
  * Use `create(BehaviorFetchParamsSchema)` to create a new message.
  */
 export const BehaviorFetchParamsSchema: GenMessage<BehaviorFetchParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 18);
+  messageDesc(file_linkscore_v1_policy, 13);
 
 /**
  * Parameters of `behavior_discovery`. `cut`, `threshold` and `by_drop` say how browse logs are mined: the policy
@@ -932,7 +712,7 @@ export type BehaviorDiscoveryParams = Message<"linkscore.v1.BehaviorDiscoveryPar
  * Use `create(BehaviorDiscoveryParamsSchema)` to create a new message.
  */
 export const BehaviorDiscoveryParamsSchema: GenMessage<BehaviorDiscoveryParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 19);
+  messageDesc(file_linkscore_v1_policy, 14);
 
 /**
  * Parameters of `topic`: none, see Crawl.wanted.
@@ -947,7 +727,7 @@ export type TopicParams = Message<"linkscore.v1.TopicParams"> & {
  * Use `create(TopicParamsSchema)` to create a new message.
  */
 export const TopicParamsSchema: GenMessage<TopicParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 20);
+  messageDesc(file_linkscore_v1_policy, 15);
 
 /**
  * Parameters of `keyword`: none, see Crawl.wanted.
@@ -962,7 +742,7 @@ export type KeywordParams = Message<"linkscore.v1.KeywordParams"> & {
  * Use `create(KeywordParamsSchema)` to create a new message.
  */
 export const KeywordParamsSchema: GenMessage<KeywordParams> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 21);
+  messageDesc(file_linkscore_v1_policy, 16);
 
 /**
  * A policy from outside the distribution.
@@ -990,5 +770,5 @@ export type ExternalPolicy = Message<"linkscore.v1.ExternalPolicy"> & {
  * Use `create(ExternalPolicySchema)` to create a new message.
  */
 export const ExternalPolicySchema: GenMessage<ExternalPolicy> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_policy, 22);
+  messageDesc(file_linkscore_v1_policy, 17);
 

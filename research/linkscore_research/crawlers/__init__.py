@@ -1,0 +1,1 @@
+"""Real crawlers in other languages, plain beside linkscore, through outages too."""

@@ -1,1 +1,0 @@
-"""Clusterers beside the default one: DBSCAN, the models of Crescenzi, UXClust, regions of iRobot."""

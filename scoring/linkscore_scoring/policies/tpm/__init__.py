@@ -1,5 +1,0 @@
-"""TPM (Vidal 2006): a target page map, trees compared, URL shapes of a path, and the policy that walks it."""
-
-from linkscore_scoring.policies.tpm.policy import Tpm, TpmParams
-
-__all__ = ["Tpm", "TpmParams"]
