@@ -8,5 +8,5 @@ entry points (groups ``linkscore.commands`` and ``linkscore.commands.logs``), as
 - `connection` gives a command ``--target --token --token-file --tls-ca --crawl`` and a `Client` of them;
 - `errors` says what went wrong in the words of the command line;
 - `policies` reads ``NAME:param=value``;
-- `crawls`, `explain`, `sites`, `shards`, `logs`, `tokens` and `top` are the commands.
+- `crawls`, `explain`, `sites`, `shards`, `logs` and `tokens` are the commands.
 """

@@ -28,7 +28,7 @@ _OPTIONS = {
 }
 # Of a path of fields only what a reader of the command line knows: the rest is how a request is made up.
 _INNER = {"external", "params", "name"}
-# As like as a name must be to be meant, of 1; chosen: `crawl` means `crawls`, `demo` does not mean `top`.
+# As like as a name must be to be meant, of 1; chosen: `crawl` means `crawls`, `demo` does not mean `data`.
 _NEAR = 0.6
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 

@@ -10,7 +10,7 @@ from linkscore_cli.extras import COMMANDS
 from linkscore_cli.plugins import CommandGroup
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "token", "health", "shards", "data", "top"),
+    "Serve": ("serve", "check-config", "token", "health", "shards", "data"),
     "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-experience"),
     "Replay and measure": ("demo", "replay", "suite", "compare"),
     "Develop": ("conformance",),
@@ -27,7 +27,6 @@ _OWN = {
     "export-experience": "linkscore_cli.sites:export_experience",
     "shards": "linkscore_cli.shards:shards",
     "token": "linkscore_cli.tokens:token",
-    "top": "linkscore_cli.top:top",
 }
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from linkscore import AsyncClient, Client, errors, page, rows
 from linkscore.v1 import (
@@ -24,7 +22,6 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     policy_pb2,
 )
-from linkscore_cli.top import rates_table, read_sums
 from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import guarded
@@ -177,27 +174,6 @@ def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: st
     got = run("advise", "--site", site, "--crawl", "advised-not", "--target", running[0])
     assert got.exit_code != 0
     assert said in got.output
-
-
-def test_top_shows_rates_between_two_looks(running: tuple[str, str]) -> None:
-    before = read_sums(running[1])
-    with Client(running[0]) as client:
-        client.ensure_crawl(crawl="top")
-        client.ingest_pages(crawl="top", pages=[sent(n) for n in range(10)])
-    now = read_sums(running[1])
-    out = io.StringIO()
-    Console(file=out, width=200).print(rates_table(before, now, 2.0))
-    assert any("pages/s" in line and "5.0" in line for line in out.getvalue().splitlines())
-    assert "ms per call" in out.getvalue()
-    watched = run("top", "--metrics", running[1], "--every", 0.01, "--rounds", 2)
-    assert watched.exit_code == 0
-    assert "links scored/s" in watched.output
-
-
-def test_top_without_a_server_says_so() -> None:
-    got = run("top", "--metrics", "127.0.0.1:1", "--every", 0.01, "--rounds", 1)
-    assert got.exit_code == 1
-    assert "no metrics at 127.0.0.1:1" in got.output
 
 
 @asynccontextmanager

@@ -162,10 +162,6 @@ def test_a_folder_that_may_not_be_written_is_one_line(tmp_path: Path) -> None:
     assert is_plain(got), got.output
 
 
-def test_no_metrics_is_one_line(nobody: str) -> None:
-    assert is_plain(run("top", "--rounds", 1, "--metrics", nobody))
-
-
 def test_help_is_help() -> None:
     for words in ([], ["crawls"]):
         assert run(*words).output.startswith("Usage: ")
