@@ -1,0 +1,195 @@
+"""Which of several servers over one PostgreSQL has which shard, and what becomes of those of a dead one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from linkscore_server.store import Fenced, Store, StoreAway, open_store, ownership
+from linkscore_server.store.ownership import Ownership, Standing
+from support.postgres import Postgres
+from support.store_events import event
+
+SHARDS = [f"books@{part}-of-16" for part in range(16)]
+
+
+class Server:
+    """One of them."""
+
+    def __init__(self, where: str, address: str) -> None:
+        self.store: Store = open_store(where)
+        self.ownership = Ownership(self.store, address)
+
+    def tick(self) -> Standing:
+        """Look, and hand over what should be elsewhere, as a server does."""
+        found = self.ownership.tick()
+        for key in found.leaving:
+            self.ownership.hand_over(key, Ownership.best(key, found.servers))
+        return found
+
+    def pid(self) -> int:
+        """Return the process of its connection."""
+        pid: int = self.store.writer.call(lambda session: session.rows("SELECT pg_backend_pid()")).result()[
+            0
+        ][0]
+        return pid
+
+    def vanish(self) -> None:
+        """End as a killed process does: its connection closes."""
+        self.store.writer.close()
+
+
+@pytest.fixture
+def where(database: Postgres, request: pytest.FixtureRequest) -> str:
+    return database.schema(f"owners{abs(hash(request.node.name))}")
+
+
+@pytest.fixture
+def server(where: str) -> Iterator[Callable[[str], Server]]:
+    made: list[Server] = []
+
+    def server(address: str) -> Server:
+        made.append(Server(where, address))
+        return made[-1]
+
+    yield server
+    for one in made:
+        one.store.close()
+
+
+def _settled(*servers: Server) -> list[frozenset[str]]:
+    for _ in range(3):
+        found = [one.tick().mine for one in servers]
+    return found
+
+
+def _make(server: Server) -> None:
+    for key in SHARDS:
+        server.store.create(key).commit([event(1)]).result()
+
+
+def test_every_shard_has_one_owner_and_all_agree(server: Callable[[str], Server]) -> None:
+    servers = [server(f"{name}:1") for name in "abc"]
+    _make(servers[0])
+
+    shares = _settled(*servers)
+
+    assert sorted(key for share in shares for key in share) == sorted(SHARDS)
+    assert all(shares)
+    standings = [one.tick() for one in servers]
+    assert standings[0].servers == standings[1].servers
+    assert standings[0].owners == standings[1].owners == standings[2].owners
+
+
+def test_shards_of_a_dead_server_are_taken_by_the_others_and_come_back(
+    server: Callable[[str], Server],
+) -> None:
+    first, second = server("a:1"), server("b:1")
+    _make(first)
+    before = _settled(first, second)
+    second.vanish()
+
+    assert _settled(first) == [frozenset(SHARDS)]
+
+    again = server("b:1")
+    assert _settled(first, again) == before
+
+
+def test_a_server_that_leaves_hands_its_shards_over(server: Callable[[str], Server]) -> None:
+    first, second = server("a:1"), server("b:1")
+    _make(first)
+    shares = _settled(first, second)
+
+    second.ownership.leave(shares[1])
+
+    found = first.ownership.tick()
+    assert found.mine == frozenset(SHARDS)
+    assert list(found.servers.values()) == ["a:1"]
+
+
+def test_a_shard_is_claimed_by_who_makes_it_and_by_nobody_else(server: Callable[[str], Server]) -> None:
+    first, second = server("a:1"), server("b:1")
+    first.tick()
+    second.tick()
+    first.store.create("books").commit([event(1)]).result()
+
+    first.ownership.claim("books")
+
+    first.ownership.confirm("books")
+    with pytest.raises(StoreAway, match="another server has these sites"):
+        second.ownership.claim("books")
+
+
+def test_a_server_that_does_not_beat_loses_its_connection_and_its_shards(
+    server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = server("a:1"), server("b:1")
+    _make(first)
+    _settled(first, second)
+    mine = first.tick().mine
+    first_shard = first.store.open(min(mine))
+    second.store.writer.call(
+        lambda session: session.commit([("UPDATE server SET beat = 0 WHERE address = 'a:1'", [()])])
+    ).result()
+
+    second.tick()
+    assert _settled(second) == [frozenset(SHARDS)]
+
+    second.store.open(first_shard.key).commit([event(2)]).result()
+    with pytest.raises(StoreAway):
+        first_shard.commit([event(3)]).result()
+    with pytest.raises(StoreAway):
+        first.ownership.confirm(first_shard.key)
+    with pytest.raises(Fenced):
+        _late(first, first_shard.key)
+
+
+def _late(server: Server, key: str) -> None:
+    """Append as one that does not know that it was overtaken."""
+    shard = server.store.open(key)
+    shard.last_seq = 1
+    shard.commit([event(4)]).result()
+
+
+def test_a_lost_connection_takes_its_lock_again_and_keeps_its_shards(
+    where: str, server: Callable[[str], Server]
+) -> None:
+    first, second = server("a:1"), server("b:1")
+    _make(first)
+    shares = _settled(first, second)
+    number = first.ownership.number
+    with psycopg.connect(where, autocommit=True) as con:
+        con.execute("SELECT pg_terminate_backend(%s)", (first.pid(),))
+
+    with pytest.raises(StoreAway):
+        first.tick()
+
+    assert _settled(first, second) == shares
+    assert first.ownership.number == number
+
+
+def test_a_connection_that_is_stuck_is_given_up(
+    server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ownership, "_STUCK_S", 0.3)
+    first = server("a:1")
+    first.tick()
+    pid = first.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreAway, match="does not answer within"):
+            first.tick()
+        for _ in range(100):  # the thread that writes has to find its connection cut
+            try:
+                found = first.tick()
+                break
+            except StoreAway:
+                time.sleep(0.05)
+        assert first.ownership.number in found.servers
+    finally:
+        os.kill(pid, signal.SIGCONT)
