@@ -10,7 +10,6 @@ import pytest
 from prometheus_client import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_cli.top import rates_table
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
@@ -123,10 +122,3 @@ def test_the_harvest_rate_is_that_of_the_last_thousand_events_of_each_policy() -
     shown = generate_latest(metrics.registry).decode()
     assert 'linkscore_recent_reward{policy="harvest"} 0.25' in shown
     assert 'linkscore_recent_reward{policy="opic"} 0.5' in shown
-
-
-def test_top_shows_the_harvest_rate_of_each_policy() -> None:
-    table = rates_table({}, {"linkscore_recent_reward harvest": 0.25, "linkscore_recent_reward": 0.25}, 1.0)
-    rows = list(zip(*(list(column.cells) for column in table.columns), strict=True))
-    assert ("harvest rate, harvest", "0.250", "last 1,000 events") in rows
-    assert not [row for row in rows if row[0].strip() == "harvest rate,"]
