@@ -21,7 +21,7 @@ from linkscore.errors import LinkscoreError, NotFound
 from linkscore_console.page import Console, console_of, environment
 from linkscore_console.security import FormToken, Guard
 from linkscore_console.source import AWAY, Source
-from linkscore_console.views import crawls, frontier, harvest, rules, sitemap, teach
+from linkscore_console.views import crawls, frontier, harvest, sitemap, teach
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -68,8 +68,6 @@ _ROUTES = [
     Route(f"{_SITE}/teach", teach.teach),
     Route(f"{_SITE}/teach/answer", teach.answer, methods=["POST"]),
     Route(f"{_SITE}/teach/example", teach.example, methods=["POST"]),
-    Route(f"{_SITE}/rules", rules.rules),
-    Route(f"{_SITE}/rules/{{format}}", rules.download),
     Route("/health", lambda request: PlainTextResponse("ok\n")),
     Mount("/static", StaticFiles(directory=_STATIC), name="static"),
 ]

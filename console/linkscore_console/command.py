@@ -11,6 +11,9 @@ import click
 from linkscore_cli.connection import Connection, online
 from linkscore_console.security import host_of, is_loopback
 
+_REQUESTS = 64
+"""Requests and connections at a time, one more is refused: a browser has six. A bound."""
+
 
 @click.command()
 @online
@@ -28,7 +31,7 @@ from linkscore_console.security import host_of, is_loopback
     help="Host name the page may be asked for by, beside those of this machine; repeatable.",
 )
 def console(connection: Connection, listen: str, writable: bool, hosts: tuple[str, ...]) -> None:
-    """Show crawls in a web page: site map, frontier, harvest, teaching, rules.
+    """Show crawls in a web page: site map, frontier, harvest, teaching.
 
     The page asks for no password: whoever reaches it may do what its token may do. It listens on this
     machine only; put a proxy that knows its users before it to open it to others.
@@ -36,7 +39,6 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
     import uvicorn
 
     from linkscore_console.app import ConsoleSettings, console_app
-    from linkscore_console.connections import BoundedProtocol
 
     settings = ConsoleSettings(
         connection.target,
@@ -49,7 +51,8 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
     click.echo(f"console of {connection.target}: {address_of(bound)}", err=True)
     config = uvicorn.Config(
         console_app(settings),
-        http=BoundedProtocol,
+        http="h11",
+        limit_concurrency=_REQUESTS,
         ws="none",
         log_level="warning",
         access_log=False,

@@ -20,7 +20,6 @@ VIEWS = (
     ("frontier", "Frontier"),
     ("harvest", "Harvest"),
     ("teach", "Teach"),
-    ("rules", "Rules and logs"),
 )
 """Views of a site: last part of the address, and name."""
 

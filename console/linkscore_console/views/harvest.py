@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -12,9 +13,12 @@ from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2
 from linkscore_console import words
 from linkscore_console.page import console_of, site_of
+from linkscore_console.views.template_names import names_of
 
 _SERIES = 8
 """Templates with a line of their own; more colours cannot be told apart."""
+_NAMED = 60
+"""Templates that get a name; the site map shows as many."""
 _HORIZON = 100
 """Fetches looked ahead and back, the server's default."""
 _WORTH = 0.5
@@ -25,9 +29,10 @@ async def harvest(request: Request) -> Response:
     """Show rewards over time."""
     console, (crawl, site) = console_of(request), site_of(request)
     source = console.source
-    found, advice = await asyncio.gather(
+    found, advice, listed = await asyncio.gather(
         source.ask(source.client.get_harvest, crawl=crawl, site=site, max_templates=_SERIES),
         source.ask(source.client.get_site_advice, crawl=crawl, site=site, horizon=_HORIZON),
+        source.ask(source.client.list_templates, crawl=crawl, site=site, page_size=_NAMED, max_exits=1),
     )
     by_reward = found.reward_source == site_model_service_pb2.REWARD_SOURCE_FEEDBACK
     return console.render(
@@ -39,7 +44,7 @@ async def harvest(request: Request) -> Response:
         by_reward=by_reward,
         advice=advice,
         verdict=verdict(advice),
-        curves=curves(found, by_reward=by_reward),
+        curves=curves(found, names_of(listed.templates), by_reward=by_reward),
     )
 
 
@@ -58,7 +63,7 @@ def verdict(advice: site_model_service_pb2.SiteAdvice) -> tuple[str, str]:
     return "go", f"Worth going on: {compared}."
 
 
-def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
+def curves(found: pb.GetHarvestResponse, names: Mapping[str, str], *, by_reward: bool) -> dict[str, Any]:
     """Return the series of the charts, as the script of the page draws them."""
     worth = "reward" if by_reward else "text_reward"
     ends = [point.first_fetch + point.fetch_count - 1 for point in found.points]
@@ -76,7 +81,7 @@ def curves(found: pb.GetHarvestResponse, *, by_reward: bool) -> dict[str, Any]:
                 {"label": "all so far", "values": means},
             ],
         },
-        "templates": _by_template(found, worth),
+        "templates": _by_template(found, names, worth),
         "lookback": {
             "x": [10 * tenth for tenth in range(1, 11)],
             "series": [
@@ -92,11 +97,11 @@ def _known(values: list[float], weights: list[int]) -> list[float | None]:
     return [value if weight else None for value, weight in zip(values, weights, strict=True)]
 
 
-def _by_template(found: pb.GetHarvestResponse, worth: str) -> dict[str, Any]:
+def _by_template(found: pb.GetHarvestResponse, names: Mapping[str, str], worth: str) -> dict[str, Any]:
     starts = sorted({point.first_fetch for one in found.templates for point in one.points})
     series = []
     for one in found.templates:
         known = {point.first_fetch: getattr(point, worth) for point in one.points}
-        label = one.template or "no template"
+        label = names.get(one.template, one.template) or "no template"
         series.append({"label": label, "values": [known.get(start) for start in starts]})
     return {"x": starts, "series": series}

@@ -15,7 +15,7 @@ from linkscore_console.words import share
 from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
 from support.small_site import HOST, url_of
 
-VIEWS = ("map", "frontier", "harvest", "teach", "rules")
+VIEWS = ("map", "frontier", "harvest", "teach")
 
 
 def tree(console: TestClient, path: str, status: int = 200) -> html.HtmlElement:
@@ -199,32 +199,6 @@ def test_who_said_nothing_and_may_expect_little_is_sent_to_teach(console: TestCl
         assert tree(console, of(crawl, "harvest")).xpath("//section[@id='verdict']//a/@href") == links
 
 
-def test_the_rules_are_shown_and_downloaded_as_text(console: TestClient) -> None:
-    page = tree(console, of(BOOKS, "rules"))
-    links = [link.get("href") for link in page.xpath("//a[text()='Download']")]
-    assert f"{of(BOOKS, 'rules')}/scrapy" in links
-    for link in links:
-        file = console.get(link)
-        assert file.headers["content-type"] == "text/plain; charset=utf-8"
-        assert file.headers["content-disposition"].startswith("attachment; filename=")
-    assert json.loads(console.get(f"{of(BOOKS, 'rules')}/json").text)
-    assert "No log was imported." in text(page)
-
-
-def test_the_rules_are_those_of_another_policy_of_the_crawl_if_it_is_named(console: TestClient) -> None:
-    page = tree(console, of(BOOKS, "rules") + "?policy=breadth_first")
-    links = [link.get("href") for link in page.xpath("//a[text()='Download']")]
-    assert f"{of(BOOKS, 'rules')}/scrapy?policy=breadth_first" in links
-    assert all(console.get(link).status_code == 200 for link in links)
-    assert "these take rules of URLs, and breadth_first learned none here" in text(page)
-    assert "and harvest learned none here" in text(tree(console, of(BOOKS, "rules") + "?policy=no_such"))
-
-
-def test_a_site_without_rules_says_so(console: TestClient) -> None:
-    assert "Nothing was learned yet" in text(tree(console, of(YOUNG, "rules")))
-    assert "Nothing was learned yet" in text(tree(console, of(YOUNG, "rules/scrapy"), 404))
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -244,7 +218,7 @@ def test_an_odd_page_of_a_list_starts_anew(console: TestClient) -> None:
         assert tree(console, f"{of(BOOKS, 'frontier')}?from={odd}").get_element_by_id("buckets") is not None
 
 
-@pytest.mark.parametrize("view", ["map", "frontier", "harvest", "teach", "rules"])
+@pytest.mark.parametrize("view", ["map", "frontier", "harvest", "teach"])
 def test_hostile_pages_are_shown_harmless(console: TestClient, view: str) -> None:
     answer = console.get(of(HARMED, view, HARM_HOST))
     page = html.fromstring(answer.text)
