@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,13 +11,10 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.testing import CHECKS, check_policy
 from linkscore_scoring.testing.conformance import (
     VARIANT_CHECKS,
-    Check,
-    check_bad_params_are_named,
     check_it_beats_random_order,
     check_memory_is_bounded,
     check_questions_change_nothing,
     check_state_round_trip_gives_the_same_future,
-    check_the_docstring_is_complete,
     fallback_variants,
 )
 from linkscore_scoring.testing.site import GeneratedSite
@@ -28,17 +24,26 @@ from support.toy_policies import Deepest, Forgetful, Longest, Peeking
 EXAMPLE = {"example_url": GeneratedSite(0).example}
 
 
-def _timely(checks: Sequence[Check]) -> list[Any]:
-    """Checks as parameters; what takes a hundred thousand pages is `long`."""
-    marks = {check_memory_is_bounded: pytest.mark.long}
-    return [pytest.param(check, marks=marks.get(check, ()), id=check.__name__) for check in checks]
+DEAR = (check_it_beats_random_order, check_memory_is_bounded)
+"""Checks of seconds each, or of a hundred thousand pages."""
 
 
-@pytest.mark.parametrize("check", _timely(CHECKS))
+def subject_of(policy: type[Policy]) -> Subject:
+    return Subject(policy, EXAMPLE if "example_html" in policy.Params.__slots__ else {})
+
+
 @pytest.mark.parametrize("policy", builtin().values(), ids=lambda policy: policy.name)
-def test_every_policy_passes(policy: type[Policy], check: Any) -> None:
-    subject = Subject(policy, EXAMPLE if "example_html" in policy.Params.__slots__ else {})
-    assert check(subject) is None
+def test_every_policy_passes(policy: type[Policy]) -> None:
+    for check in CHECKS:
+        if check not in DEAR:
+            check(subject_of(policy))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", DEAR, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("policy", builtin().values(), ids=lambda policy: policy.name)
+def test_every_policy_passes_what_takes_long(policy: type[Policy], check: Any) -> None:
+    assert check(subject_of(policy)) is None
 
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
@@ -56,21 +61,18 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("check", VARIANT_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    ("name", "params"), [(name, params) for name, found in VARIANTS.items() for params in found], ids=str
-)
-def test_a_policy_passes_with_other_parameters_and_parts(
-    name: str, params: dict[str, Any], check: Any
-) -> None:
-    assert check(Subject(builtin()[name], params)) is None
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_policy_passes_with_other_parameters_and_parts(name: str) -> None:
+    for params in VARIANTS[name]:
+        for check in VARIANT_CHECKS:
+            check(Subject(builtin()[name], params))
 
 
 FALLING_BACK = [(policy, params) for policy in builtin().values() for params in fallback_variants(policy)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "params"), FALLING_BACK, ids=str)
 def test_a_policy_that_falls_back_is_the_same_after_a_restart(policy: type[Policy], params: Any) -> None:
     """Whatever it falls back to: what the fallback knows of site and crawl is kept."""
@@ -99,12 +101,3 @@ def test_a_policy_that_learns_from_questions_is_found_out() -> None:
 def test_a_policy_that_is_no_better_than_chance_is_found_out() -> None:
     with pytest.raises(AssertionError, match="against random order"):
         check_it_beats_random_order(Subject(Longest, {}))
-
-
-def test_a_policy_without_references_is_found_out() -> None:
-    with pytest.raises(AssertionError, match="lacks References"):
-        check_the_docstring_is_complete(Subject(Peeking, {}))
-
-
-def test_params_of_a_toy_policy_are_named_like_ours() -> None:
-    assert check_bad_params_are_named(Subject(Deepest, {})) is None
