@@ -24,7 +24,7 @@ BAD_PAGES = {
     "ftp": (fetched("ftp://forum.test/"), "url", "UNSUPPORTED_SCHEME"),
     "mailto": (fetched("mailto:a@forum.test"), "url", "UNSUPPORTED_SCHEME"),
     "javascript": (fetched("javascript:void(0)"), "url", "UNSUPPORTED_SCHEME"),
-    "no host": (fetched("http:///x"), "url", "MALFORMED_URL"),
+    "no host": (fetched("http://?x"), "url", "MALFORMED_URL"),
     "bad port": (fetched("http://forum.test:port/"), "url", "MALFORMED_URL"),
     "bad address": (fetched("http://[::1/"), "url", "MALFORMED_URL"),
     "long": (fetched(f"{ROOT}/{'x' * 2_083}"), "url", "INVALID_VALUE"),

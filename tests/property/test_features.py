@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import unescape
 from math import isfinite
-from urllib.parse import urljoin
 
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from w3lib.url import canonicalize_url, safe_url_string
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
 from linkscore_scoring.features.markup import SKIPPED_TAGS, unescaped
 from linkscore_scoring.features.types import Limits, PageFeatures
 from linkscore_scoring.features.walk import cut_tags
-from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 URL = "http://example.org/dir/page.html"
@@ -45,37 +41,6 @@ bases = st.builds("http://a.test/{}".format, st.text(alphabet="ab./?;&=", max_si
 markups = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
-def by_the_book(base: str, href: str) -> tuple[str, str] | None:
-    """Return what w3lib and urllib make of a link, None if they refuse it."""
-    try:
-        url = safe_url_string(urljoin(base, href.partition("#")[0].strip()))
-        return (url, canonicalize_url(url)) if url.startswith("http") and "://" in url else None
-    except ValueError:
-        return None
-
-
-def outcome(work: Callable[[str], str], url: str) -> str:
-    """Return what `work` makes of a URL, or the name of the error it raises."""
-    try:
-        return work(url)
-    except ValueError as error:
-        return type(error).__name__
-
-
-@given(searches | urls | st.text(max_size=30))
-def test_identity_is_that_of_w3lib_for_any_url(url: str) -> None:
-    assert outcome(identity, url) == outcome(canonicalize_url, url)
-
-
-@given(urls)
-def test_identity_is_its_own_identity(url: str) -> None:
-    try:
-        key = identity(url)
-    except ValueError:
-        return
-    assert identity(key) == canonicalize_url(key)
-
-
 def problem_field(body: bytes, url: str, content_type: str) -> str:
     """Return the field that makes a page unusable, empty if it is usable."""
     try:
@@ -83,29 +48,6 @@ def problem_field(body: bytes, url: str, content_type: str) -> str:
     except InvalidPage as error:
         return error.problems[0].field
     return ""
-
-
-@given(bases, tails | urls)
-def test_links_resolve_as_urljoin_and_safe_url_string_do(base: str, href: str) -> None:
-    answer = UrlResolver(base).resolve(href)
-    if not isinstance(answer, str) and "\t" not in href:
-        assert answer == by_the_book(base, href)
-
-
-@given(
-    st.text(alphabet="aé中\ufffdß\u2028?&=/%+;'@[ ", max_size=20),
-    st.sampled_from(["utf-8", "cp1251", "shift_jis", "gb18030", "iso2022_jp", "big5"]),
-)
-@example(" ;", "utf-8")
-@example("; ?", "utf-8")
-def test_links_in_any_charset_resolve_as_safe_url_string_does(href: str, charset: str) -> None:
-    answer = UrlResolver("http://a.test/", charset=charset).resolve(f"/x{href}")
-    if isinstance(answer, str):
-        return
-    # Escaped before it is joined: `urljoin` drops what is empty at the end, a blank before would stand last.
-    joined = urljoin("http://a.test/", f"/x{href}".strip(" ").replace(" ", "%20"))
-    expected = safe_url_string(joined, encoding=charset, path_encoding="utf-8")
-    assert answer == (expected, canonicalize_url(expected))
 
 
 @given(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple, Protocol
-from urllib.parse import urljoin
 
-from w3lib.url import canonicalize_url
-
-from linkscore_scoring.urls.identity import plain_identity
+from linkscore_scoring.urls import identity as urls
+from linkscore_scoring.urls.resolve import UrlResolver
 
 
 class Reply(NamedTuple):
@@ -48,23 +46,17 @@ class Site(Protocol):
 
 @lru_cache(maxsize=1 << 18)
 def identity(url: str) -> str:
-    """Return what makes two URLs the same page: w3lib's canonical form without fragment.
+    """Return what makes two URLs the same page: `urls.identity.identity`, remembered.
 
     Request the raw URL, compare the identity. Raises ``ValueError`` for a URL that cannot be parsed.
     """
-    plain = plain_identity(url)  # the same, at a tenth of the cost
-    return str(canonicalize_url(url, keep_fragments=False)) if plain is None else plain
+    return urls.identity(url)
 
 
 def resolve(base: str, href: str) -> str | None:
     """Return `href` of a page at `base` as an absolute http(s) URL; None when it names nothing to crawl."""
-    if href.startswith("http") and plain_identity(href):  # which joining leaves as it is
-        return href
-    try:
-        url = urljoin(base, href.strip())
-    except ValueError:
-        return None
-    return url if url.startswith(("http://", "https://")) else None
+    answer = UrlResolver(base).resolve(href)
+    return None if isinstance(answer, str) else answer[0]
 
 
 def identity_or_none(url: str) -> str | None:

@@ -14,7 +14,7 @@ from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLa
 from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
 from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.hashing import hash_block
-from linkscore_scoring.urls.identity import browser_form, identity, validate_url
+from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlResolver
 
 MAX_TAG_PATHS_CHARS = 2_000_000
@@ -130,7 +130,7 @@ def with_links(
         links.urls.append(found[0])
         links.keys.append(found[1])
         text = " ".join(link.anchor[: _ANCHOR_SLACK * limits.anchor_chars].split())[: limits.anchor_chars]
-        place = -1 if link.tag_path else anchors.take(*found, text)
+        place = -1 if link.tag_path else anchors.take(found[1], text)
         known = place >= 0
         links.anchors.append(text or (page.links.anchors[place] if known else ""))
         links.rels.append(rel_tokens(link.rel) or (page.links.rels[place] if known else ""))
@@ -155,19 +155,12 @@ class _Anchors:
     def __init__(self, links: Links) -> None:
         self._links = links
         self._by_key = _turns(links.keys, links.anchors)
-        self._by_address: dict[tuple[str, str | None], Iterator[int]] | None = None
 
-    def take(self, url: str, key: str, text: str) -> int:
+    def take(self, key: str, text: str) -> int:
         """Return the row of the anchor, -1 if the page has none; several rows come in turn."""
         if not key or not self._by_key:
             return -1
-        found = _next(self._by_key, key, text)
-        if found < 0:
-            if self._by_address is None:
-                addresses = [identity(browser_form(known)) for known in self._links.urls]
-                self._by_address = _turns(addresses, self._links.anchors)
-            found = _next(self._by_address, identity(browser_form(url)), text)
-        return found
+        return _next(self._by_key, key, text)
 
 
 def _turns(names: Sequence[str], texts: Sequence[str]) -> dict[tuple[str, str | None], Iterator[int]]:

@@ -40,7 +40,7 @@ from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS, PageWal
 from linkscore_scoring.features.words import page_words
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.kernels import KERNELS, Kernels
-from linkscore_scoring.urls.identity import is_plain, validate_url
+from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 MAX_REMEMBERED = 60_000
@@ -214,9 +214,7 @@ class Extractor:
             base = resolver.resolve(head.base)
             if not isinstance(base, str):
                 resolver = self._resolver(base[0], features.charset)
-        if head.canonical == features.url and is_plain(features.url):  # as pages are, mostly
-            features.canonical_key = features.key
-        elif head.canonical:
+        if head.canonical:
             canonical = resolver.resolve(head.canonical)
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
         return resolver

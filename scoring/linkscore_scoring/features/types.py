@@ -53,7 +53,7 @@ class Links:
     urls
         Absolute http(s) URL to request, without fragment.
     keys
-        Identity of the URL: ``w3lib.url.canonicalize_url`` without fragment.
+        Identity of the URL, see `urls.identity`.
     anchors
         Anchor text, white space collapsed, cut at `Limits.anchor_chars`.
     link_paths

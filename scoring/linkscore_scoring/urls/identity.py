@@ -1,125 +1,107 @@
-"""URLs: identity, host and validation.
+"""URLs: parsed by the URL Standard (can_ada), and what makes two of them the same page.
 
-The identity of a URL is ``w3lib.url.canonicalize_url`` without fragment. That costs 30-50 us, so URLs whose
-canonical form can be read off (plain characters, nothing escaped, no dot segments) take a short cut that
-gives the same answer.
+The identity of a page is its URL as the standard writes it, without fragment, and by rules of ours on top: an
+escape is written in one way, pairs of a query stand in the order of their names, what is empty is left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from urllib.parse import urljoin, urlsplit
+from operator import itemgetter
 
-from w3lib.url import canonicalize_url
+import can_ada
 
 from linkscore_scoring.errors import InvalidInput, InvalidLink
-from linkscore_scoring.urls.hosts import with_ascii_host
 
-SCHEMES = ("http", "https")
+SCHEMES = ("http:", "https:")
 
 MAX_URL_CHARS = 2_083
 """Longest URL taken unless told otherwise: what Internet Explorer took at most; chosen, not measured."""
 
 MAX_PARAMETERS = 100
-"""Parameters of a query that are put in order; the query of more is taken as it is. Each costs up to 4 us,
-and 2,083 characters hold 1,000. Chosen, not measured."""
+"""Pairs of a query that are put in order; the query of more is taken as it is. 2,083 characters hold 1,000.
+Chosen, not measured."""
 
-_DEFAULT_PORT = {"http": ":80", "https": ":443"}
-# What both safe_url_string and canonicalize_url leave as it is. "/." may begin a dot segment, ";" path
-# parameters.
-_HOST = r"[a-z0-9](?:[a-z0-9-]|\.(?=[a-z0-9]))*(?::[1-9][0-9]{0,3})?"
-_ORIGIN = rf"https?://{_HOST}"
-_PATH = r"(?:/(?!\.)(?:[A-Za-z0-9_~.:@!$&'()*+,=-]|%[89A-F][0-9A-F]|%20)*)+"
-# A query value: what stays, what is always escaped, and escapes of characters that are never unescaped.
-_ESCAPE = r"%(?:[01][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]|[89A-F][0-9A-F])"
-_PAIR = rf"(?:[A-Za-z0-9_.~-]|%[89A-F][0-9A-F])+=(?:[A-Za-z0-9_.~:/,@!$()*?=+-]|{_ESCAPE})*"
-_QUOTED = str.maketrans({char: f"%{ord(char):02X}" for char in ":/,@!$()*?="})
-_PLAIN_HOST = re.compile(rf"(https?)://({_HOST})(?=[/?#]|\Z)", re.ASCII)
-_PLAIN = re.compile(rf"{_ORIGIN}{_PATH}(?:\?({_PAIR}(?:&{_PAIR})*))?", re.ASCII)
-
-
-def identity(url: str) -> str:
-    """Return the identity of an absolute URL: ``w3lib.url.canonicalize_url`` without fragment.
-
-    Raises
-    ------
-    ValueError
-        The port or the IPv6 host cannot be read.
-
-    Examples
-    --------
-    >>> identity("HTTP://A.example/b?y=1&x=2#top")
-    'http://a.example/b?x=2&y=1'
-    """
-    plain = plain_identity(url)
-    return _canonical(url) if plain is None else plain
-
-
-def plain_identity(url: str) -> str | None:
-    """Return the identity of an absolute http(s) URL that needs no repair and no rules, None of any other."""
-    plain = _PLAIN.fullmatch(url)
-    if plain is None:
-        return None
-    query = plain[1]
-    if query is None:
-        return url
-    if "&" not in query:
-        key, _, value = query.partition("=")
-        return f"{url[: plain.start(1)]}{key}={value.translate(_QUOTED)}"
-    pairs = sorted(pair.split("=", 1) for pair in query.split("&"))
-    # Of equal keys the values are sorted as they are unescaped, and so are keys that hold escapes.
-    if len({key for key, _ in pairs}) < len(pairs) or any("%" in key for key, _ in pairs):
-        return _canonical(url)
-    return url[: plain.start(1)] + "&".join([f"{key}={value.translate(_QUOTED)}" for key, value in pairs])
-
-
-# A crawler that scores its frontier again sends the same links again.
-_remembered = lru_cache(maxsize=32_768)(plain_identity)
-# Longer URLs are not remembered, so that memory is bounded in bytes: 49,152 answers of twice so many. Of the
-# links of 400 stored pages one in a thousand is longer.
+_SCHEME = re.compile(r"[\x00-\x20]*[a-zA-Z][a-zA-Z0-9+.-]*:")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# What servers read alike in a path, escaped or not, and is written plain: unreserved characters (RFC 3986,
+# 6.2.2.2), those that RFC 2396 calls marks, those that no path may hold but as an escape, and of the
+# delimiters those that no server separates by. "/", ";", "+", "&", "=", "%" and all that the standard escapes
+# stay as they are written.
+_PLAIN_IN_PATHS = _UNRESERVED | frozenset("!'()*,:@$[]|")
+_IN_PATH = re.compile(r"%([0-9A-Fa-f]{2})?")
+# What is alike in a query read as a form, and is written as an escape there; "&", "=", "+", ";", "%" and "#"
+# tell pairs apart.
+_IN_QUERY = re.compile(r"%([0-9A-Fa-f]{2})?|[!()*,:@$/?\[\]|{}^`\\]")
 _REMEMBERED_CHARS = 512
 
 
-def is_plain(url: str) -> bool:
-    """Say whether `url` is an absolute http(s) URL that needs no repair and no rules to be identified."""
-    return remembered_identity(url) is not None
-
-
-def remembered_identity(url: str) -> str | None:
-    """Return `plain_identity` of a URL that is likely to be asked for again."""
-    return _remembered(url) if len(url) <= _REMEMBERED_CHARS else plain_identity(url)
-
-
-def browser_form(url: str) -> str:
-    """Return an absolute URL as crawlers that follow the URL standard write it: no user, default port or dot
-    segments.
-
-    Examples
-    --------
-    >>> browser_form("http://me@A.example:80/b/../c/./d?x=1")
-    'http://a.example/c/d?x=1'
-    """
-    parts = urlsplit(url)
-    path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
-    return parts._replace(netloc=host_of(url), path=path or "/").geturl()
-
-
-def host_of(url: str) -> str:
-    """Return ``host`` or ``host:port`` of an absolute URL, lower case, without user and default port.
+def identity(url: str) -> str:
+    """Return the identity of an absolute URL.
 
     Raises
     ------
     ValueError
-        The host cannot be read.
+        The URL is none by the URL Standard.
+
+    Examples
+    --------
+    >>> identity("HTTP://A.example:80/b/../%7Ec?y=1&x=2#top")
+    'http://a.example/~c?x=2&y=1'
     """
-    plain = _PLAIN_HOST.match(url)  # a fifth of the cost
-    if plain is not None:
-        return plain[2].removesuffix(_DEFAULT_PORT[plain[1]])
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2].lower()
-    return host.removesuffix(_DEFAULT_PORT.get(parts.scheme, ":")).removesuffix(":")
+    return identity_of(parsed(url).href)
+
+
+def parsed(url: str) -> can_ada.URL:
+    """Return an absolute URL as the URL Standard reads it, or raise ValueError."""
+    try:
+        return can_ada.parse(url)
+    except TypeError as problem:  # a text with half a surrogate pair
+        raise ValueError(f"no text of Unicode, got {url[:200]!r}") from problem
+
+
+def identity_of(href: str) -> str:
+    """Return the identity of a URL that is written as the standard writes it."""
+    page, _, query = href.partition("#")[0].partition("?")
+    if "%" in page:
+        page = _IN_PATH.sub(_in_path, page)
+    if not query:
+        return page
+    pairs = [pair for pair in query.split("&") if pair]
+    if len(pairs) > MAX_PARAMETERS:
+        return f"{page}?{query}"
+    names = [_IN_QUERY.sub(_in_query, pair).partition("=") for pair in pairs]
+    if len(pairs) > 1 and all(mark for _, mark, _ in names):  # without names, places may mean something
+        names.sort(key=itemgetter(0))
+    return f"{page}?{'&'.join(map(''.join, names))}" if pairs else page
+
+
+def _in_path(escape: re.Match[str]) -> str:
+    """Return an escape as a path has it: plain if it need not be one, upper case, a lone ``%`` complete."""
+    if escape[1] is None:
+        return "%25"
+    char = chr(int(escape[1], 16))
+    return char if char in _PLAIN_IN_PATHS else escape[0].upper()
+
+
+def _in_query(found: re.Match[str]) -> str:
+    """Return an escape, or what may be one, as a query has it; a blank is ``+``, as in a form."""
+    if found[1] is None:
+        return f"%{ord(found[0]):02X}"
+    char = chr(int(found[1], 16))
+    return "+" if char == " " else char if char in _UNRESERVED else found[0].upper()
+
+
+def host_of(url: str) -> str:
+    """Return ``host`` or ``host:port`` of an absolute URL, as the standard writes it, without user.
+
+    Raises
+    ------
+    ValueError
+        The URL is none by the URL Standard.
+    """
+    return parsed(url).host
 
 
 def validate_url(
@@ -138,54 +120,31 @@ def validate_url(
         (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
     """
     if len(url) <= max_chars:
-        plain = remembered_identity(url)
-        if plain is not None:
-            return plain
-    rule, reason = _broken_rule(url, max_chars)
-    if not rule:
         try:
-            return identity(url)
-        except ValueError as problem:
-            rule, reason = f"must be a URL that can be parsed ({problem})", "MALFORMED_URL"
+            found = _remembered(url) if len(url) <= _REMEMBERED_CHARS else identity(url)
+        except ValueError:
+            found = ""
+        if found.startswith(("http://", "https://")):
+            return found
+    rule, reason = _broken_rule(url, max_chars)
     raise error(f"{rule}, got {url[:200]!r}", field=field, reason=reason)
 
 
-def plain_identities(urls: Sequence[str], *, max_chars: int = MAX_URL_CHARS) -> list[str | None]:
-    """Return what `validate_url` would of each URL that needs no repair, None of the others."""
-    most = min(max_chars, _REMEMBERED_CHARS)
-    return [_remembered(url) if len(url) <= most else None for url in urls]
+# A crawler that scores its frontier again sends the same links again. Longer URLs are not remembered, so that
+# memory is bounded in bytes; of the links of 400 stored pages one in a thousand is longer.
+_remembered = lru_cache(maxsize=32_768)(identity)
 
 
 def _broken_rule(url: str, max_chars: int) -> tuple[str, str]:
-    """Return the rule a URL breaks and the reason of the error, both empty if it breaks none."""
+    """Return the rule that a URL breaks, and the reason of the error."""
     if len(url) > max_chars:
         return f"must have at most {max_chars} characters", "INVALID_VALUE"
-    if is_plain(url):
-        return "", ""
     rule = "must be an absolute http or https URL"
+    scheme = _SCHEME.match(url)
     if not url:
         return rule, "REQUIRED"
-    try:
-        parts = urlsplit(with_ascii_host(url))
-        host = parts.hostname
-    except ValueError as problem:
-        return f"{rule} ({problem})", "MALFORMED_URL"
-    if not parts.scheme:
+    if scheme is None:
         return rule, "RELATIVE_URL"
-    if parts.scheme not in SCHEMES:
+    if scheme[0].strip().lower() not in SCHEMES:
         return rule, "UNSUPPORTED_SCHEME"
-    return ("", "") if host else (f"{rule} with a host", "MALFORMED_URL")
-
-
-def _canonical(url: str) -> str:
-    return _known_canonical(url) if len(url) <= _REMEMBERED_CHARS else _canonicalized(url)
-
-
-def _canonicalized(url: str) -> str:
-    page, mark, query = url.partition("#")[0].partition("?")
-    if query.count("&") < MAX_PARAMETERS:
-        return str(canonicalize_url(with_ascii_host(url)))
-    return f"{canonicalize_url(with_ascii_host(page))}{mark}{query}"
-
-
-_known_canonical = lru_cache(maxsize=16_384)(_canonicalized)
+    return f"{rule} with a host and a port that the URL Standard takes", "MALFORMED_URL"

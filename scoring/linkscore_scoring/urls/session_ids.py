@@ -15,16 +15,19 @@ from linkscore_scoring.hashing import hash64
 LEAST_CHARS = 16
 """Shortest value that may look drawn; shorter ids are not found (docs/reference/recognition.md). Chosen."""
 
-# What the values of sure names look like: hex, base 64 or numbers. ColdFusion's are short and numeric.
-_ANY_ID = re.compile(r"[A-Za-z0-9_,.-]{8,128}")
-_NUMERIC = re.compile(r"[A-Za-z0-9-]{3,64}")
-
 _SURE = """
 phpsessid jsessionid sessionid session_id sessid oscsid xtcsid zenid mscssid aspsessionid sessionkey
-plsessionid wosid
+plsessionid wosid cfid cftoken
 """
-SURE_NAMES = {**dict.fromkeys(_SURE.split(), _ANY_ID), "cfid": _NUMERIC, "cftoken": _NUMERIC}
-"""Names that are nothing else, with what their values look like."""
+SURE_NAMES = frozenset(_SURE.split())
+"""Names that are those of session ids on most sites: a value that looks drawn is one at once."""
+
+_COLDFUSION = frozenset({"cfid", "cftoken"})
+"""ColdFusion writes both, and short numbers: together they are a session, alone anything."""
+
+_PARTS, _LEAST_PART = re.compile("[-_.,!]"), 8
+_LETTERS = re.compile("[A-Z]{20,}")
+"""What IIS draws: ids of capital letters alone."""
 
 LIKELY_NAMES = frozenset({"s", "sid", "sess", "session", "ssid", "sessionhash", "hash_session"})
 """Names that are also those of searches and stories: their values must look random."""
@@ -44,7 +47,22 @@ def looks_random(value: str) -> bool:
     plain = value.replace("-", "").replace("_", "")
     if len(plain) < LEAST_CHARS or not (plain.isascii() and plain.isalnum()):
         return False
-    return sum(a.isdigit() != b.isdigit() for a, b in pairwise(plain)) >= _LEAST_TURNS
+    return _turns(plain) >= _LEAST_TURNS
+
+
+def _turns(text: str) -> int:
+    """Count the changes between digits and others."""
+    return sum(a.isdigit() != b.isdigit() for a, b in pairwise(text))
+
+
+def looks_drawn(value: str) -> bool:
+    """Say whether a value of a sure name is drawn, and not a number or a name that tells pages apart.
+
+    Words with numbers (``day2-talk3-hall5-east``) are none: no part of them is long and mixed.
+    """
+    parts = _PARTS.split(value)  # of servers, of PHP, of WebLogic
+    is_mixed = any(len(part) >= _LEAST_PART and _turns(part) > 1 for part in parts)
+    return (is_mixed and looks_random("".join(parts))) or _LETTERS.fullmatch(value) is not None
 
 
 MAX_KEYS = 200
@@ -66,7 +84,9 @@ _MAX_PLAIN, _MAX_PLAIN_CHARS = 4_000, 512
 _LEAST_CHANGED, _LEAST_CHANGED_LIKELY = 3, 1
 _MAY_BE_SURE = re.compile("sess|sid|zenid|cfid|cftoken").search
 _MAY_BE_RANDOM = re.compile(r"[0-9][-_]*[A-Za-z][A-Za-z_-]*[0-9][0-9_-]*[A-Za-z]").search
-_IN_PATH = re.compile(r"(?i);(?:jsessionid|phpsessid|sid|sessionid)=[^/?#]*|/\([a-z]\([a-z0-9]{16,}\)\)(?=/)")
+_IN_PATH = re.compile(
+    r"(?i);(jsessionid|phpsessid|sid|sessionid)=([^/?#;]*)|/\([a-z]\([a-z0-9]{16,}\)\)(?=/)"
+)
 
 
 @dataclass(slots=True)
@@ -101,8 +121,9 @@ class SessionIds:
       with another, in most of the cases and three at least; one is enough for likely names (``s``, ``sid``);
 
     unless fetches showed several values of it as often as one: those tell pages apart. So ``s=garden+chair``
-    and ``sid=1234`` stay, and so does a key that is the hash of an article, also where the article's own
-    links to reply and to print carry it. Links that repeat the value of the URL they stand under say nothing.
+    and ``sid=1234`` stay, and ``session_id=20190001`` of a conference, and so does a key that is the hash of
+    an article, also where the article's own links to reply and to print carry it. Links that repeat the value
+    of the URL they stand under say nothing.
 
     Notes
     -----
@@ -152,8 +173,7 @@ class SessionIds:
         lower = name.lower()
         if lower in SURE_NAMES:
             known = self._names.get(lower)
-            is_content = known is not None and known.many > known.one
-            return not is_content and SURE_NAMES[lower].fullmatch(value) is not None
+            return looks_drawn(value) and (known is None or known.many <= known.one)
         return lower in self._learned and looks_random(value)
 
     def strip(self, url: str) -> str:
@@ -163,15 +183,17 @@ class SessionIds:
         """
         address, mark, query = url.partition("?")
         if ";" in address or "/(" in address:
-            address = _IN_PATH.sub("", address)
+            address = _IN_PATH.sub(_without_id, address)
         if self._places:
             address = self._strip_path(address)
         if not mark:
             return address
         if not self._learned and not _MAY_BE_SURE(query.lower()):
             return f"{address}?{query}"
-        pairs = query.split("&")
-        kept = [pair for pair in pairs if not self.is_session_id(*_name_and_value(pair))]
+        pairs = [pair.partition("=") for pair in query.split("&")]
+        if len(_COLDFUSION.intersection(name.lower() for name, _, _ in pairs)) == len(_COLDFUSION):
+            pairs = [pair for pair in pairs if pair[0].lower() not in _COLDFUSION]
+        kept = ["".join(pair) for pair in pairs if not self.is_session_id(pair[0], pair[2])]
         return f"{address}?{'&'.join(kept)}" if kept else address
 
     def strip_all(self, urls: list[str]) -> list[str]:
@@ -272,9 +294,10 @@ def _changes(name: str, known: _Name) -> bool:
     return known.changed >= least and known.changed > known.kept and known.many < known.one
 
 
-def _name_and_value(pair: str) -> tuple[str, str]:
-    name, _, value = pair.partition("=")
-    return name, value
+def _without_id(found: re.Match[str]) -> str:
+    """Return what stays of a path parameter: ``;sid=1234`` may be content, ``;jsessionid=`` never is."""
+    is_sure = found[1] is None or found[1].lower() == "jsessionid"
+    return "" if is_sure or looks_drawn(found[2]) else found[0]
 
 
 def _candidates(url: str) -> list[tuple[str, int, int]]:

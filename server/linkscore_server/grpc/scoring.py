@@ -19,7 +19,7 @@ from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
-from linkscore_scoring.urls.identity import plain_identities, validate_url
+from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -502,17 +502,16 @@ def _candidates(
 ) -> tuple[list[int], tuple[list[str], list[str], list[bytes], list[str]], dict[int, common_pb2.ItemStatus]]:
     """Return rows of usable links, their columns (url, identity, ticket, anchor), and the others' status."""
     sent = [(link.url, link.ticket, link.anchor_text) for link in links]
-    keys = plain_identities([url for url, _, _ in sent], max_chars=parser.limits.url_chars)
-    bad: dict[int, common_pb2.ItemStatus] = {}
-    for row, (url, _, _) in enumerate(sent) if None in keys else ():
-        if keys[row] is None:
-            try:
-                keys[row] = validate_url(url, "url", max_chars=parser.limits.url_chars, error=InvalidLink)
-            except InvalidInput as exc:
-                bad[row] = results.invalid(exc.under(f"links[{row}]"))
-    rows = [row for row, key in enumerate(keys) if key is not None]
+    rows, identities, bad = list[int](), list[str](), dict[int, common_pb2.ItemStatus]()
+    for row, (url, _, _) in enumerate(sent):
+        try:
+            identities.append(validate_url(url, "url", max_chars=parser.limits.url_chars, error=InvalidLink))
+        except InvalidInput as exc:
+            bad[row] = results.invalid(exc.under(f"links[{row}]"))
+        else:
+            rows.append(row)
     usable = [sent[row] for row in rows]
-    urls, identities = [url for url, _, _ in usable], [key for key in keys if key is not None]
+    urls = [url for url, _, _ in usable]
     return rows, (urls, identities, [given[1] for given in usable], [given[2] for given in usable]), bad
 
 

@@ -38,7 +38,6 @@ def test_links_without_a_path_have_that_of_their_anchor_in_the_order_of_the_craw
         ("http://a.example/q?a=1&b=2", DIV),
         ("http://a.example/y", DIV),
         ("http://a.example/x/../t/2", LIST),
-        ("http://me@a.example/t/2", LIST),
         ("http://a.example/nowhere", ""),
         ("https://a.example/t/2", ""),
     ],
