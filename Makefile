@@ -136,7 +136,7 @@ kills: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python -m campaigns.kills --kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
 
 quality: $(STAMP)
-	$(BIN)/python -m linkscore_lab.quality $(foreach folder,$(CORPORA),--corpora $(folder))
+	$(BIN)/python -m linkscore_research.quality $(foreach folder,$(CORPORA),--corpora $(folder))
 
 # Constants of harvest by regret: every stored site and the synthetic corpus, hours. JUDGE=1: what they are worth elsewhere.
 tune: $(STAMP)

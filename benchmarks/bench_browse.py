@@ -79,7 +79,7 @@ def measure(kind: str, path: Path) -> None:
     if kind == "bare":
         _bare(path)
     elif kind == "counts":
-        from linkscore_lab.browse_logs.read_counts import read_counts
+        from linkscore_lab.replay.browse_log import read_counts
 
         read_counts(path, memory_mb=MEMORY_MB)
     else:

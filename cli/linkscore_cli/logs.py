@@ -1,4 +1,4 @@
-"""`linkscore logs`: what browse logs tell. The server adds `logs import`, the lab `logs report`."""
+"""`linkscore logs`: what browse logs tell. The server adds `logs import`."""
 
 from __future__ import annotations
 

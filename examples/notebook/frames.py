@@ -1,6 +1,6 @@
 """What replays found, asked in SQL: ``python frames.py out.json``, of `linkscore replay --json out.json`.
 
-Frames are columns by name. DuckDB reads them as they are; so do pandas.DataFrame and polars.DataFrame.
+The file is a table with a row for each crawl; DuckDB reads it as it is.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ import sys
 
 import duckdb
 
-from linkscore_lab.replay import read_results
-from linkscore_lab.replay.frames import curves_frame, runs_frame
-
-results = read_results(sys.argv[1])
-runs, curves = runs_frame(results.runs), curves_frame(results.runs)
+# A row holds the curve of a crawl: a number for each fetch.
+rows = "read_json(?, maximum_object_size = 1000000000)"
+duckdb.execute(f"CREATE TABLE runs AS SELECT unnest(runs, max_depth := 2) FROM {rows}", [sys.argv[1]])
 
 print("How well did each policy do, over starts and seeds?")
 print(
     duckdb.sql("""
-    SELECT site, policy, count(*) AS crawls, avg(valid_ratio) AS mean, min(valid_ratio) AS worst
+    SELECT site, policy, count(*) AS crawls,
+        avg(metrics.valid_ratio) AS mean, min(metrics.valid_ratio) AS worst
     FROM runs
     GROUP BY ALL
     ORDER BY site, mean DESC
@@ -30,12 +29,9 @@ print(
     duckdb.sql("""
     SELECT site, policy, median(n) AS fetches
     FROM (
-        SELECT c.run, site, policy, min(n) AS n
-        FROM curves c
-        JOIN runs r ON r.run = c.run
-        JOIN (SELECT run, max(found) AS most FROM curves GROUP BY run) m ON m.run = c.run
-        WHERE most > 0 AND 2 * found >= most
-        GROUP BY ALL
+        SELECT site, policy, len(list_filter(curve, lambda found: 2 * found < curve[-1])) + 1 AS n
+        FROM runs
+        WHERE curve[-1] > 0
     )
     GROUP BY ALL
     ORDER BY site, fetches

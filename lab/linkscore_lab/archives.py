@@ -448,17 +448,15 @@ def _response(url: str, data: bytes) -> ArchiveRecord:
 
 
 def _decoded(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Undo chunks and content coding; HTML that was stored with them undone is left as it is."""
+    """Undo chunks and content coding; what was stored with them undone is left as it is."""
     if "chunked" in headers.get("Transfer-Encoding", "").lower():
         body = _unchunked(body)
     coding = headers.get("Content-Encoding", "").strip()
-    if not body or coding.lower() in {"", "identity", "none"}:
+    if not body or not coding:
         return body
     try:
         return decompress(body, coding, max_bytes=MAX_BYTES)
     except InvalidPage as error:
-        if body.lstrip().startswith(b"<"):
-            return body
         raise BadRecord(f"content coding {coding[:40]!r} cannot be undone: {error}") from None
 
 

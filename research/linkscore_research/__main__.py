@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
@@ -118,6 +119,23 @@ def regexes(labels: tuple[Path, ...], sample: int, paper: bool, json_file: Path 
         from linkscore_research.page_types.url_regexes import run_regexes
 
         write_json(file, run_regexes(labels, sample=sample, paper=paper))
+
+
+@main.command()
+@click.argument("log", type=FILE)
+@click.option("--warc", "archives", multiple=True, required=True, type=FILE, help="The site; repeatable.")
+@click.option("--days", type=click.IntRange(1), default=30, show_default=True, help="First days, mined.")
+@click.option("--judged", type=click.IntRange(0), default=0, help="Days judged after them; 0: all.")
+@json_file_option
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
+def visits(log: Path, archives: tuple[Path, ...], json_file: Path | None, **options: Any) -> None:
+    """Mine the first days of a browse log, and measure on the rest what it foretells."""
+    with lab_errors(), figures_to(json_file) as file:
+        from linkscore_research.behavior.report import behavior_report, print_behavior
+
+        report = behavior_report(log, archives, **options)
+        print_behavior(Console(), report)
+        write_json(file, {"behavior": report})
 
 
 @main.command()

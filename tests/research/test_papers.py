@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
-from linkscore_lab.report.drawing import drawn
+from linkscore_lab.report import drawn
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.anthelion import ManyHosts
@@ -159,7 +159,7 @@ def test_a_thinned_curve_keeps_its_end() -> None:
 def test_a_drawing_names_every_curve() -> None:
     text = drawn(CurveChart("how it grows", "pages", "share", {"a<b": [(1, 0.0), (10, 1.0)]}))
     assert "a&lt;b" in text
-    assert "100 %" in text
+    assert "100%" in text
 
 
 def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_learned() -> None:

@@ -9,7 +9,6 @@ import click
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
-from linkscore_lab.commands.history import history_options, run_history
 
 _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 
@@ -102,17 +101,12 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option("--report", type=OUT, help="Write an HTML report.")
 @json_file_option
 @click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
-@history_options
 def replay(json_file: Path | None, **options: Any) -> None:
     """Crawl a stored site again under each policy, and compare what they would have found.
 
     Without an option about target pages, those with much text of their own count.
     """
     with lab_errors(), figures_to(json_file) as json_out:
-        figures = run_history(options, options["report"])
-        if figures is not None:
-            write_json(json_out, figures)
-            return
         from linkscore_lab.replay.command import run_replay, suite_of
 
         outputs = {name: options.pop(name) for name in _REPLAY_OUTPUTS}

@@ -146,7 +146,7 @@ def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeSco
         return remote.at(target) if target else InProcessScorer
     if target:
         raise InvalidInput("must be imported by the server itself: linkscore logs import", field="browse-log")
-    from linkscore_lab.browse_logs.read_counts import (
+    from linkscore_lab.replay.browse_log import (
         read_counts,  # duckdb only when there is a log
     )
 

@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 
 from linkscore import Client
-from linkscore_lab.revisits.living_crawls import PATIENCE_S, Run, compare
 from linkscore_research.crawlers.compare import CRAWLERS, ROOT, lacks
+from linkscore_research.revisits.living_crawls import PATIENCE_S, Run, compare
 
 _CRAWL = "nutch"
 """The name that Nutch's plugin gives a crawl."""

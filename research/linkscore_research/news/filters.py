@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkscore_lab.datasets.labels import read_table
 from linkscore_lab.datasets.site import identity
-from linkscore_lab.metrics.figures import ratio
+from linkscore_lab.metrics import ratio
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news.calibration import fit_threshold
 from linkscore_scoring.browse_logs.news.mining import PageSignals, calibrate, mine_news, page_signals

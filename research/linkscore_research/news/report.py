@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.browse_logs.read_counts import read_counts
+from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.news.filters import (
     FilterFigures,
     NewsTruth,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_cli.output import write_json
-from linkscore_lab.metrics.figures import ratio
+from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.parallel import cores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import ENGINES, generated_examples

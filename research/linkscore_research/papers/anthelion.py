@@ -10,7 +10,7 @@ from linkscore_lab.datasets.site import Reply, identity
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import GeneratedSite, prepare_generated
 from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
-from linkscore_lab.report.drawing import CurveChart
+from linkscore_lab.report import CurveChart
 from linkscore_research.papers.results import Cell, PaperTable, thinned
 from linkscore_research.papers.simulator_files import OTHER, WANTED, SimulatorSite
 from linkscore_research.papers.sites import PaperOptions, target

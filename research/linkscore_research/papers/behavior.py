@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkscore_lab.browse_logs.orders import (
+from linkscore_lab.datasets.site import identity_or_none
+from linkscore_research.behavior.orders import (
     Mirror,
     PolicyOrder,
     breadth_first,
@@ -23,8 +24,7 @@ from linkscore_lab.browse_logs.orders import (
     greedy_order,
     read_mirror,
 )
-from linkscore_lab.browse_logs.patterns import pattern_figures
-from linkscore_lab.datasets.site import identity_or_none
+from linkscore_research.behavior.patterns import pattern_figures
 from linkscore_research.page_types.examples import find_sites
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from linkscore_lab.report.drawing import CurveChart
+from linkscore_lab.report import CurveChart
 from linkscore_research.papers import anthelion, behavior, focus, news, source
 from linkscore_research.papers.results import PaperTable
 from linkscore_research.papers.sites import PaperOptions

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.metrics import Kinds
+from linkscore_lab.metrics import threads_of as threads_to_cover
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import prepare_generated
@@ -21,7 +21,7 @@ from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment, MakeScorer, ReplayProtocol
 from linkscore_lab.replay.scorer import CrawlSetup
 from linkscore_lab.replay.task import USER_CONTENT, Task
-from linkscore_lab.report.drawing import CurveChart
+from linkscore_lab.report import CurveChart
 from linkscore_research.page_types.command import classified
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import generated_examples
@@ -102,8 +102,7 @@ def coverage(run: RunResult) -> float:
 
 def threads_of(experiment: Experiment) -> Task:
     """Return the task to find all threads of a forum."""
-    kinds = Kinds.of(experiment.site.types, experiment.kinds)
-    wanted = kinds.covered(experiment.facts)
+    wanted = threads_to_cover(experiment.facts, experiment.site.types, experiment.kinds)
     return Task(USER_CONTENT, dict.fromkeys(wanted, ""), {})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.browse_logs.read_counts import read_counts
+from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.news.filters import METHODS, read_news_labels
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linkscore_lab.report.drawing import drawn
+from linkscore_lab.report import drawn
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.figures import filled, untrue
 from linkscore_research.papers.findings import INTRODUCTION, PAPERS

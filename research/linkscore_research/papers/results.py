@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linkscore_lab.report.drawing import CurveChart
+from linkscore_lab.report import CurveChart
 
 Cell = str | float | int | None
 Point = tuple[float, float]

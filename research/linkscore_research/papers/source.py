@@ -16,7 +16,7 @@ from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
 from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
-from linkscore_lab.report.drawing import CurveChart
+from linkscore_lab.report import CurveChart
 from linkscore_research.papers.results import Cell, PaperTable, Point, shown, thinned
 from linkscore_research.papers.sites import FOUR, PaperOptions, stored_sites, target, user_content
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.browse_logs.read_counts import read_counts
+from linkscore_lab.replay.browse_log import read_counts
 from linkscore_scoring.errors import InvalidInput
 
 LINES = """\

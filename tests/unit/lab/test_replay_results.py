@@ -1,162 +1,393 @@
-"""Result files: what is written can be read, fits its schema, and a wrong file is told what is wrong."""
+"""The table a replay leaves: figures of a crawl, its file, means and intervals, comparisons, the report."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import fields, replace
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from click.testing import CliRunner
+from rich.console import Console
 
-import linkscore_lab.replay.results as results_module
+from linkscore_cli.main import main
+from linkscore_lab import metrics
+from linkscore_lab.datasets.survey import PageFacts
+from linkscore_lab.replay import print_summary
+from linkscore_lab.replay.compare import compare
 from linkscore_lab.replay.results import (
     Input,
     Meta,
+    Results,
     RunResult,
     ScoreExplanation,
     order_digest,
     read_results,
     write_results,
 )
+from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
-SCHEMA = json.loads(Path(results_module.__file__).with_name("results.schema.json").read_text())
-RUN = RunResult(
-    site="s",
-    task="target:thread",
-    mode="feedback",
-    policy="harvest:rate=0.5",
-    seed=3,
-    start="https://s.test/?q=ä",
-    budget=4,
-    fetched=3,
-    seconds=1.5,
-    metrics={"valid_ratio": 2 / 3, "coverage": None, "fetched": 3},
-    curve=(0, 1, 2),
-    n_reachable=5,
-    n_wanted=4,
-    order_digest=order_digest(["a", "b", "c"]),
-    links_out_of_archive=7,
-    cpu_seconds=0.25,
-    composition={"thread": (0, 1, 2), "board": (1, 1, 1)},
-    wanted_types=("thread",),
-    explanations=(ScoreExplanation("https://s.test/t", 0.25, "b1", "leads to threads"),),
-)
-META = Meta("2026-01-02T03:04:05Z", {"s": Input("0" * 64, 2)}, "1.2.3")
+META = Meta("2026-01-02T03:04:05Z", {"s": Input("ab" * 32, 3)}, "1.2.3")
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "new" / "r.json"
-    write_results(path, [RUN, replace(RUN, seed=4)], META)
-    return path
+def run(seed: int = 1, valid_ratio: float | None = 0.5, **other: Any) -> RunResult:
+    fields: dict[str, Any] = {
+        "site": "s",
+        "task": "user_content",
+        "mode": "none",
+        "policy": "harvest",
+        "start": "https://s.test/",
+        "budget": 4,
+        "fetched": 2,
+        "seconds": 1.0,
+        "metrics": {"valid_ratio": valid_ratio},
+        "curve": [0, 1],
+        "n_reachable": 10,
+        "n_wanted": 3,
+        "order_digest": f"order {seed} {valid_ratio}",
+    }
+    return RunResult(**{**fields, "seed": seed, **other})
 
 
-def test_what_is_written_is_read_again(file: Path) -> None:
-    results = read_results(file)
-    assert results.meta == META
-    assert results.runs == (RUN, replace(RUN, seed=4))
-    assert [path.name for path in file.parent.iterdir()] == ["r.json"]
+# Figures of one crawl.
 
 
-def test_what_is_written_fits_the_schema(file: Path) -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(file.read_text()))
+def page(content: str, *blocks: tuple[bytes, int]) -> PageFacts:
+    return PageFacts((), blocks, content)
 
 
-def test_the_schema_has_the_fields_of_a_run() -> None:
-    assert list(SCHEMA["$defs"]["run"]["properties"]) == [field.name for field in fields(RunResult)]
+PAGES = {
+    "list": page("list", (b"menu", 30)),
+    "t1": page("one", (b"menu", 30), (b"one", 100)),
+    "t1-again": page("one", (b"menu", 30), (b"one", 100)),
+    "t2": page("two", (b"two", 70)),
+    "t3": page("three", (b"three", 200)),
+}
+WANTED = {"t1", "t1-again", "t2", "t3"}
+ORDER = ["list", "t1", "t1-again", "t2"]
+TYPES = {"list": "board", "t1": "thread", "t1-again": "thread_permalink", "t2": "thread", "t3": "thread"}
+KINDS = {"board": "INDEX", "thread": "THREAD", "thread_permalink": "THREAD", "home": "ENTRY", "help": "OTHER"}
 
 
-def test_no_runs_are_a_file_too(tmp_path: Path) -> None:
-    write_results(tmp_path / "r.json", [], META)
-    assert read_results(tmp_path / "r.json").runs == ()
+def test_all_metrics_of_a_crawl_by_hand() -> None:
+    # 5 pages, so N of the areas = 0, 0, 0, 1, 5; the curve 0, 1, 2, 3 keeps its 3: 9 / 15
+    # entropy: 1 board, 1 permalink, 2 threads: 1/4 * 2 + 1/4 * 2 + 1/2 * 1
+    found = metrics.run_metrics(ORDER, PAGES, WANTED, TYPES, KINDS)
+    assert list(found) == list(metrics.DEFINITIONS)
+    assert found == pytest.approx(
+        {
+            "fetched": 4,
+            "valid_ratio": 0.75,
+            "valid_ratio_distinct": 0.5,
+            "harvest_rate": 0.75,
+            "recall": 0.75,
+            "f": 0.75,
+            "entropy": 1.5,
+            "effectiveness": 0.75,
+            "path_share": 1.0,
+            "coverage": 2 / 3,
+            "area_1pct": 0.0,
+            "area_5pct": 0.0,
+            "area_10pct": 0.0,
+            "area_25pct": 0.0,
+            "area_100pct": 0.6,
+            "fetches_to_50pct": 3,
+            "fetches_to_80pct": None,
+            "fetches_to_95pct": None,
+            "text_share": 0.5,
+            "duplicates": 1,
+            "distinct": 3,
+        }
+    )
 
 
-def test_the_version_is_this_one_unless_said() -> None:
-    assert Meta("2026-01-02T03:04:05Z").linkscore[0].isdigit()
+def test_figures_that_mean_nothing_are_none() -> None:
+    found = metrics.run_metrics(ORDER, PAGES, WANTED, {})
+    assert [found[name] for name in ("entropy", "effectiveness", "path_share", "coverage")] == [None] * 4
+    empty = metrics.run_metrics([], PAGES, set(), TYPES, KINDS)
+    assert {value for name, value in empty.items() if "fetches_to" not in name} == {0}
+    assert {value for name, value in empty.items() if "fetches_to" in name} == {None}
 
 
-def test_order_digest_by_hand() -> None:
-    assert order_digest(["a", "b"]) == hashlib.sha256(b"a\nb\n").hexdigest()
-    assert order_digest(["b", "a"]) != order_digest(["a", "b"]) != order_digest(["a\nb", ""])
+def test_pages_nobody_knows_are_copies_of_nothing_and_a_type_of_their_own() -> None:
+    found = metrics.run_metrics(["error-1", "error-2", "t1"], PAGES, {"t1"}, TYPES, KINDS)
+    assert (found["duplicates"], found["valid_ratio_distinct"]) == (0, 1 / 3)
+    assert found["entropy"] == pytest.approx(0.9183, abs=1e-4)  # 1/3 log2 3 + 2/3 log2 1.5
 
 
-def test_fields_nobody_knows_are_ignored_and_optional_ones_have_defaults(file: Path) -> None:
-    data = json.loads(file.read_text())
-    data["runs"] = [{**data["runs"][0], "mood": "good"}]
-    for name in ("cpu_seconds", "composition", "explanations", "wanted_types", "links_out_of_archive"):
-        del data["runs"][0][name]
-    file.write_text(json.dumps(data))
-    (run,) = read_results(file).runs
-    assert (run.cpu_seconds, run.composition, run.explanations) == (0.0, {}, ())
+def test_coverage_leaves_out_permalinks_or_what_is_said() -> None:
+    def coverage(uncovered: list[str] | None) -> object:
+        return metrics.run_metrics(ORDER, PAGES, WANTED, TYPES, KINDS, uncovered=uncovered)["coverage"]
 
-
-def test_a_url_that_is_no_unicode_comes_back(tmp_path: Path) -> None:
-    odd = replace(RUN, start="https://s.test/\udcff")
-    write_results(tmp_path / "r.json", [odd], META)
-    assert read_results(tmp_path / "r.json").runs == (odd,)
-
-
-def test_a_number_that_is_not_finite_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="runs: must hold finite numbers"):
-        write_results(tmp_path / "r.json", [replace(RUN, seconds=float("nan"))], META)
-    assert not (tmp_path / "r.json").exists()
-
-
-def put(data: Any, path: str, value: Any) -> None:
-    *parents, last = path.split(".")
-    for name in parents:
-        data = data[int(name)] if isinstance(data, list) else data[name]
-    data[last] = value
+    assert [coverage(None), coverage([]), coverage(["thread"])] == [2 / 3, 3 / 4, 1]
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("curve", "n_pages", "percent", "expected"),
     [
-        ("format", 2, "format: must be 1, got 2"),
-        ("created", 5, "created: must be a text, got 5"),
-        ("runs", {}, "runs: must be a list"),
-        ("inputs.s", [], "inputs.s: must be an object"),
-        ("runs.1.fetched", -1, r"runs\[1\].fetched: must be a whole number of at least 0, got -1"),
-        ("runs.1.seed", True, r"runs\[1\].seed: must be a whole number, got True"),
-        ("runs.0.curve", [1], r"runs\[0\].curve: must have 3 entries, got 1"),
-        ("runs.0.curve", [0, "1", 2], r"runs\[0\].curve\[1\]: must be a whole number"),
-        ("runs.0.metrics", {"f": "high"}, r"runs\[0\].metrics.f: must be a number or null, got 'high'"),
-        ("runs.0.composition", {"t": [1]}, r"runs\[0\].composition.t: must have 3 entries, got 1"),
-        ("runs.0.explanations", [{}], r"runs\[0\].explanations\[0\].url: is missing"),
+        ([0, 1, 2, 3], 60, 5, 3 / 6),  # N = 3; good = 0, 1, 2; 3 / (3 * 4 / 2)
+        ([1, 2], 80, 5, 7 / 10),  # N = 4; a crawl that ended early keeps its 2
+        ([0, 1, 2, 3], 59, 5, 1 / 3),  # N = 2: rounded down
+        ([0, 1, 2, 3], 4, 1, 0.0),
     ],
 )
-def test_a_wrong_field_is_named(file: Path, path: str, value: Any, message: str) -> None:
-    data = json.loads(file.read_text())
-    put(data, path, value)
-    file.write_text(json.dumps(data))
-    with pytest.raises(InvalidInput, match=f"r.json.{message}"):
-        read_results(file)
+def test_area_under_the_curve_by_hand(curve: list[int], n_pages: int, percent: int, expected: float) -> None:
+    assert metrics.area(curve, n_pages, percent) == expected
 
 
-@pytest.mark.parametrize("name", ["linkscore", "created", "inputs", "runs"])
-def test_a_missing_field_is_named(file: Path, name: str) -> None:
-    data = json.loads(file.read_text())
-    del data[name]
-    file.write_text(json.dumps(data))
-    with pytest.raises(InvalidInput, match=f"r.json.{name}: is missing"):
-        read_results(file)
+def test_what_was_fetched_is_counted_at_even_points() -> None:
+    assert metrics.even_points(10, 4) == [2, 5, 7, 10]
+    assert metrics.composition(ORDER, TYPES) == {
+        "thread": [0, 1, 1, 2],
+        "board": [1, 1, 1, 1],
+        "thread_permalink": [0, 0, 1, 1],
+    }
+
+
+def test_every_metric_is_in_the_docs() -> None:
+    text = (Path(__file__).parents[3] / "docs/reference/replay.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    assert [name for row in rows for name in re.findall("`([^`]+)`", row.split("|")[1])] == list(
+        metrics.DEFINITIONS
+    )
+
+
+# The file.
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "r.json"
+    full = run(
+        start="https://s.test/?q=ä\udcff",
+        metrics={"valid_ratio": 2 / 3, "coverage": None},
+        explanations=[ScoreExplanation("https://s.test/t", 0.25, "b1", "leads to threads")],
+        composition={"thread": [0, 1]},
+        wanted_types=["thread"],
+        order_digest=order_digest(["a", "b"]),
+    )
+    write_results(path, [full, replace(full, seed=4)], META)
+    assert read_results(path) == Results(META, [full, replace(full, seed=4)])
+    assert [each.name for each in path.parent.iterdir()] == ["r.json"]
+
+
+def test_fields_nobody_knows_are_ignored_and_optional_ones_have_defaults(tmp_path: Path) -> None:
+    write_results(tmp_path / "r.json", [run()], META)
+    data = json.loads((tmp_path / "r.json").read_text())
+    data["runs"][0]["mood"] = "good"
+    del data["runs"][0]["composition"]
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    (read,) = read_results(tmp_path / "r.json").runs
+    assert (read.policy, read.composition) == ("harvest", {})
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"meta":{"created":"x"},"runs":[{}]}', "[" * 100_000])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "x.json").write_text(content)
+    done = CliRunner().invoke(main, ["compare", *[str(tmp_path / "x.json")] * 2])
+    assert (done.exit_code, "must be a file of `linkscore replay --json`" in done.output) == (1, True)
+    with pytest.raises(InvalidInput, match=r"none.json: cannot be read: No such file"):
+        read_results(tmp_path / "none.json")
+
+
+# Means and intervals.
+
+
+def printed(*runs: RunResult) -> str:
+    console = Console(file=StringIO(), width=100)
+    print_summary(console, runs)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_table_has_means_with_students_interval_best_first() -> None:
+    # mean .4, s = .2, t(2 degrees, .975) = 4.302653: 4.302653 * .2 / sqrt(3) = .497
+    text = printed(
+        run(1, 0.2), run(2, 0.4), run(3, 0.6), run(1, 0.9, policy="harvest:rate=[red]"), run(4, None)
+    )
+    assert "s: user_content, no labels" in text
+    assert "0.400 ±0.497" in text
+    assert text.index("harvest:rate=[red]") < text.index("0.400")
+    assert "recall" not in text
+
+
+def test_runs_that_repeat_each_other_are_one_observation() -> None:
+    same = [run(seed, order_digest="same") for seed in (1, 2)]
+    assert "0.500  " in printed(*same), "no interval"
+    assert "±" in printed(*same, run(3, 0.7))
+    assert "±" in printed(same[0], replace(same[1], start="x"))
+
+
+def test_a_mode_names_its_examples_and_a_policy_that_takes_one_says_so() -> None:
+    text = printed(
+        run(mode="examples", n_examples=6),
+        run(policy="b", mode="examples", n_examples=6),
+        run(n_examples=1),
+        run(policy="b"),
+        run(mode="feedback"),
+    )
+    assert "s: user_content, with 6 examples" in text
+    assert "s: user_content, with feedback" in text
+    assert text.count("(takes an example page)") == 1
+
+
+# Comparisons.
+
+
+def results(*runs: RunResult) -> Results:
+    return Results(META, runs)
+
+
+BEFORE = results(run(1, 0.1), run(2, 0.2), run(3, 0.3))
+
+
+def test_gain_and_interval_are_those_of_the_pairs() -> None:
+    # differences .2, .4, .6: mean .4, half = 4.302653 * .2 / sqrt 3 = .496828
+    (gain,) = compare(BEFORE, results(run(3, 0.9), run(1, 0.3), run(2, 0.6)), ["valid_ratio"]).gains
+    assert (gain.first, gain.second) == (pytest.approx(0.2), pytest.approx(0.6))
+    assert gain.gain == (pytest.approx(0.4), pytest.approx(0.496828, abs=1e-6), 3)
+    assert gain.verdict == "noise"
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"{", "must be JSON"), (b"\xff", "must be JSON"), (b"[]", "must be an object"), (b"NaN", "NaN is not")],
+    ("metric", "before", "after", "verdict"),
+    [
+        ("valid_ratio", (0.1, 0.2, 0.3), (0.15, 0.26, 0.355), "better"),
+        ("valid_ratio", (0.15, 0.26, 0.355), (0.1, 0.2, 0.3), "worse"),
+        ("fetches_to_50pct", (100, 200, 300), (50, 149, 251), "better"),
+        ("entropy", (1.0, 1.0), (2.0, 2.0), "different"),
+        ("valid_ratio", (0.1,), (0.9,), "one pair"),
+        ("valid_ratio", (0.1, 0.2), (0.1, 0.2), "equal"),
+    ],
 )
-def test_a_file_of_something_else_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "x.json").write_bytes(content)
-    with pytest.raises(InvalidInput, match=rf"x.json: .*{message}"):
-        read_results(tmp_path / "x.json")
+def test_verdicts(metric: str, before: tuple[float, ...], after: tuple[float, ...], verdict: str) -> None:
+    def file(values: tuple[float, ...]) -> Results:
+        return results(*(run(i, metrics={metric: v}) for i, v in enumerate(values)))
+
+    assert compare(file(before), file(after), [metric]).gains[0].verdict == verdict
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"none.json: cannot be read: No such file"):
-        read_results(tmp_path / "none.json")
+def test_pairs_that_repeat_each_other_count_once() -> None:
+    first = results(*(run(seed, 0.1, order_digest="a") for seed in range(5)))
+    second = results(*(run(seed, 0.9, order_digest="b") for seed in range(5)))
+    assert compare(first, second, ["valid_ratio"]).gains[0].gain == (pytest.approx(0.8), None, 1)
+
+
+def test_means_over_seeds_can_be_paired() -> None:
+    # one seed of the first at each start, two of the second: .1 with (.2 + .4) / 2, .3 with .3
+    first = results(run(1, 0.1), run(1, 0.3, start="x"))
+    second = results(run(7, 0.2), run(8, 0.4), run(7, 0.3, start="x"))
+    for pair, n in (("start", 2), ("site", 1)):
+        (gain,) = compare(first, second, ["valid_ratio"], pair=pair).gains
+        assert (gain.gain.mean, gain.gain.n) == (pytest.approx(0.1), n)
+
+
+def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
+    # gains .2 and .4: mean .3, half = 12.706205 * .1
+    first = results(run(1, 0.1), run(1, 0.2, site="t"), run(2, None))
+    second = results(run(1, 0.3), run(1, 0.6, site="t"), run(2, 0.5))
+    (total,) = compare(first, second, ["valid_ratio"]).overall
+    assert (total.site, total.task) == ("all", "2 groups")
+    assert total.gain == (pytest.approx(0.3), pytest.approx(1.2706205), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metrics": ["beauty"]}, "metric: must be one of fetched, .*, got beauty"),
+        ({"pair": "luck"}, "pair: must be one of seed, start, site, got 'luck'"),
+        ({"policy_first": "a"}, "policy-b: is needed too"),
+        ({"policy_second": "a"}, "policy-a: is needed too"),
+        ({"policy_first": "a", "policy_second": "b"}, "no run of one file has a partner"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        compare(BEFORE, BEFORE, **arguments)
+
+
+def test_the_command_shows_gain_interval_verdict_and_what_has_no_partner(tmp_path: Path) -> None:
+    first = [replace(each, policy="opic") for each in (*BEFORE.runs, run(9, 0.1))]
+    second = [run(1, 0.15), run(2, 0.26), run(3, 0.355), run(1, site="t")]
+    write_results(tmp_path / "a.json", first, META)
+    write_results(tmp_path / "b.json", second, replace(META, inputs={"s": Input("b" * 64)}))
+    files = [str(tmp_path / name) for name in ("a.json", "b.json")]
+    options = ["--metric", "valid_ratio", "--policy-a", "opic", "--policy-b", "harvest"]
+    done = CliRunner().invoke(main, ["compare", *files, *options], terminal_width=160, env={"COLUMNS": "160"})
+    text = " ".join(done.output.split())
+    assert "s user_content opic -> harvest 3 0.200 0.255 +0.055 ±0.012 better" in text
+    assert "s: the archives differ between the files" in text
+    assert "1 runs of a have no partner: 1 x s, user_content, none, opic, budget 4" in text
+    assert "1 runs of b have no partner: 1 x t, user_content, none, harvest, budget 4" in text
+
+
+# The report.
+
+EVIL = '<img src="https://evil.test/x.png" onerror=alert(1)>'
+
+
+class Page(HTMLParser):
+    """The elements, attributes and text of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.keys: set[str] = set()
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(name)
+        self.keys |= {key for key, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_report_shows_figures_curves_types_and_reasons_and_loads_nothing(tmp_path: Path) -> None:
+    good = {
+        "fetched": 4,
+        "curve": [1, 2, 3, 3],
+        "composition": {"thread": [1, 2, 3, 3], "board": [0, 0, 0, 1]},
+    }
+    why = ScoreExplanation("https://s.test/t", 0.5, "b1", "led to text")
+    runs = [
+        run(policy="breadth_first", fetched=4, curve=[0, 1, 1, 2]),
+        run(1, 0.75, explanations=[why], wanted_types=["thread"], **good),
+        run(2, 0.7, **{**good, "curve": [1, 1, 2, 3]}),
+        run(site="u", fetched=0, curve=[], budget=0, metrics={}),
+    ]
+    write_report(tmp_path / "new" / "r.html", runs, META)
+    page = Page(tmp_path / "new" / "r.html")
+    for expected in (
+        "Replay of 2 sites",
+        "4 runs, made 2026-01-02T03:04:05Z with linkscore 1.2.3",
+        "Harvest curves of s: user_content, no labels",
+        "4 fetches; 10 pages can be reached, 3 of them are target pages.",
+        "ab" * 32,
+        "thread (target)",
+        "75%",
+        "led to text",
+        "0.725 ±0.318",
+        "sum of good(n) over n = 1..N",
+    ):
+        assert expected in page.text, expected
+    assert page.tags.count("svg") == 2
+    assert (tmp_path / "new" / "r.html").read_text().count("fill-opacity") == 1, "a band where runs differ"
+    assert not {"link", "img", "script", "iframe", "base", "image", "use"} & set(page.tags)
+    assert not {"src", "href", "srcset", "data", "action"} & page.keys
+
+
+def test_what_comes_from_a_site_is_text(tmp_path: Path) -> None:
+    why = ScoreExplanation(EVIL, 1.0, EVIL, EVIL)
+    evil = run(site=EVIL, policy=EVIL + "\udcff", mode=EVIL, composition={EVIL: [1, 2]}, explanations=[why])
+    write_report(tmp_path / "r.html", [evil], Meta(EVIL, {EVIL: Input(EVIL)}, EVIL))
+    page = Page(tmp_path / "r.html")
+    assert "img" not in page.tags
+    assert EVIL in page.text
+    with pytest.raises(InvalidInput, match="runs: must have at least one run"):
+        write_report(tmp_path / "r.html", [], META)

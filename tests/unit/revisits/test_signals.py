@@ -6,8 +6,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from linkscore_lab.revisits.histories import living
-from linkscore_lab.revisits.replay import Learned, Listed, replay
+from linkscore_research.revisits.histories import living
+from linkscore_research.revisits.replay import Learned, Listed, replay
 from linkscore_scoring.revisits.signals import Signals
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings

@@ -1,1 +1,0 @@
-"""Schedules of revisits against true histories of sites: `python -m linkscore_lab.revisits`."""
