@@ -339,8 +339,8 @@ func (c *Crawl) NotifyChanged(ctx context.Context, urls []string, changed time.T
 
 // Explain says in one sentence why a link has its score.
 func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.LinkExplanation, error) {
-	answer, err := c.client.Links.ExplainLinks(ctx, &pb.ExplainLinksRequest{
-		Crawl: c.Name, Links: []*pb.CandidateLink{{Url: url, Ticket: ticket}},
+	answer, err := c.client.Links.ScoreLinks(ctx, &pb.ScoreLinksRequest{
+		Crawl: c.Name, Links: []*pb.CandidateLink{{Url: url, Ticket: ticket}}, Explain: true,
 	})
 	if err != nil {
 		return nil, err

@@ -42,10 +42,10 @@ def mined(server: Stubs, crawl: str) -> browse.MineSiteResponse:
 
 
 def explained(server: Stubs, crawl: str, *paths: str) -> list[tuple[float, str]]:
-    asked = links.ExplainLinksRequest(
-        crawl=crawl, links=[links.CandidateLink(url=url(path)) for path in paths]
+    asked = links.ScoreLinksRequest(
+        explain=True, crawl=crawl, links=[links.CandidateLink(url=url(path)) for path in paths]
     )
-    return [(e.score, e.summary) for e in server.links.ExplainLinks(asked).explanations]
+    return [(e.score, e.summary) for e in server.links.ScoreLinks(asked).explanations]
 
 
 def test_new_pages_come_before_old_ones_once_the_log_is_mined(

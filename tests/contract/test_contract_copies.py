@@ -102,6 +102,6 @@ def test_nothing_is_exported_without_a_bound(server: Stubs, new_crawl: NewCrawl)
 def test_why_a_link_is_to_skip_is_explained_and_counted(server: Stubs, new_crawl: NewCrawl) -> None:
     crawled(server, crawl := new_crawl(copies=copies(0.9)))
     links = [pb.CandidateLink(url=f"{ROOT}/{kind}/28") for kind in ("item", "print")]
-    told = server.links.ExplainLinks(pb.ExplainLinksRequest(crawl=crawl, links=links)).explanations
+    told = server.links.ScoreLinks(pb.ScoreLinksRequest(explain=True, crawl=crawl, links=links)).explanations
     assert [each.skip_reason for each in told] == [0, common_pb2.SKIP_REASON_COPY]
     assert [each.duplicate_probability for each in told] == pytest.approx([0.0, 0.924], abs=0.001)

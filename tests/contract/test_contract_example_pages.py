@@ -34,7 +34,9 @@ def ingest(server: Stubs, name: str) -> None:
 
 def reward_of(server: Stubs, name: str, n: int) -> float:
     link = links_pb.CandidateLink(url=url_of(n))
-    (why,) = server.links.ExplainLinks(links_pb.ExplainLinksRequest(crawl=name, links=[link])).explanations
+    (why,) = server.links.ScoreLinks(
+        links_pb.ScoreLinksRequest(explain=True, crawl=name, links=[link])
+    ).explanations
     return next(term.value for term in why.terms if term.name == "reward")
 
 

@@ -1,4 +1,4 @@
-"""ExplainLinks: the score, and why."""
+"""ScoreLinks with `explain`: the score, and why."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def test_an_explanation_has_the_score_and_says_why(server: Stubs, learned: str, 
     spec = policy_pb2.PolicySpec()
     getattr(spec, name).SetInParent()
     urls = [url_of(61), url_of(62)]
-    asked = pb.ExplainLinksRequest(
-        crawl=learned, links=[pb.CandidateLink(url=url) for url in urls], policy=spec
+    asked = pb.ScoreLinksRequest(
+        explain=True, crawl=learned, links=[pb.CandidateLink(url=url) for url in urls], policy=spec
     )
-    got = server.links.ExplainLinks(asked)
+    got = server.links.ScoreLinks(asked)
     scored = score(server, learned, *urls, policy=spec)
     assert got.policy == name
     assert [why.url for why in got.explanations] == urls
@@ -41,7 +41,9 @@ def test_an_explanation_has_the_score_and_says_why(server: Stubs, learned: str, 
 
 
 def test_a_bad_link_is_a_status_among_the_explanations(server: Stubs, learned: str) -> None:
-    asked = pb.ExplainLinksRequest(crawl=learned, links=[pb.CandidateLink(url=u) for u in ("/x", url_of(1))])
-    bad, good = server.links.ExplainLinks(asked).explanations
+    asked = pb.ScoreLinksRequest(
+        explain=True, crawl=learned, links=[pb.CandidateLink(url=u) for u in ("/x", url_of(1))]
+    )
+    bad, good = server.links.ScoreLinks(asked).explanations
     assert (bad.status.code, bad.status.problems[0].field) == (BAD, "links[0].url")
     assert good.status.code == OK

@@ -115,9 +115,7 @@ def test_a_ticket_of_another_crawl_or_a_damaged_one_is_no_ticket(
     assert not got.statuses
 
 
-@pytest.mark.parametrize(
-    "method", ["ScoreLinks", "RankBuckets", "RankSites", "ExplainLinks", "SuggestExamples"]
-)
+@pytest.mark.parametrize("method", ["ScoreLinks", "RankBuckets", "RankSites", "SuggestExamples"])
 def test_crawl_and_policy_of_a_question_are_checked(server: Stubs, crawl: str, method: str) -> None:
     ask, kind = getattr(server.links, method), getattr(pb, f"{method}Request")
     told = refusal(lambda: ask(kind(crawl="crawls/no-such")))
@@ -138,6 +136,6 @@ def test_too_many_links_or_buckets_are_refused(server: Stubs, crawl: str) -> Non
     asked = pb.RankSitesRequest(crawl=crawl, sites=[pb.WaitingSite(site="x")] * 100_001)
     told = refusal(lambda: server.links.RankSites(asked))
     assert (told.reason, set(told.violations)) == ("TOO_MANY_ITEMS", {"sites"})
-    asked = pb.ExplainLinksRequest(crawl=crawl, links=[pb.CandidateLink(url=ROOT)] * 101)
-    told = refusal(lambda: server.links.ExplainLinks(asked))
+    asked = pb.ScoreLinksRequest(explain=True, crawl=crawl, links=[pb.CandidateLink(url=ROOT)] * 101)
+    told = refusal(lambda: server.links.ScoreLinks(asked))
     assert (told.reason, set(told.violations)) == ("TOO_MANY_ITEMS", {"links"})

@@ -10,6 +10,7 @@ import grpc
 import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import inspection_service_pb2 as look_pb
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from support.page_calls import INVALID, ingest
@@ -39,12 +40,11 @@ def test_of_a_learned_site_the_best_tag_paths_are_handed_out(server: Stubs, lear
     got = export(server, learned, policy=UCC)
     assert [file.format for file in got.files] == [pb.RULE_FORMAT_JSON, pb.RULE_FORMAT_SCRAPY]
     assert (got.policy, got.model_revision, list(got.url_rules)) == ("source_ucc", 1, [])
-    names = server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{learned}/sites/{HOST}")).clusters
-    known = {cluster.name for cluster in names} | {"outlier"}
-    every = server.sites.ListNavigationEntries(
-        pb.ListNavigationEntriesRequest(name=f"{learned}/sites/{HOST}", page_size=1_000)
-    ).entries
-    assert 0 < len(got.tag_path_rules) <= len(every)
+    templates = server.inspection.ListTemplates(
+        look_pb.ListTemplatesRequest(name=f"{learned}/sites/{HOST}", page_size=1_000, max_exits=100)
+    ).templates
+    known = {template.name for template in templates} | {"outlier"}
+    assert got.tag_path_rules
     for rule in got.tag_path_rules:
         assert {rule.source, rule.destination} <= known
         assert 0.0 < rule.destination_prob <= 1.0

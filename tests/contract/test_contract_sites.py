@@ -17,6 +17,9 @@ from linkscore.v1 import (
     crawl_service_pb2 as crawl_pb,
 )
 from linkscore.v1 import (
+    inspection_service_pb2 as look_pb,
+)
+from linkscore.v1 import (
     link_scoring_service_pb2 as links_pb,
 )
 from linkscore.v1 import (
@@ -105,10 +108,7 @@ def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, cra
     "method",
     [
         "GetSite",
-        "GetSitemap",
-        "ListNavigationEntries",
         "LearnSite",
-        "GetSamplePlan",
         "ExportExperience",
     ],
 )
@@ -123,42 +123,23 @@ def test_a_name_that_is_no_site_is_refused(server: Stubs, crawl: str, method: st
     assert (told.code, told.reason) == (grpc.StatusCode.NOT_FOUND, "CRAWL_NOT_FOUND")
 
 
+def templates(server: Stubs, name: str, **more: int) -> list[look_pb.Template]:
+    return list(server.inspection.ListTemplates(look_pb.ListTemplatesRequest(name=name, **more)).templates)
+
+
 def test_a_learned_site_has_its_templates_and_where_their_links_lead(server: Stubs, learned: str) -> None:
     name = f"{learned}/sites/{HOST}"
     site = get(server, name)
     assert (site.stage, site.model_revision, site.cluster_count) == (common.SITE_STAGE_READY, 1, 3)
     assert sum(site.cluster_pages.values()) == 60
-    sitemap = server.sites.GetSitemap(pb.GetSitemapRequest(name=name))
-    assert [cluster.sample_pages for cluster in sitemap.clusters] == [36, 12, 12]
-    names = {cluster.name for cluster in sitemap.clusters}
-    assert names == set(site.cluster_pages)
-    assert all(cluster.example_url.startswith(f"http://{HOST}/") for cluster in sitemap.clusters)
-    assert {edge.source for edge in sitemap.edges} | {edge.destination for edge in sitemap.edges} <= names
-    weights = [edge.weight for edge in sitemap.edges]
-    assert weights == sorted(weights, reverse=True) != []
-
-
-def test_an_unlearned_site_has_an_empty_map(server: Stubs, crawl: str) -> None:
-    ingest(server, crawl, page(0))
-    got = server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{crawl}/sites/{HOST}"))
-    assert (list(got.clusters), list(got.edges), got.stage) == ([], [], common.SITE_STAGE_SAMPLING)
-
-
-def test_navigation_is_listed_in_pages_without_gaps(server: Stubs, learned: str) -> None:
-    name = f"{learned}/sites/{HOST}"
-    every = server.sites.ListNavigationEntries(pb.ListNavigationEntriesRequest(name=name)).entries
-    found, token = list[pb.NavigationEntry](), ""
-    while True:
-        asked = pb.ListNavigationEntriesRequest(name=name, page_size=1, page_token=token)
-        got = server.sites.ListNavigationEntries(asked)
-        found += got.entries
-        token = got.next_page_token
-        if not token:
-            break
-    assert found == list(every) != []
-    for entry in every:
-        assert entry.link_count > 0
-        assert sum(entry.destination_probs.values()) <= 1.0 + 1e-9
+    found = templates(server, name, max_exits=100)
+    assert sorted(template.sample_pages for template in found) == [12, 12, 36]
+    assert {template.name for template in found} == set(site.cluster_pages)
+    assert all(template.example_url.startswith(f"http://{HOST}/") for template in found)
+    leading = [leaving.destination for template in found for leaving in template.exits if leaving.destination]
+    assert set(leading) <= {template.name for template in found} | {"outlier"}
+    assert sum(template.hub**2 for template in found) == pytest.approx(1.0)
+    assert sum(template.authority**2 for template in found) == pytest.approx(1.0)
 
 
 def test_page_sizes_over_the_limit_are_refused(server: Stubs, learned: str) -> None:
@@ -166,12 +147,9 @@ def test_page_sizes_over_the_limit_are_refused(server: Stubs, learned: str) -> N
     calls = {
         "page_size": [
             lambda: server.sites.ListSites(pb.ListSitesRequest(crawl=learned, page_size=1_001)),
-            lambda: server.sites.ListNavigationEntries(
-                pb.ListNavigationEntriesRequest(name=name, page_size=1_001)
-            ),
         ],
-        "max_results": [
-            lambda: server.sites.GetSamplePlan(pb.GetSamplePlanRequest(name=name, max_results=1_001))
+        "max_suggestions": [
+            lambda: server.sites.GetSite(pb.GetSiteRequest(name=name, max_suggestions=1_001))
         ],
     }
     for field, asked in calls.items():
@@ -207,22 +185,22 @@ def test_cluster_names_survive_relearning(server: Stubs, crawl: str) -> None:
     name = f"{crawl}/sites/{HOST}"
     ingest(server, crawl, *(page(n) for n in range(40)))
     learn(server, name)
-    before = {c.name for c in server.sites.GetSitemap(pb.GetSitemapRequest(name=name)).clusters}
+    before = {template.name for template in templates(server, name)}
     ingest(server, crawl, *(page(n) for n in range(40, 80)))
     assert learn(server, name).model_revision == 2
-    assert {c.name for c in server.sites.GetSitemap(pb.GetSitemapRequest(name=name)).clusters} == before
+    assert {template.name for template in templates(server, name)} == before
 
 
 def test_the_sample_plan_names_one_link_per_tag_path(server: Stubs, crawl: str) -> None:
     ingest(server, crawl, page(0))
-    asked = pb.GetSamplePlanRequest(name=f"{crawl}/sites/{HOST}")
-    got = server.sites.GetSamplePlan(asked).suggestions
+    asked = pb.GetSiteRequest(name=f"{crawl}/sites/{HOST}", max_suggestions=16)
+    got = server.sites.GetSite(asked).suggestions
     assert len(got) >= 2
     assert all(entry.url.startswith(f"http://{HOST}/") and entry.reason for entry in got)
     urgencies = [entry.urgency for entry in got]
     assert urgencies == sorted(urgencies, reverse=True)
-    asked.max_results = 1
-    assert len(server.sites.GetSamplePlan(asked).suggestions) == 1
+    asked.max_suggestions = 1
+    assert len(server.sites.GetSite(asked).suggestions) == 1
 
 
 def test_every_service_is_healthy(server: Stubs) -> None:
@@ -268,7 +246,7 @@ def test_a_deadline_that_passes_leaves_the_server_in_order(server: Stubs, crawl:
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count == 300
 
 
-@pytest.mark.parametrize("question", ["sitemap", "navigation", "classify", "policy"])
+@pytest.mark.parametrize("question", ["templates", "classify", "policy"])
 def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
     server: Stubs, new_crawl: Callable[..., str], question: str
 ) -> None:
@@ -281,8 +259,7 @@ def test_a_crawl_that_learns_on_demand_learns_when_somebody_asks(
     waiting = get(server, name)
     assert (waiting.stage, waiting.learning, waiting.model_revision) == (common.SITE_STAGE_SAMPLING, False, 0)
     ask = {
-        "sitemap": lambda: server.sites.GetSitemap(pb.GetSitemapRequest(name=name)),
-        "navigation": lambda: server.sites.ListNavigationEntries(pb.ListNavigationEntriesRequest(name=name)),
+        "templates": lambda: templates(server, name),
         "classify": lambda: server.links.ClassifyPages(
             links_pb.ClassifyPagesRequest(crawl=crawl, pages=[page(100)])
         ),
@@ -303,5 +280,5 @@ def test_a_question_starts_no_learning_of_too_few_pages(server: Stubs, new_crawl
     crawl = new_crawl(learn=crawl_pb.LEARN_ON_DEMAND)
     ingest(server, crawl, *(page(n) for n in range(20)))
     before = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq
-    server.sites.GetSitemap(pb.GetSitemapRequest(name=f"{crawl}/sites/{HOST}"))
+    templates(server, f"{crawl}/sites/{HOST}")
     assert server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.event_seq == before

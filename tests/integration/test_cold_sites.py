@@ -13,7 +13,6 @@ from google.protobuf import json_format
 
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore.v1 import inspection_service_pb2 as look_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import CrawlConfig
@@ -73,7 +72,7 @@ def asked(server: Stubs) -> list[Any]:
         plain(server.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, buckets=buckets, n=20))),
         plain(server.links.RankSites(pb.RankSitesRequest(crawl=CRAWL, sites=sites, n=9))),
         plain(server.links.SuggestExamples(pb.SuggestExamplesRequest(crawl=CRAWL))),
-        plain(server.inspection.GetActivity(look_pb.GetActivityRequest(crawl=CRAWL))),
+        plain(server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL, with_activity=True))),
         listed,
     ]
 

@@ -141,13 +141,17 @@ async def use(stubs: Stubs, crawl: str, n: int) -> None:
     url = page_of(n + 1).url
     feedback = pb.Feedback(event_id=f"f{n}", url=url, reward=1.0)
     buckets = list(answer.results[0].links.bucket_names)
+    links = [pb.CandidateLink(url=url)]
     site = pb.WaitingSite(site=answer.results[0].site)
     for call, request in (
         (stubs.links.ReportFeedback, pb.ReportFeedbackRequest(crawl=crawl, feedback=[feedback])),
-        (stubs.links.ScoreLinks, pb.ScoreLinksRequest(crawl=crawl, links=[pb.CandidateLink(url=url)])),
+        (stubs.links.ScoreLinks, pb.ScoreLinksRequest(crawl=crawl, links=links)),
         (stubs.links.RankBuckets, pb.RankBucketsRequest(crawl=crawl, buckets=buckets)),
         (stubs.links.RankSites, pb.RankSitesRequest(crawl=crawl, sites=[site])),
-        (stubs.links.ExplainLinks, pb.ExplainLinksRequest(crawl=crawl, links=[pb.CandidateLink(url=url)])),
+        (
+            stubs.links.ScoreLinks,
+            pb.ScoreLinksRequest(explain=True, crawl=crawl, links=links),
+        ),
     ):
         await call(request, timeout=PATIENCE_S)
 

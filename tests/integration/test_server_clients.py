@@ -72,9 +72,7 @@ def test_the_blocking_client_reaches_every_call(running: tuple[str, str]) -> Non
         assert client.explain_links(crawl="blocking", links=[url_of(3)], policy="harvest").policy == "harvest"
         assert [site.host for site in client.list_sites(crawl="blocking")] == [HOST]
         assert client.get_site(crawl="blocking", site=HOST).page_count == 40
-        assert client.get_sitemap(crawl="blocking", site=HOST).clusters
-        assert list(client.list_navigation_entries(crawl="blocking", site=HOST, page_size=2))
-        assert client.get_sample_plan(crawl="blocking", site=HOST) == []
+        assert client.suggest_fetches(crawl="blocking", site=HOST) == []
         changed = client.update_crawl(
             crawl="blocking", policy=("uniform_random", {"seed": 4}), observe_only=True
         )
@@ -104,9 +102,7 @@ async def test_the_asyncio_client_reaches_every_call(running: tuple[str, str]) -
         assert [site.host async for site in client.list_sites(crawl="asyncio")] == [HOST]
         assert (await client.get_site(crawl="asyncio", site=HOST)).page_count == 30
         assert (await client.get_site_advice(crawl="asyncio", site=HOST, horizon=5)).horizon == 5
-        assert (await client.get_sitemap(crawl="asyncio", site=HOST)).clusters
-        assert [entry async for entry in client.list_navigation_entries(crawl="asyncio", site=HOST)]
-        assert await client.get_sample_plan(crawl="asyncio", site=HOST) == []
+        assert await client.suggest_fetches(crawl="asyncio", site=HOST) == []
         assert (await client.update_crawl(crawl="asyncio", observe_only=True)).observe_only
         with pytest.raises(errors.InvalidArgument) as caught:
             await client.score_links(crawl="asyncio", links=[url_of(3)], policy=("source_ucc", {"alpha": 3}))

@@ -86,7 +86,7 @@ async def test_a_page_sent_twice_has_neither(client: AsyncClient) -> None:
 
 async def test_the_plan_begins_with_what_the_policy_wants(client: AsyncClient) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
-    plan = await client.get_sample_plan(crawl="c", site=HOST)
+    plan = await client.suggest_fetches(crawl="c", site=HOST)
     assert (plan[0].url, plan[0].reason) == (f"{ROOT}/wanted", "is it a thread?")
     assert len(plan) > 1
     got = await client.ingest_pages(crawl="c", pages=[sent(2)])

@@ -150,7 +150,10 @@ class FakeLinkscore(
         del links.urls[:]
         if any(url in self.skips for url in urls):
             links.skip_reasons.extend(self.skips.get(url, 0) for url in urls)
-        return link_scoring_service_pb2.ScoreLinksResponse(links=links, policy="fake")
+        told = [link_scoring_service_pb2.LinkExplanation(url=link.url) for link in request.links]
+        return link_scoring_service_pb2.ScoreLinksResponse(
+            links=links, policy="fake", explanations=told if request.explain else []
+        )
 
     def RankBuckets(self, request, context):
         self._enter("RankBuckets", context)
@@ -180,11 +183,6 @@ class FakeLinkscore(
         ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
         return link_scoring_service_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
 
-    def ExplainLinks(self, request, context):
-        self._enter("ExplainLinks", context)
-        told = [link_scoring_service_pb2.LinkExplanation(url=link.url) for link in request.links]
-        return link_scoring_service_pb2.ExplainLinksResponse(explanations=told, policy="fake")
-
     def SuggestExamples(self, request, context):
         self._enter("SuggestExamples", context)
         pages = [
@@ -206,7 +204,10 @@ class FakeLinkscore(
         if request.name not in self.crawls:
             info = error_details_pb2.ErrorInfo(reason="CRAWL_NOT_FOUND", domain="linkscore")
             refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.name}", info)
-        return crawl_service_pb2.GetCrawlResponse(crawl=self.crawls[request.name], server_version="9.9")
+        activity = crawl_service_pb2.Activity(site_count=1)
+        return crawl_service_pb2.GetCrawlResponse(
+            crawl=self.crawls[request.name], server_version="9.9", activity=activity
+        )
 
     def ListCrawls(self, request, context):
         self._enter("ListCrawls", context)
@@ -238,26 +239,13 @@ class FakeLinkscore(
 
     def GetSite(self, request, context):
         self._enter("GetSite", context)
-        return site_model_service_pb2.GetSiteResponse(site=site_model_service_pb2.Site(name=request.name))
-
-    def GetSitemap(self, request, context):
-        self._enter("GetSitemap", context)
-        return site_model_service_pb2.GetSitemapResponse(stage=common_pb2.SITE_STAGE_READY)
-
-    def ListNavigationEntries(self, request, context):
-        self._enter("ListNavigationEntries", context)
-        entry = site_model_service_pb2.NavigationEntry(source="c1")
-        return site_model_service_pb2.ListNavigationEntriesResponse(entries=[entry])
+        suggestion = common_pb2.FetchSuggestion(url="http://a/1")
+        site = site_model_service_pb2.Site(name=request.name)
+        return site_model_service_pb2.GetSiteResponse(site=site, suggestions=[suggestion])
 
     def LearnSite(self, request, context):
         self._enter("LearnSite", context)
         return site_model_service_pb2.LearnSiteResponse(site=site_model_service_pb2.Site(name=request.name))
-
-    def GetSamplePlan(self, request, context):
-        self._enter("GetSamplePlan", context)
-        return site_model_service_pb2.GetSamplePlanResponse(
-            suggestions=[common_pb2.FetchSuggestion(url="http://a/1")]
-        )
 
     def SuggestSeeds(self, request, context):
         self._enter("SuggestSeeds", context)
@@ -276,10 +264,6 @@ class FakeLinkscore(
         return site_model_service_pb2.ExportExperienceResponse(
             experience=request.name.encode(), group_count=1
         )
-
-    def GetActivity(self, request, context):
-        self._enter("GetActivity", context)
-        return inspection_service_pb2.GetActivityResponse(site_count=1)
 
     def ListTemplates(self, request, context):
         self._enter("ListTemplates", context)

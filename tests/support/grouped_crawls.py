@@ -7,7 +7,6 @@ from typing import Any
 
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore.v1 import inspection_service_pb2 as inspection_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from support.server_process import Stubs
@@ -109,13 +108,13 @@ class Crawler:
         sites = [pb.WaitingSite(site=site, waiting=n) for n, site in enumerate([*SITES, "new.test"])]
         asked = [
             links.ScoreLinks(pb.ScoreLinksRequest(crawl=crawl, links=candidates)),
-            links.ExplainLinks(pb.ExplainLinksRequest(crawl=crawl, links=candidates[-80:])),
+            links.ScoreLinks(pb.ScoreLinksRequest(explain=True, crawl=crawl, links=candidates[-80:])),
             links.ClassifyPages(
                 pb.ClassifyPagesRequest(crawl=crawl, pages=[page_on(site, 30) for site in SITES])
             ),
             links.RankSites(pb.RankSitesRequest(crawl=crawl, sites=sites, n=20)),
             links.SuggestExamples(pb.SuggestExamplesRequest(crawl=crawl, site=SITES[0])),
-            self.server.inspection.GetActivity(inspection_pb.GetActivityRequest(crawl=crawl)),
+            self.server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl, with_activity=True)).activity,
         ]
         asked += [
             links.RankBuckets(

@@ -91,8 +91,8 @@ const (
 	Learn_LEARN_UNSPECIFIED Learn = 0
 	// When a site has pages enough, and again as it grows: every PageResult then names its cluster.
 	Learn_LEARN_ALWAYS Learn = 1
-	// When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by GetSitemap,
-	// ListNavigationEntries, ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
+	// When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by
+	// ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
 	// policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
 	// reads templates learns as ALWAYS.
 	Learn_LEARN_ON_DEMAND Learn = 2
@@ -1277,7 +1277,9 @@ func (x *CreateCrawlResponse) GetCrawl() *Crawl {
 type GetCrawlRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name.
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Also sum up what became of it; costs time with the number of sites.
+	WithActivity  bool `protobuf:"varint,2,opt,name=with_activity,json=withActivity,proto3" json:"with_activity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1319,20 +1321,156 @@ func (x *GetCrawlRequest) GetName() string {
 	return ""
 }
 
+func (x *GetCrawlRequest) GetWithActivity() bool {
+	if x != nil {
+		return x.WithActivity
+	}
+	return false
+}
+
+// What became of a crawl so far, over all of its sites.
+type Activity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sites seen.
+	SiteCount uint32 `protobuf:"varint,1,opt,name=site_count,json=siteCount,proto3" json:"site_count,omitempty"`
+	// Sites whose model is active.
+	LearnedSiteCount uint32 `protobuf:"varint,2,opt,name=learned_site_count,json=learnedSiteCount,proto3" json:"learned_site_count,omitempty"`
+	// Sites that are being learned.
+	LearningSiteCount uint32 `protobuf:"varint,3,opt,name=learning_site_count,json=learningSiteCount,proto3" json:"learning_site_count,omitempty"`
+	// Pages ingested, failed fetches included.
+	PageCount uint64 `protobuf:"varint,4,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
+	// Failed fetches.
+	FailedCount uint64 `protobuf:"varint,5,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
+	// Pages whose long text was all known.
+	DuplicateCount uint64 `protobuf:"varint,6,opt,name=duplicate_count,json=duplicateCount,proto3" json:"duplicate_count,omitempty"`
+	// Fetches that are counted in the means below; repeated fetches of a URL are not.
+	FetchCount uint64 `protobuf:"varint,7,opt,name=fetch_count,json=fetchCount,proto3" json:"fetch_count,omitempty"`
+	// Mean novelty of these, [0, 1]: x / (x + 400), x = characters of long text never seen before.
+	TextReward float64 `protobuf:"fixed64,8,opt,name=text_reward,json=textReward,proto3" json:"text_reward,omitempty"`
+	// Fetches among these with feedback.
+	ReportedCount uint64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
+	// Mean reward of feedback, [0, 1]; 0 without any.
+	Reward        float64 `protobuf:"fixed64,10,opt,name=reward,proto3" json:"reward,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Activity) Reset() {
+	*x = Activity{}
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Activity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Activity) ProtoMessage() {}
+
+func (x *Activity) ProtoReflect() protoreflect.Message {
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Activity.ProtoReflect.Descriptor instead.
+func (*Activity) Descriptor() ([]byte, []int) {
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Activity) GetSiteCount() uint32 {
+	if x != nil {
+		return x.SiteCount
+	}
+	return 0
+}
+
+func (x *Activity) GetLearnedSiteCount() uint32 {
+	if x != nil {
+		return x.LearnedSiteCount
+	}
+	return 0
+}
+
+func (x *Activity) GetLearningSiteCount() uint32 {
+	if x != nil {
+		return x.LearningSiteCount
+	}
+	return 0
+}
+
+func (x *Activity) GetPageCount() uint64 {
+	if x != nil {
+		return x.PageCount
+	}
+	return 0
+}
+
+func (x *Activity) GetFailedCount() uint64 {
+	if x != nil {
+		return x.FailedCount
+	}
+	return 0
+}
+
+func (x *Activity) GetDuplicateCount() uint64 {
+	if x != nil {
+		return x.DuplicateCount
+	}
+	return 0
+}
+
+func (x *Activity) GetFetchCount() uint64 {
+	if x != nil {
+		return x.FetchCount
+	}
+	return 0
+}
+
+func (x *Activity) GetTextReward() float64 {
+	if x != nil {
+		return x.TextReward
+	}
+	return 0
+}
+
+func (x *Activity) GetReportedCount() uint64 {
+	if x != nil {
+		return x.ReportedCount
+	}
+	return 0
+}
+
+func (x *Activity) GetReward() float64 {
+	if x != nil {
+		return x.Reward
+	}
+	return 0
+}
+
 // Response of GetCrawl.
 type GetCrawlResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The crawl.
 	Crawl *Crawl `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// Version of the server that answers, for example 0.1.0; empty if it is older than this field.
+	// Version of the server that answers, for example 0.1.0.
 	ServerVersion string `protobuf:"bytes,2,opt,name=server_version,json=serverVersion,proto3" json:"server_version,omitempty"`
+	// What became of it; absent unless asked for.
+	Activity      *Activity `protobuf:"bytes,3,opt,name=activity,proto3" json:"activity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetCrawlResponse) Reset() {
 	*x = GetCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1482,7 @@ func (x *GetCrawlResponse) String() string {
 func (*GetCrawlResponse) ProtoMessage() {}
 
 func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1495,7 @@ func (x *GetCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCrawlResponse.ProtoReflect.Descriptor instead.
 func (*GetCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetCrawlResponse) GetCrawl() *Crawl {
@@ -1374,6 +1512,13 @@ func (x *GetCrawlResponse) GetServerVersion() string {
 	return ""
 }
 
+func (x *GetCrawlResponse) GetActivity() *Activity {
+	if x != nil {
+		return x.Activity
+	}
+	return nil
+}
+
 // Request of ListCrawls.
 type ListCrawlsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1387,7 +1532,7 @@ type ListCrawlsRequest struct {
 
 func (x *ListCrawlsRequest) Reset() {
 	*x = ListCrawlsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1544,7 @@ func (x *ListCrawlsRequest) String() string {
 func (*ListCrawlsRequest) ProtoMessage() {}
 
 func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1557,7 @@ func (x *ListCrawlsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsRequest.ProtoReflect.Descriptor instead.
 func (*ListCrawlsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCrawlsRequest) GetPageSize() uint32 {
@@ -1442,7 +1587,7 @@ type ListCrawlsResponse struct {
 
 func (x *ListCrawlsResponse) Reset() {
 	*x = ListCrawlsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1599,7 @@ func (x *ListCrawlsResponse) String() string {
 func (*ListCrawlsResponse) ProtoMessage() {}
 
 func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1612,7 @@ func (x *ListCrawlsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCrawlsResponse.ProtoReflect.Descriptor instead.
 func (*ListCrawlsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCrawlsResponse) GetCrawls() []*Crawl {
@@ -1501,7 +1646,7 @@ type UpdateCrawlRequest struct {
 
 func (x *UpdateCrawlRequest) Reset() {
 	*x = UpdateCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1658,7 @@ func (x *UpdateCrawlRequest) String() string {
 func (*UpdateCrawlRequest) ProtoMessage() {}
 
 func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1671,7 @@ func (x *UpdateCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateCrawlRequest) GetCrawl() *Crawl {
@@ -1554,7 +1699,7 @@ type UpdateCrawlResponse struct {
 
 func (x *UpdateCrawlResponse) Reset() {
 	*x = UpdateCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1711,7 @@ func (x *UpdateCrawlResponse) String() string {
 func (*UpdateCrawlResponse) ProtoMessage() {}
 
 func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1724,7 @@ func (x *UpdateCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCrawlResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateCrawlResponse) GetCrawl() *Crawl {
@@ -1600,7 +1745,7 @@ type DeleteCrawlRequest struct {
 
 func (x *DeleteCrawlRequest) Reset() {
 	*x = DeleteCrawlRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1757,7 @@ func (x *DeleteCrawlRequest) String() string {
 func (*DeleteCrawlRequest) ProtoMessage() {}
 
 func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1770,7 @@ func (x *DeleteCrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlRequest.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteCrawlRequest) GetName() string {
@@ -1644,7 +1789,7 @@ type DeleteCrawlResponse struct {
 
 func (x *DeleteCrawlResponse) Reset() {
 	*x = DeleteCrawlResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1801,7 @@ func (x *DeleteCrawlResponse) String() string {
 func (*DeleteCrawlResponse) ProtoMessage() {}
 
 func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1814,7 @@ func (x *DeleteCrawlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteCrawlResponse.ProtoReflect.Descriptor instead.
 func (*DeleteCrawlResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
 }
 
 // Request of ListShards.
@@ -1687,7 +1832,7 @@ type ListShardsRequest struct {
 
 func (x *ListShardsRequest) Reset() {
 	*x = ListShardsRequest{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1844,7 @@ func (x *ListShardsRequest) String() string {
 func (*ListShardsRequest) ProtoMessage() {}
 
 func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1857,7 @@ func (x *ListShardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsRequest.ProtoReflect.Descriptor instead.
 func (*ListShardsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListShardsRequest) GetCrawl() string {
@@ -1777,7 +1922,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1934,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +1947,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Shard) GetCrawl() string {
@@ -1930,7 +2075,7 @@ type ListShardsResponse struct {
 
 func (x *ListShardsResponse) Reset() {
 	*x = ListShardsResponse{}
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2087,7 @@ func (x *ListShardsResponse) String() string {
 func (*ListShardsResponse) ProtoMessage() {}
 
 func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_crawl_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2100,7 @@ func (x *ListShardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListShardsResponse.ProtoReflect.Descriptor instead.
 func (*ListShardsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_crawl_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListShardsResponse) GetShards() []*Shard {
@@ -2085,12 +2230,30 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x12CreateCrawlRequest\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"@\n" +
 	"\x13CreateCrawlResponse\x12)\n" +
-	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"%\n" +
+	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\"J\n" +
 	"\x0fGetCrawlRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"d\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\rwith_activity\x18\x02 \x01(\bR\fwithActivity\"\xf3\x02\n" +
+	"\bActivity\x12\x1d\n" +
+	"\n" +
+	"site_count\x18\x01 \x01(\rR\tsiteCount\x12,\n" +
+	"\x12learned_site_count\x18\x02 \x01(\rR\x10learnedSiteCount\x12.\n" +
+	"\x13learning_site_count\x18\x03 \x01(\rR\x11learningSiteCount\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x04 \x01(\x04R\tpageCount\x12!\n" +
+	"\ffailed_count\x18\x05 \x01(\x04R\vfailedCount\x12'\n" +
+	"\x0fduplicate_count\x18\x06 \x01(\x04R\x0eduplicateCount\x12\x1f\n" +
+	"\vfetch_count\x18\a \x01(\x04R\n" +
+	"fetchCount\x12\x1f\n" +
+	"\vtext_reward\x18\b \x01(\x01R\n" +
+	"textReward\x12%\n" +
+	"\x0ereported_count\x18\t \x01(\x04R\rreportedCount\x12\x16\n" +
+	"\x06reward\x18\n" +
+	" \x01(\x01R\x06reward\"\x98\x01\n" +
 	"\x10GetCrawlResponse\x12)\n" +
 	"\x05crawl\x18\x01 \x01(\v2\x13.linkscore.v1.CrawlR\x05crawl\x12%\n" +
-	"\x0eserver_version\x18\x02 \x01(\tR\rserverVersion\"O\n" +
+	"\x0eserver_version\x18\x02 \x01(\tR\rserverVersion\x122\n" +
+	"\bactivity\x18\x03 \x01(\v2\x16.linkscore.v1.ActivityR\bactivity\"O\n" +
 	"\x11ListCrawlsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\rR\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -2183,7 +2346,7 @@ func file_linkscore_v1_crawl_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_crawl_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_linkscore_v1_crawl_service_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(CrawlScope)(0),               // 0: linkscore.v1.CrawlScope
 	(Learn)(0),                    // 1: linkscore.v1.Learn
@@ -2201,66 +2364,68 @@ var file_linkscore_v1_crawl_service_proto_goTypes = []any{
 	(*CreateCrawlRequest)(nil),    // 13: linkscore.v1.CreateCrawlRequest
 	(*CreateCrawlResponse)(nil),   // 14: linkscore.v1.CreateCrawlResponse
 	(*GetCrawlRequest)(nil),       // 15: linkscore.v1.GetCrawlRequest
-	(*GetCrawlResponse)(nil),      // 16: linkscore.v1.GetCrawlResponse
-	(*ListCrawlsRequest)(nil),     // 17: linkscore.v1.ListCrawlsRequest
-	(*ListCrawlsResponse)(nil),    // 18: linkscore.v1.ListCrawlsResponse
-	(*UpdateCrawlRequest)(nil),    // 19: linkscore.v1.UpdateCrawlRequest
-	(*UpdateCrawlResponse)(nil),   // 20: linkscore.v1.UpdateCrawlResponse
-	(*DeleteCrawlRequest)(nil),    // 21: linkscore.v1.DeleteCrawlRequest
-	(*DeleteCrawlResponse)(nil),   // 22: linkscore.v1.DeleteCrawlResponse
-	(*ListShardsRequest)(nil),     // 23: linkscore.v1.ListShardsRequest
-	(*Shard)(nil),                 // 24: linkscore.v1.Shard
-	(*ListShardsResponse)(nil),    // 25: linkscore.v1.ListShardsResponse
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
-	(*PolicySpec)(nil),            // 27: linkscore.v1.PolicySpec
-	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
-	(Decision)(0),                 // 29: linkscore.v1.Decision
-	(*fieldmaskpb.FieldMask)(nil), // 30: google.protobuf.FieldMask
+	(*Activity)(nil),              // 16: linkscore.v1.Activity
+	(*GetCrawlResponse)(nil),      // 17: linkscore.v1.GetCrawlResponse
+	(*ListCrawlsRequest)(nil),     // 18: linkscore.v1.ListCrawlsRequest
+	(*ListCrawlsResponse)(nil),    // 19: linkscore.v1.ListCrawlsResponse
+	(*UpdateCrawlRequest)(nil),    // 20: linkscore.v1.UpdateCrawlRequest
+	(*UpdateCrawlResponse)(nil),   // 21: linkscore.v1.UpdateCrawlResponse
+	(*DeleteCrawlRequest)(nil),    // 22: linkscore.v1.DeleteCrawlRequest
+	(*DeleteCrawlResponse)(nil),   // 23: linkscore.v1.DeleteCrawlResponse
+	(*ListShardsRequest)(nil),     // 24: linkscore.v1.ListShardsRequest
+	(*Shard)(nil),                 // 25: linkscore.v1.Shard
+	(*ListShardsResponse)(nil),    // 26: linkscore.v1.ListShardsResponse
+	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
+	(*PolicySpec)(nil),            // 28: linkscore.v1.PolicySpec
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(Decision)(0),                 // 30: linkscore.v1.Decision
+	(*fieldmaskpb.FieldMask)(nil), // 31: google.protobuf.FieldMask
 }
 var file_linkscore_v1_crawl_service_proto_depIdxs = []int32{
 	6,  // 0: linkscore.v1.Wanted.queries:type_name -> linkscore.v1.WantedQuery
 	7,  // 1: linkscore.v1.Wanted.samples:type_name -> linkscore.v1.WantedSample
 	2,  // 2: linkscore.v1.Revisit.objective:type_name -> linkscore.v1.RevisitObjective
-	26, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
-	26, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
-	27, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
-	27, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
+	27, // 3: linkscore.v1.Revisit.least_interval:type_name -> google.protobuf.Duration
+	27, // 4: linkscore.v1.Revisit.longest_interval:type_name -> google.protobuf.Duration
+	28, // 5: linkscore.v1.Crawl.policy:type_name -> linkscore.v1.PolicySpec
+	28, // 6: linkscore.v1.Crawl.extra_policies:type_name -> linkscore.v1.PolicySpec
 	0,  // 7: linkscore.v1.Crawl.scope:type_name -> linkscore.v1.CrawlScope
 	4,  // 8: linkscore.v1.Crawl.learning:type_name -> linkscore.v1.LearningConfig
-	28, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
+	29, // 9: linkscore.v1.Crawl.create_time:type_name -> google.protobuf.Timestamp
 	5,  // 10: linkscore.v1.Crawl.examples:type_name -> linkscore.v1.ExamplePage
 	1,  // 11: linkscore.v1.Crawl.learn:type_name -> linkscore.v1.Learn
 	8,  // 12: linkscore.v1.Crawl.wanted:type_name -> linkscore.v1.Wanted
 	9,  // 13: linkscore.v1.Crawl.budget:type_name -> linkscore.v1.Budget
 	10, // 14: linkscore.v1.Crawl.copies:type_name -> linkscore.v1.Copies
-	29, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
+	30, // 15: linkscore.v1.Crawl.decision:type_name -> linkscore.v1.Decision
 	11, // 16: linkscore.v1.Crawl.revisit:type_name -> linkscore.v1.Revisit
 	12, // 17: linkscore.v1.CreateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
 	12, // 18: linkscore.v1.CreateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
 	12, // 19: linkscore.v1.GetCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	12, // 20: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
-	12, // 21: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
-	30, // 22: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
-	12, // 23: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
-	3,  // 24: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
-	24, // 25: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
-	13, // 26: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
-	15, // 27: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
-	17, // 28: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
-	19, // 29: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
-	21, // 30: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
-	23, // 31: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
-	14, // 32: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
-	16, // 33: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
-	18, // 34: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
-	20, // 35: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
-	22, // 36: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
-	25, // 37: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
-	32, // [32:38] is the sub-list for method output_type
-	26, // [26:32] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	16, // 20: linkscore.v1.GetCrawlResponse.activity:type_name -> linkscore.v1.Activity
+	12, // 21: linkscore.v1.ListCrawlsResponse.crawls:type_name -> linkscore.v1.Crawl
+	12, // 22: linkscore.v1.UpdateCrawlRequest.crawl:type_name -> linkscore.v1.Crawl
+	31, // 23: linkscore.v1.UpdateCrawlRequest.update_mask:type_name -> google.protobuf.FieldMask
+	12, // 24: linkscore.v1.UpdateCrawlResponse.crawl:type_name -> linkscore.v1.Crawl
+	3,  // 25: linkscore.v1.Shard.state:type_name -> linkscore.v1.ShardState
+	25, // 26: linkscore.v1.ListShardsResponse.shards:type_name -> linkscore.v1.Shard
+	13, // 27: linkscore.v1.CrawlService.CreateCrawl:input_type -> linkscore.v1.CreateCrawlRequest
+	15, // 28: linkscore.v1.CrawlService.GetCrawl:input_type -> linkscore.v1.GetCrawlRequest
+	18, // 29: linkscore.v1.CrawlService.ListCrawls:input_type -> linkscore.v1.ListCrawlsRequest
+	20, // 30: linkscore.v1.CrawlService.UpdateCrawl:input_type -> linkscore.v1.UpdateCrawlRequest
+	22, // 31: linkscore.v1.CrawlService.DeleteCrawl:input_type -> linkscore.v1.DeleteCrawlRequest
+	24, // 32: linkscore.v1.CrawlService.ListShards:input_type -> linkscore.v1.ListShardsRequest
+	14, // 33: linkscore.v1.CrawlService.CreateCrawl:output_type -> linkscore.v1.CreateCrawlResponse
+	17, // 34: linkscore.v1.CrawlService.GetCrawl:output_type -> linkscore.v1.GetCrawlResponse
+	19, // 35: linkscore.v1.CrawlService.ListCrawls:output_type -> linkscore.v1.ListCrawlsResponse
+	21, // 36: linkscore.v1.CrawlService.UpdateCrawl:output_type -> linkscore.v1.UpdateCrawlResponse
+	23, // 37: linkscore.v1.CrawlService.DeleteCrawl:output_type -> linkscore.v1.DeleteCrawlResponse
+	26, // 38: linkscore.v1.CrawlService.ListShards:output_type -> linkscore.v1.ListShardsResponse
+	33, // [33:39] is the sub-list for method output_type
+	27, // [27:33] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_crawl_service_proto_init() }
@@ -2282,7 +2447,7 @@ func file_linkscore_v1_crawl_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_crawl_service_proto_rawDesc), len(file_linkscore_v1_crawl_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,179 +23,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Request of GetActivity.
-type GetActivityRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name `crawls/{crawl}`. Required.
-	Crawl         string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetActivityRequest) Reset() {
-	*x = GetActivityRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetActivityRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetActivityRequest) ProtoMessage() {}
-
-func (x *GetActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetActivityRequest.ProtoReflect.Descriptor instead.
-func (*GetActivityRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *GetActivityRequest) GetCrawl() string {
-	if x != nil {
-		return x.Crawl
-	}
-	return ""
-}
-
-// Response of GetActivity.
-type GetActivityResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sites seen.
-	SiteCount uint32 `protobuf:"varint,1,opt,name=site_count,json=siteCount,proto3" json:"site_count,omitempty"`
-	// Sites whose model is active.
-	LearnedSiteCount uint32 `protobuf:"varint,2,opt,name=learned_site_count,json=learnedSiteCount,proto3" json:"learned_site_count,omitempty"`
-	// Sites that are being learned.
-	LearningSiteCount uint32 `protobuf:"varint,3,opt,name=learning_site_count,json=learningSiteCount,proto3" json:"learning_site_count,omitempty"`
-	// Pages ingested, failed fetches included.
-	PageCount uint64 `protobuf:"varint,4,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
-	// Failed fetches.
-	FailedCount uint64 `protobuf:"varint,5,opt,name=failed_count,json=failedCount,proto3" json:"failed_count,omitempty"`
-	// Pages whose long text was all known.
-	DuplicateCount uint64 `protobuf:"varint,6,opt,name=duplicate_count,json=duplicateCount,proto3" json:"duplicate_count,omitempty"`
-	// Fetches that are counted in the means below; repeated fetches of a URL are not.
-	FetchCount uint64 `protobuf:"varint,7,opt,name=fetch_count,json=fetchCount,proto3" json:"fetch_count,omitempty"`
-	// Mean novelty of these, [0, 1]: x / (x + 400), x = characters of long text never seen before.
-	TextReward float64 `protobuf:"fixed64,8,opt,name=text_reward,json=textReward,proto3" json:"text_reward,omitempty"`
-	// Fetches among these with feedback.
-	ReportedCount uint64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// Mean reward of feedback, [0, 1]; 0 without any.
-	Reward        float64 `protobuf:"fixed64,10,opt,name=reward,proto3" json:"reward,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetActivityResponse) Reset() {
-	*x = GetActivityResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetActivityResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetActivityResponse) ProtoMessage() {}
-
-func (x *GetActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetActivityResponse.ProtoReflect.Descriptor instead.
-func (*GetActivityResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *GetActivityResponse) GetSiteCount() uint32 {
-	if x != nil {
-		return x.SiteCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetLearnedSiteCount() uint32 {
-	if x != nil {
-		return x.LearnedSiteCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetLearningSiteCount() uint32 {
-	if x != nil {
-		return x.LearningSiteCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetPageCount() uint64 {
-	if x != nil {
-		return x.PageCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetFailedCount() uint64 {
-	if x != nil {
-		return x.FailedCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetDuplicateCount() uint64 {
-	if x != nil {
-		return x.DuplicateCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetFetchCount() uint64 {
-	if x != nil {
-		return x.FetchCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetTextReward() float64 {
-	if x != nil {
-		return x.TextReward
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetReportedCount() uint64 {
-	if x != nil {
-		return x.ReportedCount
-	}
-	return 0
-}
-
-func (x *GetActivityResponse) GetReward() float64 {
-	if x != nil {
-		return x.Reward
-	}
-	return 0
-}
-
 // Request of ListTemplates.
 type ListTemplatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -213,7 +40,7 @@ type ListTemplatesRequest struct {
 
 func (x *ListTemplatesRequest) Reset() {
 	*x = ListTemplatesRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -225,7 +52,7 @@ func (x *ListTemplatesRequest) String() string {
 func (*ListTemplatesRequest) ProtoMessage() {}
 
 func (x *ListTemplatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -238,7 +65,7 @@ func (x *ListTemplatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTemplatesRequest.ProtoReflect.Descriptor instead.
 func (*ListTemplatesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *ListTemplatesRequest) GetName() string {
@@ -290,7 +117,7 @@ type TemplateExit struct {
 
 func (x *TemplateExit) Reset() {
 	*x = TemplateExit{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +129,7 @@ func (x *TemplateExit) String() string {
 func (*TemplateExit) ProtoMessage() {}
 
 func (x *TemplateExit) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +142,7 @@ func (x *TemplateExit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TemplateExit.ProtoReflect.Descriptor instead.
 func (*TemplateExit) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *TemplateExit) GetTagPath() string {
@@ -363,7 +190,7 @@ func (x *TemplateExit) GetPageLinks() bool {
 // A template with what is known of its pages.
 type Template struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Persistent name, as in `Cluster`.
+	// Persistent name, for example `c12`; survives relearning.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Pages of the sample.
 	SamplePages uint32 `protobuf:"varint,2,opt,name=sample_pages,json=samplePages,proto3" json:"sample_pages,omitempty"`
@@ -384,14 +211,18 @@ type Template struct {
 	// Mean reward of these, [0, 1]; what a reward is says `reward_source` of the response.
 	Reward float64 `protobuf:"fixed64,10,opt,name=reward,proto3" json:"reward,omitempty"`
 	// Links that leave its pages, most links first.
-	Exits         []*TemplateExit `protobuf:"bytes,11,rep,name=exits,proto3" json:"exits,omitempty"`
+	Exits []*TemplateExit `protobuf:"bytes,11,rep,name=exits,proto3" json:"exits,omitempty"`
+	// Hub score (Xu 2018, eq. 7).
+	Hub float64 `protobuf:"fixed64,12,opt,name=hub,proto3" json:"hub,omitempty"`
+	// Authority score (Xu 2018, eq. 8).
+	Authority     float64 `protobuf:"fixed64,13,opt,name=authority,proto3" json:"authority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Template) Reset() {
 	*x = Template{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -403,7 +234,7 @@ func (x *Template) String() string {
 func (*Template) ProtoMessage() {}
 
 func (x *Template) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -416,7 +247,7 @@ func (x *Template) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Template.ProtoReflect.Descriptor instead.
 func (*Template) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Template) GetName() string {
@@ -496,6 +327,20 @@ func (x *Template) GetExits() []*TemplateExit {
 	return nil
 }
 
+func (x *Template) GetHub() float64 {
+	if x != nil {
+		return x.Hub
+	}
+	return 0
+}
+
+func (x *Template) GetAuthority() float64 {
+	if x != nil {
+		return x.Authority
+	}
+	return 0
+}
+
 // Response of ListTemplates.
 type ListTemplatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -523,7 +368,7 @@ type ListTemplatesResponse struct {
 
 func (x *ListTemplatesResponse) Reset() {
 	*x = ListTemplatesResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -535,7 +380,7 @@ func (x *ListTemplatesResponse) String() string {
 func (*ListTemplatesResponse) ProtoMessage() {}
 
 func (x *ListTemplatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -548,7 +393,7 @@ func (x *ListTemplatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTemplatesResponse.ProtoReflect.Descriptor instead.
 func (*ListTemplatesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListTemplatesResponse) GetTemplates() []*Template {
@@ -631,7 +476,7 @@ type ListTemplatePagesRequest struct {
 
 func (x *ListTemplatePagesRequest) Reset() {
 	*x = ListTemplatePagesRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +488,7 @@ func (x *ListTemplatePagesRequest) String() string {
 func (*ListTemplatePagesRequest) ProtoMessage() {}
 
 func (x *ListTemplatePagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +501,7 @@ func (x *ListTemplatePagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTemplatePagesRequest.ProtoReflect.Descriptor instead.
 func (*ListTemplatePagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListTemplatePagesRequest) GetName() string {
@@ -700,7 +545,7 @@ type InLink struct {
 
 func (x *InLink) Reset() {
 	*x = InLink{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +557,7 @@ func (x *InLink) String() string {
 func (*InLink) ProtoMessage() {}
 
 func (x *InLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +570,7 @@ func (x *InLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InLink.ProtoReflect.Descriptor instead.
 func (*InLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *InLink) GetSource() string {
@@ -762,7 +607,7 @@ type TemplatePage struct {
 
 func (x *TemplatePage) Reset() {
 	*x = TemplatePage{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -774,7 +619,7 @@ func (x *TemplatePage) String() string {
 func (*TemplatePage) ProtoMessage() {}
 
 func (x *TemplatePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -787,7 +632,7 @@ func (x *TemplatePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TemplatePage.ProtoReflect.Descriptor instead.
 func (*TemplatePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TemplatePage) GetUrl() string {
@@ -838,7 +683,7 @@ type ListTemplatePagesResponse struct {
 
 func (x *ListTemplatePagesResponse) Reset() {
 	*x = ListTemplatePagesResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +695,7 @@ func (x *ListTemplatePagesResponse) String() string {
 func (*ListTemplatePagesResponse) ProtoMessage() {}
 
 func (x *ListTemplatePagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +708,7 @@ func (x *ListTemplatePagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTemplatePagesResponse.ProtoReflect.Descriptor instead.
 func (*ListTemplatePagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListTemplatePagesResponse) GetPages() []*TemplatePage {
@@ -897,7 +742,7 @@ type ListBucketsRequest struct {
 
 func (x *ListBucketsRequest) Reset() {
 	*x = ListBucketsRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +754,7 @@ func (x *ListBucketsRequest) String() string {
 func (*ListBucketsRequest) ProtoMessage() {}
 
 func (x *ListBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +767,7 @@ func (x *ListBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBucketsRequest.ProtoReflect.Descriptor instead.
 func (*ListBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListBucketsRequest) GetName() string {
@@ -984,7 +829,7 @@ type BucketStats struct {
 
 func (x *BucketStats) Reset() {
 	*x = BucketStats{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +841,7 @@ func (x *BucketStats) String() string {
 func (*BucketStats) ProtoMessage() {}
 
 func (x *BucketStats) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +854,7 @@ func (x *BucketStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketStats.ProtoReflect.Descriptor instead.
 func (*BucketStats) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BucketStats) GetName() string {
@@ -1112,7 +957,7 @@ type ListBucketsResponse struct {
 
 func (x *ListBucketsResponse) Reset() {
 	*x = ListBucketsResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +969,7 @@ func (x *ListBucketsResponse) String() string {
 func (*ListBucketsResponse) ProtoMessage() {}
 
 func (x *ListBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +982,7 @@ func (x *ListBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBucketsResponse.ProtoReflect.Descriptor instead.
 func (*ListBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListBucketsResponse) GetBuckets() []*BucketStats {
@@ -1202,7 +1047,7 @@ type GetHarvestRequest struct {
 
 func (x *GetHarvestRequest) Reset() {
 	*x = GetHarvestRequest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1059,7 @@ func (x *GetHarvestRequest) String() string {
 func (*GetHarvestRequest) ProtoMessage() {}
 
 func (x *GetHarvestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1072,7 @@ func (x *GetHarvestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestRequest.ProtoReflect.Descriptor instead.
 func (*GetHarvestRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetHarvestRequest) GetName() string {
@@ -1265,7 +1110,7 @@ type HarvestPoint struct {
 
 func (x *HarvestPoint) Reset() {
 	*x = HarvestPoint{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1122,7 @@ func (x *HarvestPoint) String() string {
 func (*HarvestPoint) ProtoMessage() {}
 
 func (x *HarvestPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1135,7 @@ func (x *HarvestPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HarvestPoint.ProtoReflect.Descriptor instead.
 func (*HarvestPoint) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HarvestPoint) GetFirstFetch() uint64 {
@@ -1349,7 +1194,7 @@ type TemplateHarvest struct {
 
 func (x *TemplateHarvest) Reset() {
 	*x = TemplateHarvest{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1206,7 @@ func (x *TemplateHarvest) String() string {
 func (*TemplateHarvest) ProtoMessage() {}
 
 func (x *TemplateHarvest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1219,7 @@ func (x *TemplateHarvest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TemplateHarvest.ProtoReflect.Descriptor instead.
 func (*TemplateHarvest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TemplateHarvest) GetTemplate() string {
@@ -1409,7 +1254,7 @@ type PolicyLookback struct {
 
 func (x *PolicyLookback) Reset() {
 	*x = PolicyLookback{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1421,7 +1266,7 @@ func (x *PolicyLookback) String() string {
 func (*PolicyLookback) ProtoMessage() {}
 
 func (x *PolicyLookback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1434,7 +1279,7 @@ func (x *PolicyLookback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyLookback.ProtoReflect.Descriptor instead.
 func (*PolicyLookback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PolicyLookback) GetPolicy() string {
@@ -1482,7 +1327,7 @@ type GetHarvestResponse struct {
 
 func (x *GetHarvestResponse) Reset() {
 	*x = GetHarvestResponse{}
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1339,7 @@ func (x *GetHarvestResponse) String() string {
 func (*GetHarvestResponse) ProtoMessage() {}
 
 func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_inspection_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1352,7 @@ func (x *GetHarvestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHarvestResponse.ProtoReflect.Descriptor instead.
 func (*GetHarvestResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_inspection_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetHarvestResponse) GetPoints() []*HarvestPoint {
@@ -1542,25 +1387,7 @@ var File_linkscore_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a'linkscore/v1/link_scoring_service.proto\x1a\x19linkscore/v1/policy.proto\x1a%linkscore/v1/site_model_service.proto\"*\n" +
-	"\x12GetActivityRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\"\xfe\x02\n" +
-	"\x13GetActivityResponse\x12\x1d\n" +
-	"\n" +
-	"site_count\x18\x01 \x01(\rR\tsiteCount\x12,\n" +
-	"\x12learned_site_count\x18\x02 \x01(\rR\x10learnedSiteCount\x12.\n" +
-	"\x13learning_site_count\x18\x03 \x01(\rR\x11learningSiteCount\x12\x1d\n" +
-	"\n" +
-	"page_count\x18\x04 \x01(\x04R\tpageCount\x12!\n" +
-	"\ffailed_count\x18\x05 \x01(\x04R\vfailedCount\x12'\n" +
-	"\x0fduplicate_count\x18\x06 \x01(\x04R\x0eduplicateCount\x12\x1f\n" +
-	"\vfetch_count\x18\a \x01(\x04R\n" +
-	"fetchCount\x12\x1f\n" +
-	"\vtext_reward\x18\b \x01(\x01R\n" +
-	"textReward\x12%\n" +
-	"\x0ereported_count\x18\t \x01(\x04R\rreportedCount\x12\x16\n" +
-	"\x06reward\x18\n" +
-	" \x01(\x01R\x06reward\"\x83\x01\n" +
+	"%linkscore/v1/inspection_service.proto\x12\flinkscore.v1\x1a\x19linkscore/v1/common.proto\x1a'linkscore/v1/link_scoring_service.proto\x1a\x19linkscore/v1/policy.proto\x1a%linkscore/v1/site_model_service.proto\"\x83\x01\n" +
 	"\x14ListTemplatesRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
@@ -1575,7 +1402,7 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\vdestination\x18\x04 \x01(\tR\vdestination\x12)\n" +
 	"\x10destination_prob\x18\x05 \x01(\x01R\x0fdestinationProb\x12\x1d\n" +
 	"\n" +
-	"page_links\x18\x06 \x01(\bR\tpageLinks\"\xee\x02\n" +
+	"page_links\x18\x06 \x01(\bR\tpageLinks\"\x9e\x03\n" +
 	"\bTemplate\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsample_pages\x18\x02 \x01(\rR\vsamplePages\x12#\n" +
@@ -1589,7 +1416,9 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\fjudged_count\x18\t \x01(\x04R\vjudgedCount\x12\x16\n" +
 	"\x06reward\x18\n" +
 	" \x01(\x01R\x06reward\x120\n" +
-	"\x05exits\x18\v \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\"\x9c\x03\n" +
+	"\x05exits\x18\v \x03(\v2\x1a.linkscore.v1.TemplateExitR\x05exits\x12\x10\n" +
+	"\x03hub\x18\f \x01(\x01R\x03hub\x12\x1c\n" +
+	"\tauthority\x18\r \x01(\x01R\tauthority\"\x9c\x03\n" +
 	"\x15ListTemplatesResponse\x124\n" +
 	"\ttemplates\x18\x01 \x03(\v2\x16.linkscore.v1.TemplateR\ttemplates\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12%\n" +
@@ -1674,9 +1503,8 @@ const file_linkscore_v1_inspection_service_proto_rawDesc = "" +
 	"\x06points\x18\x01 \x03(\v2\x1a.linkscore.v1.HarvestPointR\x06points\x12;\n" +
 	"\ttemplates\x18\x02 \x03(\v2\x1d.linkscore.v1.TemplateHarvestR\ttemplates\x128\n" +
 	"\bpolicies\x18\x03 \x03(\v2\x1c.linkscore.v1.PolicyLookbackR\bpolicies\x12?\n" +
-	"\rreward_source\x18\x04 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xcc\x03\n" +
-	"\x11InspectionService\x12R\n" +
-	"\vGetActivity\x12 .linkscore.v1.GetActivityRequest\x1a!.linkscore.v1.GetActivityResponse\x12X\n" +
+	"\rreward_source\x18\x04 \x01(\x0e2\x1a.linkscore.v1.RewardSourceR\frewardSource2\xf8\x02\n" +
+	"\x11InspectionService\x12X\n" +
 	"\rListTemplates\x12\".linkscore.v1.ListTemplatesRequest\x1a#.linkscore.v1.ListTemplatesResponse\x12d\n" +
 	"\x11ListTemplatePages\x12&.linkscore.v1.ListTemplatePagesRequest\x1a'.linkscore.v1.ListTemplatePagesResponse\x12R\n" +
 	"\vListBuckets\x12 .linkscore.v1.ListBucketsRequest\x1a!.linkscore.v1.ListBucketsResponse\x12O\n" +
@@ -1696,61 +1524,57 @@ func file_linkscore_v1_inspection_service_proto_rawDescGZIP() []byte {
 	return file_linkscore_v1_inspection_service_proto_rawDescData
 }
 
-var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_linkscore_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_linkscore_v1_inspection_service_proto_goTypes = []any{
-	(*GetActivityRequest)(nil),        // 0: linkscore.v1.GetActivityRequest
-	(*GetActivityResponse)(nil),       // 1: linkscore.v1.GetActivityResponse
-	(*ListTemplatesRequest)(nil),      // 2: linkscore.v1.ListTemplatesRequest
-	(*TemplateExit)(nil),              // 3: linkscore.v1.TemplateExit
-	(*Template)(nil),                  // 4: linkscore.v1.Template
-	(*ListTemplatesResponse)(nil),     // 5: linkscore.v1.ListTemplatesResponse
-	(*ListTemplatePagesRequest)(nil),  // 6: linkscore.v1.ListTemplatePagesRequest
-	(*InLink)(nil),                    // 7: linkscore.v1.InLink
-	(*TemplatePage)(nil),              // 8: linkscore.v1.TemplatePage
-	(*ListTemplatePagesResponse)(nil), // 9: linkscore.v1.ListTemplatePagesResponse
-	(*ListBucketsRequest)(nil),        // 10: linkscore.v1.ListBucketsRequest
-	(*BucketStats)(nil),               // 11: linkscore.v1.BucketStats
-	(*ListBucketsResponse)(nil),       // 12: linkscore.v1.ListBucketsResponse
-	(*GetHarvestRequest)(nil),         // 13: linkscore.v1.GetHarvestRequest
-	(*HarvestPoint)(nil),              // 14: linkscore.v1.HarvestPoint
-	(*TemplateHarvest)(nil),           // 15: linkscore.v1.TemplateHarvest
-	(*PolicyLookback)(nil),            // 16: linkscore.v1.PolicyLookback
-	(*GetHarvestResponse)(nil),        // 17: linkscore.v1.GetHarvestResponse
-	(SiteStage)(0),                    // 18: linkscore.v1.SiteStage
-	(RewardSource)(0),                 // 19: linkscore.v1.RewardSource
-	(*PolicySpec)(nil),                // 20: linkscore.v1.PolicySpec
-	(*ScoreTerm)(nil),                 // 21: linkscore.v1.ScoreTerm
-	(PolicyRole)(0),                   // 22: linkscore.v1.PolicyRole
+	(*ListTemplatesRequest)(nil),      // 0: linkscore.v1.ListTemplatesRequest
+	(*TemplateExit)(nil),              // 1: linkscore.v1.TemplateExit
+	(*Template)(nil),                  // 2: linkscore.v1.Template
+	(*ListTemplatesResponse)(nil),     // 3: linkscore.v1.ListTemplatesResponse
+	(*ListTemplatePagesRequest)(nil),  // 4: linkscore.v1.ListTemplatePagesRequest
+	(*InLink)(nil),                    // 5: linkscore.v1.InLink
+	(*TemplatePage)(nil),              // 6: linkscore.v1.TemplatePage
+	(*ListTemplatePagesResponse)(nil), // 7: linkscore.v1.ListTemplatePagesResponse
+	(*ListBucketsRequest)(nil),        // 8: linkscore.v1.ListBucketsRequest
+	(*BucketStats)(nil),               // 9: linkscore.v1.BucketStats
+	(*ListBucketsResponse)(nil),       // 10: linkscore.v1.ListBucketsResponse
+	(*GetHarvestRequest)(nil),         // 11: linkscore.v1.GetHarvestRequest
+	(*HarvestPoint)(nil),              // 12: linkscore.v1.HarvestPoint
+	(*TemplateHarvest)(nil),           // 13: linkscore.v1.TemplateHarvest
+	(*PolicyLookback)(nil),            // 14: linkscore.v1.PolicyLookback
+	(*GetHarvestResponse)(nil),        // 15: linkscore.v1.GetHarvestResponse
+	(SiteStage)(0),                    // 16: linkscore.v1.SiteStage
+	(RewardSource)(0),                 // 17: linkscore.v1.RewardSource
+	(*PolicySpec)(nil),                // 18: linkscore.v1.PolicySpec
+	(*ScoreTerm)(nil),                 // 19: linkscore.v1.ScoreTerm
+	(PolicyRole)(0),                   // 20: linkscore.v1.PolicyRole
 }
 var file_linkscore_v1_inspection_service_proto_depIdxs = []int32{
-	3,  // 0: linkscore.v1.Template.exits:type_name -> linkscore.v1.TemplateExit
-	4,  // 1: linkscore.v1.ListTemplatesResponse.templates:type_name -> linkscore.v1.Template
-	18, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
-	19, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	7,  // 4: linkscore.v1.TemplatePage.in_links:type_name -> linkscore.v1.InLink
-	8,  // 5: linkscore.v1.ListTemplatePagesResponse.pages:type_name -> linkscore.v1.TemplatePage
-	20, // 6: linkscore.v1.ListBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	21, // 7: linkscore.v1.BucketStats.terms:type_name -> linkscore.v1.ScoreTerm
-	11, // 8: linkscore.v1.ListBucketsResponse.buckets:type_name -> linkscore.v1.BucketStats
-	19, // 9: linkscore.v1.ListBucketsResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	14, // 10: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
-	22, // 11: linkscore.v1.PolicyLookback.role:type_name -> linkscore.v1.PolicyRole
-	14, // 12: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
-	15, // 13: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
-	16, // 14: linkscore.v1.GetHarvestResponse.policies:type_name -> linkscore.v1.PolicyLookback
-	19, // 15: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
-	0,  // 16: linkscore.v1.InspectionService.GetActivity:input_type -> linkscore.v1.GetActivityRequest
-	2,  // 17: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
-	6,  // 18: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
-	10, // 19: linkscore.v1.InspectionService.ListBuckets:input_type -> linkscore.v1.ListBucketsRequest
-	13, // 20: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
-	1,  // 21: linkscore.v1.InspectionService.GetActivity:output_type -> linkscore.v1.GetActivityResponse
-	5,  // 22: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
-	9,  // 23: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
-	12, // 24: linkscore.v1.InspectionService.ListBuckets:output_type -> linkscore.v1.ListBucketsResponse
-	17, // 25: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
+	1,  // 0: linkscore.v1.Template.exits:type_name -> linkscore.v1.TemplateExit
+	2,  // 1: linkscore.v1.ListTemplatesResponse.templates:type_name -> linkscore.v1.Template
+	16, // 2: linkscore.v1.ListTemplatesResponse.stage:type_name -> linkscore.v1.SiteStage
+	17, // 3: linkscore.v1.ListTemplatesResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	5,  // 4: linkscore.v1.TemplatePage.in_links:type_name -> linkscore.v1.InLink
+	6,  // 5: linkscore.v1.ListTemplatePagesResponse.pages:type_name -> linkscore.v1.TemplatePage
+	18, // 6: linkscore.v1.ListBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	19, // 7: linkscore.v1.BucketStats.terms:type_name -> linkscore.v1.ScoreTerm
+	9,  // 8: linkscore.v1.ListBucketsResponse.buckets:type_name -> linkscore.v1.BucketStats
+	17, // 9: linkscore.v1.ListBucketsResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	12, // 10: linkscore.v1.TemplateHarvest.points:type_name -> linkscore.v1.HarvestPoint
+	20, // 11: linkscore.v1.PolicyLookback.role:type_name -> linkscore.v1.PolicyRole
+	12, // 12: linkscore.v1.GetHarvestResponse.points:type_name -> linkscore.v1.HarvestPoint
+	13, // 13: linkscore.v1.GetHarvestResponse.templates:type_name -> linkscore.v1.TemplateHarvest
+	14, // 14: linkscore.v1.GetHarvestResponse.policies:type_name -> linkscore.v1.PolicyLookback
+	17, // 15: linkscore.v1.GetHarvestResponse.reward_source:type_name -> linkscore.v1.RewardSource
+	0,  // 16: linkscore.v1.InspectionService.ListTemplates:input_type -> linkscore.v1.ListTemplatesRequest
+	4,  // 17: linkscore.v1.InspectionService.ListTemplatePages:input_type -> linkscore.v1.ListTemplatePagesRequest
+	8,  // 18: linkscore.v1.InspectionService.ListBuckets:input_type -> linkscore.v1.ListBucketsRequest
+	11, // 19: linkscore.v1.InspectionService.GetHarvest:input_type -> linkscore.v1.GetHarvestRequest
+	3,  // 20: linkscore.v1.InspectionService.ListTemplates:output_type -> linkscore.v1.ListTemplatesResponse
+	7,  // 21: linkscore.v1.InspectionService.ListTemplatePages:output_type -> linkscore.v1.ListTemplatePagesResponse
+	10, // 22: linkscore.v1.InspectionService.ListBuckets:output_type -> linkscore.v1.ListBucketsResponse
+	15, // 23: linkscore.v1.InspectionService.GetHarvest:output_type -> linkscore.v1.GetHarvestResponse
+	20, // [20:24] is the sub-list for method output_type
+	16, // [16:20] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -1765,14 +1589,14 @@ func file_linkscore_v1_inspection_service_proto_init() {
 	file_linkscore_v1_link_scoring_service_proto_init()
 	file_linkscore_v1_policy_proto_init()
 	file_linkscore_v1_site_model_service_proto_init()
-	file_linkscore_v1_inspection_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_linkscore_v1_inspection_service_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_inspection_service_proto_rawDesc), len(file_linkscore_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

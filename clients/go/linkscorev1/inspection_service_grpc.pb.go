@@ -21,7 +21,6 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InspectionService_GetActivity_FullMethodName       = "/linkscore.v1.InspectionService/GetActivity"
 	InspectionService_ListTemplates_FullMethodName     = "/linkscore.v1.InspectionService/ListTemplates"
 	InspectionService_ListTemplatePages_FullMethodName = "/linkscore.v1.InspectionService/ListTemplatePages"
 	InspectionService_ListBuckets_FullMethodName       = "/linkscore.v1.InspectionService/ListBuckets"
@@ -34,8 +33,6 @@ const (
 //
 // Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
 type InspectionServiceClient interface {
-	// What became of a crawl so far, over all of its sites.
-	GetActivity(ctx context.Context, in *GetActivityRequest, opts ...grpc.CallOption) (*GetActivityResponse, error)
 	// The templates of a site, most crawled first, each with the links that leave its pages.
 	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
@@ -52,16 +49,6 @@ type inspectionServiceClient struct {
 
 func NewInspectionServiceClient(cc grpc.ClientConnInterface) InspectionServiceClient {
 	return &inspectionServiceClient{cc}
-}
-
-func (c *inspectionServiceClient) GetActivity(ctx context.Context, in *GetActivityRequest, opts ...grpc.CallOption) (*GetActivityResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetActivityResponse)
-	err := c.cc.Invoke(ctx, InspectionService_GetActivity_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 func (c *inspectionServiceClient) ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error) {
@@ -110,8 +97,6 @@ func (c *inspectionServiceClient) GetHarvest(ctx context.Context, in *GetHarvest
 //
 // Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
 type InspectionServiceServer interface {
-	// What became of a crawl so far, over all of its sites.
-	GetActivity(context.Context, *GetActivityRequest) (*GetActivityResponse, error)
 	// The templates of a site, most crawled first, each with the links that leave its pages.
 	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
 	// Pages of one template, latest first.
@@ -130,9 +115,6 @@ type InspectionServiceServer interface {
 // pointer dereference when methods are called.
 type UnimplementedInspectionServiceServer struct{}
 
-func (UnimplementedInspectionServiceServer) GetActivity(context.Context, *GetActivityRequest) (*GetActivityResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method GetActivity not implemented")
-}
 func (UnimplementedInspectionServiceServer) ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ListTemplates not implemented")
 }
@@ -164,24 +146,6 @@ func RegisterInspectionServiceServer(s grpc.ServiceRegistrar, srv InspectionServ
 		t.testEmbeddedByValue()
 	}
 	s.RegisterService(&InspectionService_ServiceDesc, srv)
-}
-
-func _InspectionService_GetActivity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetActivityRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(InspectionServiceServer).GetActivity(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: InspectionService_GetActivity_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(InspectionServiceServer).GetActivity(ctx, req.(*GetActivityRequest))
-	}
-	return interceptor(ctx, in, info, handler)
 }
 
 func _InspectionService_ListTemplates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
@@ -263,10 +227,6 @@ var InspectionService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "linkscore.v1.InspectionService",
 	HandlerType: (*InspectionServiceServer)(nil),
 	Methods: []grpc.MethodDesc{
-		{
-			MethodName: "GetActivity",
-			Handler:    _InspectionService_GetActivity_Handler,
-		},
 		{
 			MethodName: "ListTemplates",
 			Handler:    _InspectionService_ListTemplates_Handler,

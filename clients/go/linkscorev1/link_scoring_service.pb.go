@@ -1174,8 +1174,10 @@ type ScoreLinksRequest struct {
 	// Refuse (FAILED_PRECONDITION, reason SITE_NOT_LEARNED) instead of answering from the fallback when the policy needs
 	// a learned site and one of the links' sites is not learned.
 	RequireLearned bool `protobuf:"varint,5,opt,name=require_learned,json=requireLearned,proto3" json:"require_learned,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Also say why, in words and numbers; at most 100 links then.
+	Explain       bool `protobuf:"varint,6,opt,name=explain,proto3" json:"explain,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScoreLinksRequest) Reset() {
@@ -1243,6 +1245,13 @@ func (x *ScoreLinksRequest) GetRequireLearned() bool {
 	return false
 }
 
+func (x *ScoreLinksRequest) GetExplain() bool {
+	if x != nil {
+		return x.Explain
+	}
+	return false
+}
+
 // Response of ScoreLinks.
 type ScoreLinksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1253,7 +1262,9 @@ type ScoreLinksResponse struct {
 	// Lowest stage among the links' sites: says whether the policy answered from its fallback.
 	Stage SiteStage `protobuf:"varint,3,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
 	// Sequence number of the last event the scores reflect.
-	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	EventSeq uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
+	// Why each link has its score, input order; empty unless asked for.
+	Explanations  []*LinkExplanation `protobuf:"bytes,5,rep,name=explanations,proto3" json:"explanations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1314,6 +1325,13 @@ func (x *ScoreLinksResponse) GetEventSeq() uint64 {
 		return x.EventSeq
 	}
 	return 0
+}
+
+func (x *ScoreLinksResponse) GetExplanations() []*LinkExplanation {
+	if x != nil {
+		return x.Explanations
+	}
+	return nil
 }
 
 // Fetches under way of links of one bucket.
@@ -2054,70 +2072,6 @@ func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
 	return nil
 }
 
-// Request of ExplainLinks.
-type ExplainLinksRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name `crawls/{crawl}`. Required.
-	Crawl string `protobuf:"bytes,1,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	// The links; at most 100.
-	Links []*CandidateLink `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
-	// Policy; absent means the crawl's.
-	Policy        *PolicySpec `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExplainLinksRequest) Reset() {
-	*x = ExplainLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExplainLinksRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExplainLinksRequest) ProtoMessage() {}
-
-func (x *ExplainLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExplainLinksRequest.ProtoReflect.Descriptor instead.
-func (*ExplainLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *ExplainLinksRequest) GetCrawl() string {
-	if x != nil {
-		return x.Crawl
-	}
-	return ""
-}
-
-func (x *ExplainLinksRequest) GetLinks() []*CandidateLink {
-	if x != nil {
-		return x.Links
-	}
-	return nil
-}
-
-func (x *ExplainLinksRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
 // One number behind a score.
 type ScoreTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2133,7 +2087,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2145,7 +2099,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2158,7 +2112,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -2189,7 +2143,7 @@ type LinkExplanation struct {
 	Status *ItemStatus `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	// The URL.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// Score, as ScoreLinks would give it.
+	// Its score.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// Bucket of the link.
 	Bucket string `protobuf:"bytes,4,opt,name=bucket,proto3" json:"bucket,omitempty"`
@@ -2213,7 +2167,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2225,7 +2179,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2238,7 +2192,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -2318,61 +2272,6 @@ func (x *LinkExplanation) GetDuplicateProbability() float64 {
 	return 0
 }
 
-// Response of ExplainLinks.
-type ExplainLinksResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// One entry per link, input order.
-	Explanations []*LinkExplanation `protobuf:"bytes,1,rep,name=explanations,proto3" json:"explanations,omitempty"`
-	// Name of the policy.
-	Policy        string `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExplainLinksResponse) Reset() {
-	*x = ExplainLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExplainLinksResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExplainLinksResponse) ProtoMessage() {}
-
-func (x *ExplainLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExplainLinksResponse.ProtoReflect.Descriptor instead.
-func (*ExplainLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *ExplainLinksResponse) GetExplanations() []*LinkExplanation {
-	if x != nil {
-		return x.Explanations
-	}
-	return nil
-}
-
-func (x *ExplainLinksResponse) GetPolicy() string {
-	if x != nil {
-		return x.Policy
-	}
-	return ""
-}
-
 // Request of SuggestExamples.
 type SuggestExamplesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2391,7 +2290,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2403,7 +2302,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2416,7 +2315,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2474,7 +2373,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2385,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2398,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2566,7 +2465,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2477,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2490,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2635,7 +2534,7 @@ type RankRevisitsRequest struct {
 
 func (x *RankRevisitsRequest) Reset() {
 	*x = RankRevisitsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +2546,7 @@ func (x *RankRevisitsRequest) String() string {
 func (*RankRevisitsRequest) ProtoMessage() {}
 
 func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +2559,7 @@ func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
 func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RankRevisitsRequest) GetCrawl() string {
@@ -2728,7 +2627,7 @@ type DuePage struct {
 
 func (x *DuePage) Reset() {
 	*x = DuePage{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +2639,7 @@ func (x *DuePage) String() string {
 func (*DuePage) ProtoMessage() {}
 
 func (x *DuePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +2652,7 @@ func (x *DuePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
 func (*DuePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DuePage) GetUrl() string {
@@ -2845,7 +2744,7 @@ type RankRevisitsResponse struct {
 
 func (x *RankRevisitsResponse) Reset() {
 	*x = RankRevisitsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +2756,7 @@ func (x *RankRevisitsResponse) String() string {
 func (*RankRevisitsResponse) ProtoMessage() {}
 
 func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +2769,7 @@ func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
 func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RankRevisitsResponse) GetPages() []*DuePage {
@@ -2923,7 +2822,7 @@ type NotifyChangedRequest struct {
 
 func (x *NotifyChangedRequest) Reset() {
 	*x = NotifyChangedRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2935,7 +2834,7 @@ func (x *NotifyChangedRequest) String() string {
 func (*NotifyChangedRequest) ProtoMessage() {}
 
 func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2948,7 +2847,7 @@ func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
 func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{33}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NotifyChangedRequest) GetCrawl() string {
@@ -2985,7 +2884,7 @@ type NoticeStatus struct {
 
 func (x *NoticeStatus) Reset() {
 	*x = NoticeStatus{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[34]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +2896,7 @@ func (x *NoticeStatus) String() string {
 func (*NoticeStatus) ProtoMessage() {}
 
 func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[34]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +2909,7 @@ func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
 func (*NoticeStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{34}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NoticeStatus) GetOutcome() NoticeOutcome {
@@ -3038,7 +2937,7 @@ type NotifyChangedResponse struct {
 
 func (x *NotifyChangedResponse) Reset() {
 	*x = NotifyChangedResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[35]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +2949,7 @@ func (x *NotifyChangedResponse) String() string {
 func (*NotifyChangedResponse) ProtoMessage() {}
 
 func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[35]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3063,7 +2962,7 @@ func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
 func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{35}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
@@ -3171,18 +3070,20 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x1f\n" +
 	"\vanchor_text\x18\x03 \x01(\tR\n" +
-	"anchorText\"\xf3\x01\n" +
+	"anchorText\"\x8d\x02\n" +
 	"\x11ScoreLinksRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x121\n" +
 	"\x05links\x18\x02 \x03(\v2\x1b.linkscore.v1.CandidateLinkR\x05links\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
 	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\x12'\n" +
-	"\x0frequire_learned\x18\x05 \x01(\bR\x0erequireLearned\"\xa8\x01\n" +
+	"\x0frequire_learned\x18\x05 \x01(\bR\x0erequireLearned\x12\x18\n" +
+	"\aexplain\x18\x06 \x01(\bR\aexplain\"\xeb\x01\n" +
 	"\x12ScoreLinksResponse\x12.\n" +
 	"\x05links\x18\x01 \x01(\v2\x18.linkscore.v1.LinkScoresR\x05links\x12\x16\n" +
 	"\x06policy\x18\x02 \x01(\tR\x06policy\x12-\n" +
 	"\x05stage\x18\x03 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"M\n" +
+	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\x12A\n" +
+	"\fexplanations\x18\x05 \x03(\v2\x1d.linkscore.v1.LinkExplanationR\fexplanations\"M\n" +
 	"\x0eBucketInFlight\x12\x16\n" +
 	"\x06bucket\x18\x01 \x01(\tR\x06bucket\x12\x19\n" +
 	"\x05count\x18\x02 \x01(\rH\x00R\x05count\x88\x01\x01B\b\n" +
@@ -3239,11 +3140,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x122\n" +
 	"\bfeedback\x18\x02 \x03(\v2\x16.linkscore.v1.FeedbackR\bfeedback\"N\n" +
 	"\x16ReportFeedbackResponse\x124\n" +
-	"\bstatuses\x18\x01 \x03(\v2\x18.linkscore.v1.ItemStatusR\bstatuses\"\x90\x01\n" +
-	"\x13ExplainLinksRequest\x12\x14\n" +
-	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x121\n" +
-	"\x05links\x18\x02 \x03(\v2\x1b.linkscore.v1.CandidateLinkR\x05links\x120\n" +
-	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\"W\n" +
+	"\bstatuses\x18\x01 \x03(\v2\x18.linkscore.v1.ItemStatusR\bstatuses\"W\n" +
 	"\tScoreTerm\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12 \n" +
@@ -3261,10 +3158,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\vskip_reason\x18\n" +
 	" \x01(\x0e2\x18.linkscore.v1.SkipReasonR\n" +
 	"skipReason\x123\n" +
-	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"q\n" +
-	"\x14ExplainLinksResponse\x12A\n" +
-	"\fexplanations\x18\x01 \x03(\v2\x1d.linkscore.v1.LinkExplanationR\fexplanations\x12\x16\n" +
-	"\x06policy\x18\x02 \x01(\tR\x06policy\"\x95\x01\n" +
+	"\x15duplicate_probability\x18\v \x01(\x01R\x14duplicateProbability\"\x95\x01\n" +
 	"\x16SuggestExamplesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
@@ -3332,7 +3226,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x14NOTICE_OUTCOME_NOTED\x10\x01\x12\x1b\n" +
 	"\x17NOTICE_OUTCOME_REPEATED\x10\x02\x12\x1a\n" +
 	"\x16NOTICE_OUTCOME_UNKNOWN\x10\x03\x12\x1a\n" +
-	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xd2\a\n" +
+	"\x16NOTICE_OUTCOME_INVALID\x10\x042\xfb\x06\n" +
 	"\x12LinkScoringService\x12R\n" +
 	"\vIngestPages\x12 .linkscore.v1.IngestPagesRequest\x1a!.linkscore.v1.IngestPagesResponse\x12V\n" +
 	"\vStreamPages\x12 .linkscore.v1.StreamPagesRequest\x1a!.linkscore.v1.StreamPagesResponse(\x010\x01\x12X\n" +
@@ -3341,8 +3235,7 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"ScoreLinks\x12\x1f.linkscore.v1.ScoreLinksRequest\x1a .linkscore.v1.ScoreLinksResponse\x12R\n" +
 	"\vRankBuckets\x12 .linkscore.v1.RankBucketsRequest\x1a!.linkscore.v1.RankBucketsResponse\x12L\n" +
 	"\tRankSites\x12\x1e.linkscore.v1.RankSitesRequest\x1a\x1f.linkscore.v1.RankSitesResponse\x12[\n" +
-	"\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12U\n" +
-	"\fExplainLinks\x12!.linkscore.v1.ExplainLinksRequest\x1a\".linkscore.v1.ExplainLinksResponse\x12^\n" +
+	"\x0eReportFeedback\x12#.linkscore.v1.ReportFeedbackRequest\x1a$.linkscore.v1.ReportFeedbackResponse\x12^\n" +
 	"\x0fSuggestExamples\x12$.linkscore.v1.SuggestExamplesRequest\x1a%.linkscore.v1.SuggestExamplesResponse\x12U\n" +
 	"\fRankRevisits\x12!.linkscore.v1.RankRevisitsRequest\x1a\".linkscore.v1.RankRevisitsResponse\x12X\n" +
 	"\rNotifyChanged\x12\".linkscore.v1.NotifyChangedRequest\x1a#.linkscore.v1.NotifyChangedResponseB>\n" +
@@ -3361,7 +3254,7 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
 	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
@@ -3388,117 +3281,111 @@ var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(*Feedback)(nil),                // 22: linkscore.v1.Feedback
 	(*ReportFeedbackRequest)(nil),   // 23: linkscore.v1.ReportFeedbackRequest
 	(*ReportFeedbackResponse)(nil),  // 24: linkscore.v1.ReportFeedbackResponse
-	(*ExplainLinksRequest)(nil),     // 25: linkscore.v1.ExplainLinksRequest
-	(*ScoreTerm)(nil),               // 26: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 27: linkscore.v1.LinkExplanation
-	(*ExplainLinksResponse)(nil),    // 28: linkscore.v1.ExplainLinksResponse
-	(*SuggestExamplesRequest)(nil),  // 29: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 30: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 31: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 32: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 33: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 34: linkscore.v1.RankRevisitsResponse
-	(*NotifyChangedRequest)(nil),    // 35: linkscore.v1.NotifyChangedRequest
-	(*NoticeStatus)(nil),            // 36: linkscore.v1.NoticeStatus
-	(*NotifyChangedResponse)(nil),   // 37: linkscore.v1.NotifyChangedResponse
-	(*Page)(nil),                    // 38: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 39: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 40: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 41: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 42: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 43: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 44: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 45: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 46: google.protobuf.Timestamp
-	(Decision)(0),                   // 47: linkscore.v1.Decision
-	(SkipReason)(0),                 // 48: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 49: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 50: linkscore.v1.FieldProblem
+	(*ScoreTerm)(nil),               // 25: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 26: linkscore.v1.LinkExplanation
+	(*SuggestExamplesRequest)(nil),  // 27: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 28: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 29: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 30: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 31: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 32: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 33: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 34: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 35: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 36: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 37: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 38: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 39: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 40: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 41: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 42: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 43: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
+	(Decision)(0),                   // 45: linkscore.v1.Decision
+	(SkipReason)(0),                 // 46: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 47: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 48: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	38, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	39, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	40, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	36, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	37, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	38, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
 	3,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
-	41, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	42, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	43, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	44, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	43, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	45, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	39, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	40, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	41, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	42, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	41, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	43, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
 	4,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	46, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	44, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
 	6,  // 12: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	47, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	47, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	45, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	45, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
 	5,  // 15: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	38, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	40, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	39, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	36, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	38, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	37, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
 	5,  // 19: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	38, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	41, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	42, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	45, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	36, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	39, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	40, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	43, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
 	11, // 24: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
 	13, // 25: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	39, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	40, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	43, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	42, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	39, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	16, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	47, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	19, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	39, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	46, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	22, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	41, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	13, // 38: linkscore.v1.ExplainLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	39, // 39: linkscore.v1.ExplainLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	41, // 40: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	26, // 41: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	42, // 42: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	48, // 43: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	27, // 44: linkscore.v1.ExplainLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	39, // 45: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	30, // 46: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	46, // 47: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 48: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	46, // 49: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	49, // 50: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	33, // 51: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	46, // 52: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 53: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	50, // 54: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	36, // 55: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 56: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 57: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	10, // 58: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	14, // 59: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	17, // 60: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	20, // 61: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	23, // 62: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	25, // 63: linkscore.v1.LinkScoringService.ExplainLinks:input_type -> linkscore.v1.ExplainLinksRequest
-	29, // 64: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	32, // 65: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	35, // 66: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	7,  // 67: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 68: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	12, // 69: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	15, // 70: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	18, // 71: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	21, // 72: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	24, // 73: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	28, // 74: linkscore.v1.LinkScoringService.ExplainLinks:output_type -> linkscore.v1.ExplainLinksResponse
-	31, // 75: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	34, // 76: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	37, // 77: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	67, // [67:78] is the sub-list for method output_type
-	56, // [56:67] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	37, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	38, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	41, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	40, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	26, // 30: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	37, // 31: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	16, // 32: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	45, // 33: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	19, // 34: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	37, // 35: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	44, // 36: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	22, // 37: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	39, // 38: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	39, // 39: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	25, // 40: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	40, // 41: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	46, // 42: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	37, // 43: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	28, // 44: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	44, // 45: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 46: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	44, // 47: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	47, // 48: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	31, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	44, // 50: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 51: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	48, // 52: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	34, // 53: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 54: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	8,  // 55: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	10, // 56: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	14, // 57: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	17, // 58: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	20, // 59: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	23, // 60: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	27, // 61: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	30, // 62: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	33, // 63: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	7,  // 64: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	9,  // 65: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	12, // 66: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	15, // 67: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	18, // 68: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	21, // 69: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	24, // 70: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	29, // 71: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	32, // 72: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	35, // 73: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	64, // [64:74] is the sub-list for method output_type
+	54, // [54:64] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -3519,14 +3406,14 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[28].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[26].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   36,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,7 +28,6 @@ const (
 	LinkScoringService_RankBuckets_FullMethodName     = "/linkscore.v1.LinkScoringService/RankBuckets"
 	LinkScoringService_RankSites_FullMethodName       = "/linkscore.v1.LinkScoringService/RankSites"
 	LinkScoringService_ReportFeedback_FullMethodName  = "/linkscore.v1.LinkScoringService/ReportFeedback"
-	LinkScoringService_ExplainLinks_FullMethodName    = "/linkscore.v1.LinkScoringService/ExplainLinks"
 	LinkScoringService_SuggestExamples_FullMethodName = "/linkscore.v1.LinkScoringService/SuggestExamples"
 	LinkScoringService_RankRevisits_FullMethodName    = "/linkscore.v1.LinkScoringService/RankRevisits"
 	LinkScoringService_NotifyChanged_FullMethodName   = "/linkscore.v1.LinkScoringService/NotifyChanged"
@@ -48,7 +47,7 @@ type LinkScoringServiceClient interface {
 	StreamPages(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamPagesRequest, StreamPagesResponse], error)
 	// Says which template cluster and type pages belong to. Read-only.
 	ClassifyPages(ctx context.Context, in *ClassifyPagesRequest, opts ...grpc.CallOption) (*ClassifyPagesResponse, error)
-	// Scores links again, from URL and ticket. Read-only. At most 20,000 links a call.
+	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
 	ScoreLinks(ctx context.Context, in *ScoreLinksRequest, opts ...grpc.CallOption) (*ScoreLinksResponse, error)
 	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
 	// way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
@@ -59,8 +58,6 @@ type LinkScoringServiceClient interface {
 	// never ingested. Of several reports about a page the last one counts. Durable when answered; idempotent by event id,
 	// so a failed call may be repeated as it was.
 	ReportFeedback(ctx context.Context, in *ReportFeedbackRequest, opts ...grpc.CallOption) (*ReportFeedbackResponse, error)
-	// Says why links have their scores, in words and numbers. Read-only.
-	ExplainLinks(ctx context.Context, in *ExplainLinksRequest, opts ...grpc.CallOption) (*ExplainLinksResponse, error)
 	// Says which fetched pages a user should be asked about: those whose answer, as an example of the crawl or as feedback,
 	// would teach most. Read-only.
 	SuggestExamples(ctx context.Context, in *SuggestExamplesRequest, opts ...grpc.CallOption) (*SuggestExamplesResponse, error)
@@ -153,16 +150,6 @@ func (c *linkScoringServiceClient) ReportFeedback(ctx context.Context, in *Repor
 	return out, nil
 }
 
-func (c *linkScoringServiceClient) ExplainLinks(ctx context.Context, in *ExplainLinksRequest, opts ...grpc.CallOption) (*ExplainLinksResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExplainLinksResponse)
-	err := c.cc.Invoke(ctx, LinkScoringService_ExplainLinks_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *linkScoringServiceClient) SuggestExamples(ctx context.Context, in *SuggestExamplesRequest, opts ...grpc.CallOption) (*SuggestExamplesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SuggestExamplesResponse)
@@ -207,7 +194,7 @@ type LinkScoringServiceServer interface {
 	StreamPages(grpc.BidiStreamingServer[StreamPagesRequest, StreamPagesResponse]) error
 	// Says which template cluster and type pages belong to. Read-only.
 	ClassifyPages(context.Context, *ClassifyPagesRequest) (*ClassifyPagesResponse, error)
-	// Scores links again, from URL and ticket. Read-only. At most 20,000 links a call.
+	// Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
 	ScoreLinks(context.Context, *ScoreLinksRequest) (*ScoreLinksResponse, error)
 	// Orders the buckets that are not empty, and says how many links of each to fetch next while other fetches are under
 	// way: re-orders a whole frontier that keeps one queue per bucket. Read-only.
@@ -218,8 +205,6 @@ type LinkScoringServiceServer interface {
 	// never ingested. Of several reports about a page the last one counts. Durable when answered; idempotent by event id,
 	// so a failed call may be repeated as it was.
 	ReportFeedback(context.Context, *ReportFeedbackRequest) (*ReportFeedbackResponse, error)
-	// Says why links have their scores, in words and numbers. Read-only.
-	ExplainLinks(context.Context, *ExplainLinksRequest) (*ExplainLinksResponse, error)
 	// Says which fetched pages a user should be asked about: those whose answer, as an example of the crawl or as feedback,
 	// would teach most. Read-only.
 	SuggestExamples(context.Context, *SuggestExamplesRequest) (*SuggestExamplesResponse, error)
@@ -259,9 +244,6 @@ func (UnimplementedLinkScoringServiceServer) RankSites(context.Context, *RankSit
 }
 func (UnimplementedLinkScoringServiceServer) ReportFeedback(context.Context, *ReportFeedbackRequest) (*ReportFeedbackResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ReportFeedback not implemented")
-}
-func (UnimplementedLinkScoringServiceServer) ExplainLinks(context.Context, *ExplainLinksRequest) (*ExplainLinksResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method ExplainLinks not implemented")
 }
 func (UnimplementedLinkScoringServiceServer) SuggestExamples(context.Context, *SuggestExamplesRequest) (*SuggestExamplesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method SuggestExamples not implemented")
@@ -408,24 +390,6 @@ func _LinkScoringService_ReportFeedback_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
-func _LinkScoringService_ExplainLinks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ExplainLinksRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(LinkScoringServiceServer).ExplainLinks(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: LinkScoringService_ExplainLinks_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(LinkScoringServiceServer).ExplainLinks(ctx, req.(*ExplainLinksRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _LinkScoringService_SuggestExamples_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SuggestExamplesRequest)
 	if err := dec(in); err != nil {
@@ -510,10 +474,6 @@ var LinkScoringService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReportFeedback",
 			Handler:    _LinkScoringService_ReportFeedback_Handler,
-		},
-		{
-			MethodName: "ExplainLinks",
-			Handler:    _LinkScoringService_ExplainLinks_Handler,
 		},
 		{
 			MethodName: "SuggestExamples",

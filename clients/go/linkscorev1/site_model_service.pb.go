@@ -539,261 +539,6 @@ func (x *PolicyQuality) GetReward() float64 {
 	return 0
 }
 
-// A template cluster.
-type Cluster struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Persistent name, for example `c12`; survives relearning.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Pages of the sample.
-	SamplePages uint32 `protobuf:"varint,2,opt,name=sample_pages,json=samplePages,proto3" json:"sample_pages,omitempty"`
-	// Pages crawled that were classified into it.
-	CrawledPages uint64 `protobuf:"varint,3,opt,name=crawled_pages,json=crawledPages,proto3" json:"crawled_pages,omitempty"`
-	// Typical page.
-	ExampleUrl string `protobuf:"bytes,4,opt,name=example_url,json=exampleUrl,proto3" json:"example_url,omitempty"`
-	// Most telling tag paths, best first.
-	TagPaths []string `protobuf:"bytes,5,rep,name=tag_paths,json=tagPaths,proto3" json:"tag_paths,omitempty"`
-	// Hub score (Xu 2018, eq. 7).
-	Hub float64 `protobuf:"fixed64,6,opt,name=hub,proto3" json:"hub,omitempty"`
-	// Authority score (Xu 2018, eq. 8).
-	Authority float64 `protobuf:"fixed64,7,opt,name=authority,proto3" json:"authority,omitempty"`
-	// Dissimilarity of its pages (Xu 2018, eq. 10).
-	Dissimilarity float64 `protobuf:"fixed64,8,opt,name=dissimilarity,proto3" json:"dissimilarity,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Cluster) Reset() {
-	*x = Cluster{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Cluster) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Cluster) ProtoMessage() {}
-
-func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
-func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Cluster) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Cluster) GetSamplePages() uint32 {
-	if x != nil {
-		return x.SamplePages
-	}
-	return 0
-}
-
-func (x *Cluster) GetCrawledPages() uint64 {
-	if x != nil {
-		return x.CrawledPages
-	}
-	return 0
-}
-
-func (x *Cluster) GetExampleUrl() string {
-	if x != nil {
-		return x.ExampleUrl
-	}
-	return ""
-}
-
-func (x *Cluster) GetTagPaths() []string {
-	if x != nil {
-		return x.TagPaths
-	}
-	return nil
-}
-
-func (x *Cluster) GetHub() float64 {
-	if x != nil {
-		return x.Hub
-	}
-	return 0
-}
-
-func (x *Cluster) GetAuthority() float64 {
-	if x != nil {
-		return x.Authority
-	}
-	return 0
-}
-
-func (x *Cluster) GetDissimilarity() float64 {
-	if x != nil {
-		return x.Dissimilarity
-	}
-	return 0
-}
-
-// Links from one cluster to another.
-type ClusterEdge struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Source cluster.
-	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
-	// Destination cluster.
-	Destination string `protobuf:"bytes,2,opt,name=destination,proto3" json:"destination,omitempty"`
-	// Expected number of links (Xu 2018, eq. 6).
-	Weight        float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ClusterEdge) Reset() {
-	*x = ClusterEdge{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ClusterEdge) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ClusterEdge) ProtoMessage() {}
-
-func (x *ClusterEdge) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ClusterEdge.ProtoReflect.Descriptor instead.
-func (*ClusterEdge) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *ClusterEdge) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *ClusterEdge) GetDestination() string {
-	if x != nil {
-		return x.Destination
-	}
-	return ""
-}
-
-func (x *ClusterEdge) GetWeight() float64 {
-	if x != nil {
-		return x.Weight
-	}
-	return 0
-}
-
-// Where links of one cluster and tag path lead.
-type NavigationEntry struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cluster of the pages the links are on.
-	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
-	// Tag path of the links.
-	TagPath string `protobuf:"bytes,2,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
-	// Links seen.
-	LinkCount uint64 `protobuf:"varint,3,opt,name=link_count,json=linkCount,proto3" json:"link_count,omitempty"`
-	// Links whose destination was crawled.
-	FollowedCount uint64 `protobuf:"varint,4,opt,name=followed_count,json=followedCount,proto3" json:"followed_count,omitempty"`
-	// Probability of each destination cluster, by name (Xu 2018, eq. 5).
-	DestinationProbs map[string]float64 `protobuf:"bytes,5,rep,name=destination_probs,json=destinationProbs,proto3" json:"destination_probs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *NavigationEntry) Reset() {
-	*x = NavigationEntry{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *NavigationEntry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*NavigationEntry) ProtoMessage() {}
-
-func (x *NavigationEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use NavigationEntry.ProtoReflect.Descriptor instead.
-func (*NavigationEntry) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *NavigationEntry) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *NavigationEntry) GetTagPath() string {
-	if x != nil {
-		return x.TagPath
-	}
-	return ""
-}
-
-func (x *NavigationEntry) GetLinkCount() uint64 {
-	if x != nil {
-		return x.LinkCount
-	}
-	return 0
-}
-
-func (x *NavigationEntry) GetFollowedCount() uint64 {
-	if x != nil {
-		return x.FollowedCount
-	}
-	return 0
-}
-
-func (x *NavigationEntry) GetDestinationProbs() map[string]float64 {
-	if x != nil {
-		return x.DestinationProbs
-	}
-	return nil
-}
-
 // Request of ListSites.
 type ListSitesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -809,7 +554,7 @@ type ListSitesRequest struct {
 
 func (x *ListSitesRequest) Reset() {
 	*x = ListSitesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -821,7 +566,7 @@ func (x *ListSitesRequest) String() string {
 func (*ListSitesRequest) ProtoMessage() {}
 
 func (x *ListSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -834,7 +579,7 @@ func (x *ListSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSitesRequest.ProtoReflect.Descriptor instead.
 func (*ListSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ListSitesRequest) GetCrawl() string {
@@ -871,7 +616,7 @@ type ListSitesResponse struct {
 
 func (x *ListSitesResponse) Reset() {
 	*x = ListSitesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +628,7 @@ func (x *ListSitesResponse) String() string {
 func (*ListSitesResponse) ProtoMessage() {}
 
 func (x *ListSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +641,7 @@ func (x *ListSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSitesResponse.ProtoReflect.Descriptor instead.
 func (*ListSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListSitesResponse) GetSites() []*Site {
@@ -919,14 +664,16 @@ type GetSiteRequest struct {
 	// Resource name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Fetches that the advice looks ahead and back, 1..10,000; 0 means 100.
-	Horizon       uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Horizon uint32 `protobuf:"varint,2,opt,name=horizon,proto3" json:"horizon,omitempty"`
+	// Pages to suggest, at most 1,000; 0 means none.
+	MaxSuggestions uint32 `protobuf:"varint,3,opt,name=max_suggestions,json=maxSuggestions,proto3" json:"max_suggestions,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetSiteRequest) Reset() {
 	*x = GetSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +685,7 @@ func (x *GetSiteRequest) String() string {
 func (*GetSiteRequest) ProtoMessage() {}
 
 func (x *GetSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +698,7 @@ func (x *GetSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSiteRequest.ProtoReflect.Descriptor instead.
 func (*GetSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetSiteRequest) GetName() string {
@@ -968,20 +715,30 @@ func (x *GetSiteRequest) GetHorizon() uint32 {
 	return 0
 }
 
+func (x *GetSiteRequest) GetMaxSuggestions() uint32 {
+	if x != nil {
+		return x.MaxSuggestions
+	}
+	return 0
+}
+
 // Response of GetSite.
 type GetSiteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The site.
 	Site *Site `protobuf:"bytes,1,opt,name=site,proto3" json:"site,omitempty"`
 	// What to make of it.
-	Advice        *SiteAdvice `protobuf:"bytes,2,opt,name=advice,proto3" json:"advice,omitempty"`
+	Advice *SiteAdvice `protobuf:"bytes,2,opt,name=advice,proto3" json:"advice,omitempty"`
+	// The pages that would teach most about the site, most useful first: those the crawl's policy asks for, then one link
+	// per tag path of every page (Xu 2018, section 4.1).
+	Suggestions   []*FetchSuggestion `protobuf:"bytes,3,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetSiteResponse) Reset() {
 	*x = GetSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +750,7 @@ func (x *GetSiteResponse) String() string {
 func (*GetSiteResponse) ProtoMessage() {}
 
 func (x *GetSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +763,7 @@ func (x *GetSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSiteResponse.ProtoReflect.Descriptor instead.
 func (*GetSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetSiteResponse) GetSite() *Site {
@@ -1019,6 +776,13 @@ func (x *GetSiteResponse) GetSite() *Site {
 func (x *GetSiteResponse) GetAdvice() *SiteAdvice {
 	if x != nil {
 		return x.Advice
+	}
+	return nil
+}
+
+func (x *GetSiteResponse) GetSuggestions() []*FetchSuggestion {
+	if x != nil {
+		return x.Suggestions
 	}
 	return nil
 }
@@ -1040,7 +804,7 @@ type CopyHypothesis struct {
 
 func (x *CopyHypothesis) Reset() {
 	*x = CopyHypothesis{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1052,7 +816,7 @@ func (x *CopyHypothesis) String() string {
 func (*CopyHypothesis) ProtoMessage() {}
 
 func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1065,7 +829,7 @@ func (x *CopyHypothesis) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopyHypothesis.ProtoReflect.Descriptor instead.
 func (*CopyHypothesis) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CopyHypothesis) GetName() string {
@@ -1139,7 +903,7 @@ type SiteAdvice struct {
 
 func (x *SiteAdvice) Reset() {
 	*x = SiteAdvice{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +915,7 @@ func (x *SiteAdvice) String() string {
 func (*SiteAdvice) ProtoMessage() {}
 
 func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +928,7 @@ func (x *SiteAdvice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SiteAdvice.ProtoReflect.Descriptor instead.
 func (*SiteAdvice) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SiteAdvice) GetRewardSource() RewardSource {
@@ -1295,7 +1059,7 @@ type Coverage struct {
 
 func (x *Coverage) Reset() {
 	*x = Coverage{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1071,7 @@ func (x *Coverage) String() string {
 func (*Coverage) ProtoMessage() {}
 
 func (x *Coverage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1084,7 @@ func (x *Coverage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Coverage.ProtoReflect.Descriptor instead.
 func (*Coverage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Coverage) GetShare() float64 {
@@ -1395,7 +1159,7 @@ type GroupYield struct {
 
 func (x *GroupYield) Reset() {
 	*x = GroupYield{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1171,7 @@ func (x *GroupYield) String() string {
 func (*GroupYield) ProtoMessage() {}
 
 func (x *GroupYield) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1184,7 @@ func (x *GroupYield) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupYield.ProtoReflect.Descriptor instead.
 func (*GroupYield) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GroupYield) GetUrlPattern() string {
@@ -1503,7 +1267,7 @@ type TrapSuspicion struct {
 
 func (x *TrapSuspicion) Reset() {
 	*x = TrapSuspicion{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1279,7 @@ func (x *TrapSuspicion) String() string {
 func (*TrapSuspicion) ProtoMessage() {}
 
 func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1292,7 @@ func (x *TrapSuspicion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrapSuspicion.ProtoReflect.Descriptor instead.
 func (*TrapSuspicion) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TrapSuspicion) GetKind() TrapKind {
@@ -1608,244 +1372,6 @@ func (x *TrapSuspicion) GetExampleUrls() []string {
 	return nil
 }
 
-// Request of GetSitemap.
-type GetSitemapRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the site.
-	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSitemapRequest) Reset() {
-	*x = GetSitemapRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSitemapRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSitemapRequest) ProtoMessage() {}
-
-func (x *GetSitemapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSitemapRequest.ProtoReflect.Descriptor instead.
-func (*GetSitemapRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *GetSitemapRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-// Response of GetSitemap.
-type GetSitemapResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Clusters, largest first; empty while the site is not learned.
-	Clusters []*Cluster `protobuf:"bytes,1,rep,name=clusters,proto3" json:"clusters,omitempty"`
-	// Edges, heaviest first.
-	Edges []*ClusterEdge `protobuf:"bytes,2,rep,name=edges,proto3" json:"edges,omitempty"`
-	// Stage of the site.
-	Stage SiteStage `protobuf:"varint,3,opt,name=stage,proto3,enum=linkscore.v1.SiteStage" json:"stage,omitempty"`
-	// Revision of the model.
-	ModelRevision uint64 `protobuf:"varint,4,opt,name=model_revision,json=modelRevision,proto3" json:"model_revision,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSitemapResponse) Reset() {
-	*x = GetSitemapResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSitemapResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSitemapResponse) ProtoMessage() {}
-
-func (x *GetSitemapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSitemapResponse.ProtoReflect.Descriptor instead.
-func (*GetSitemapResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *GetSitemapResponse) GetClusters() []*Cluster {
-	if x != nil {
-		return x.Clusters
-	}
-	return nil
-}
-
-func (x *GetSitemapResponse) GetEdges() []*ClusterEdge {
-	if x != nil {
-		return x.Edges
-	}
-	return nil
-}
-
-func (x *GetSitemapResponse) GetStage() SiteStage {
-	if x != nil {
-		return x.Stage
-	}
-	return SiteStage_SITE_STAGE_UNSPECIFIED
-}
-
-func (x *GetSitemapResponse) GetModelRevision() uint64 {
-	if x != nil {
-		return x.ModelRevision
-	}
-	return 0
-}
-
-// Request of ListNavigationEntries.
-type ListNavigationEntriesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the site.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// At most this many, 1..1000; 0 means 100.
-	PageSize uint32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// `next_page_token` of the call before; empty starts.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListNavigationEntriesRequest) Reset() {
-	*x = ListNavigationEntriesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListNavigationEntriesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListNavigationEntriesRequest) ProtoMessage() {}
-
-func (x *ListNavigationEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListNavigationEntriesRequest.ProtoReflect.Descriptor instead.
-func (*ListNavigationEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *ListNavigationEntriesRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ListNavigationEntriesRequest) GetPageSize() uint32 {
-	if x != nil {
-		return x.PageSize
-	}
-	return 0
-}
-
-func (x *ListNavigationEntriesRequest) GetPageToken() string {
-	if x != nil {
-		return x.PageToken
-	}
-	return ""
-}
-
-// Response of ListNavigationEntries.
-type ListNavigationEntriesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries by source cluster and tag path.
-	Entries []*NavigationEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	// Token of the next page; empty at the end.
-	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListNavigationEntriesResponse) Reset() {
-	*x = ListNavigationEntriesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListNavigationEntriesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListNavigationEntriesResponse) ProtoMessage() {}
-
-func (x *ListNavigationEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListNavigationEntriesResponse.ProtoReflect.Descriptor instead.
-func (*ListNavigationEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ListNavigationEntriesResponse) GetEntries() []*NavigationEntry {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-func (x *ListNavigationEntriesResponse) GetNextPageToken() string {
-	if x != nil {
-		return x.NextPageToken
-	}
-	return ""
-}
-
 // Request of LearnSite.
 type LearnSiteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1857,7 +1383,7 @@ type LearnSiteRequest struct {
 
 func (x *LearnSiteRequest) Reset() {
 	*x = LearnSiteRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1395,7 @@ func (x *LearnSiteRequest) String() string {
 func (*LearnSiteRequest) ProtoMessage() {}
 
 func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1408,7 @@ func (x *LearnSiteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteRequest.ProtoReflect.Descriptor instead.
 func (*LearnSiteRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LearnSiteRequest) GetName() string {
@@ -1903,7 +1429,7 @@ type LearnSiteResponse struct {
 
 func (x *LearnSiteResponse) Reset() {
 	*x = LearnSiteResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +1441,7 @@ func (x *LearnSiteResponse) String() string {
 func (*LearnSiteResponse) ProtoMessage() {}
 
 func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,113 +1454,12 @@ func (x *LearnSiteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LearnSiteResponse.ProtoReflect.Descriptor instead.
 func (*LearnSiteResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LearnSiteResponse) GetSite() *Site {
 	if x != nil {
 		return x.Site
-	}
-	return nil
-}
-
-// Request of GetSamplePlan.
-type GetSamplePlanRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the site.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// At most this many, 1..1000; 0 means 16.
-	MaxResults    uint32 `protobuf:"varint,2,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSamplePlanRequest) Reset() {
-	*x = GetSamplePlanRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSamplePlanRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSamplePlanRequest) ProtoMessage() {}
-
-func (x *GetSamplePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSamplePlanRequest.ProtoReflect.Descriptor instead.
-func (*GetSamplePlanRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *GetSamplePlanRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *GetSamplePlanRequest) GetMaxResults() uint32 {
-	if x != nil {
-		return x.MaxResults
-	}
-	return 0
-}
-
-// Response of GetSamplePlan.
-type GetSamplePlanResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pages, most useful first.
-	Suggestions   []*FetchSuggestion `protobuf:"bytes,1,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetSamplePlanResponse) Reset() {
-	*x = GetSamplePlanResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetSamplePlanResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetSamplePlanResponse) ProtoMessage() {}
-
-func (x *GetSamplePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetSamplePlanResponse.ProtoReflect.Descriptor instead.
-func (*GetSamplePlanResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *GetSamplePlanResponse) GetSuggestions() []*FetchSuggestion {
-	if x != nil {
-		return x.Suggestions
 	}
 	return nil
 }
@@ -2058,7 +1483,7 @@ type SuggestSeedsRequest struct {
 
 func (x *SuggestSeedsRequest) Reset() {
 	*x = SuggestSeedsRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2070,7 +1495,7 @@ func (x *SuggestSeedsRequest) String() string {
 func (*SuggestSeedsRequest) ProtoMessage() {}
 
 func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2083,7 +1508,7 @@ func (x *SuggestSeedsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsRequest.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SuggestSeedsRequest) GetCrawl() string {
@@ -2131,7 +1556,7 @@ type Seed struct {
 
 func (x *Seed) Reset() {
 	*x = Seed{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +1568,7 @@ func (x *Seed) String() string {
 func (*Seed) ProtoMessage() {}
 
 func (x *Seed) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +1581,7 @@ func (x *Seed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seed.ProtoReflect.Descriptor instead.
 func (*Seed) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Seed) GetUrl() string {
@@ -2206,7 +1631,7 @@ type SuggestSeedsResponse struct {
 
 func (x *SuggestSeedsResponse) Reset() {
 	*x = SuggestSeedsResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +1643,7 @@ func (x *SuggestSeedsResponse) String() string {
 func (*SuggestSeedsResponse) ProtoMessage() {}
 
 func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +1656,7 @@ func (x *SuggestSeedsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestSeedsResponse.ProtoReflect.Descriptor instead.
 func (*SuggestSeedsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SuggestSeedsResponse) GetSeeds() []*Seed {
@@ -2286,7 +1711,7 @@ type ExportRulesRequest struct {
 
 func (x *ExportRulesRequest) Reset() {
 	*x = ExportRulesRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +1723,7 @@ func (x *ExportRulesRequest) String() string {
 func (*ExportRulesRequest) ProtoMessage() {}
 
 func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +1736,7 @@ func (x *ExportRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesRequest.ProtoReflect.Descriptor instead.
 func (*ExportRulesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExportRulesRequest) GetName() string {
@@ -2355,7 +1780,7 @@ type ExportExperienceRequest struct {
 
 func (x *ExportExperienceRequest) Reset() {
 	*x = ExportExperienceRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +1792,7 @@ func (x *ExportExperienceRequest) String() string {
 func (*ExportExperienceRequest) ProtoMessage() {}
 
 func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +1805,7 @@ func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceRequest.ProtoReflect.Descriptor instead.
 func (*ExportExperienceRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExportExperienceRequest) GetName() string {
@@ -2415,7 +1840,7 @@ type ExportExperienceResponse struct {
 
 func (x *ExportExperienceResponse) Reset() {
 	*x = ExportExperienceResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +1852,7 @@ func (x *ExportExperienceResponse) String() string {
 func (*ExportExperienceResponse) ProtoMessage() {}
 
 func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +1865,7 @@ func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportExperienceResponse.ProtoReflect.Descriptor instead.
 func (*ExportExperienceResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExportExperienceResponse) GetExperience() []byte {
@@ -2493,7 +1918,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2505,7 +1930,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2518,7 +1943,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -2566,7 +1991,7 @@ func (x *UrlRule) GetExampleUrl() string {
 // Links by their place on a page.
 type TagPathRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tag path of the links, as in `NavigationEntry`.
+	// Tag path of the links, as in `TemplateExit`.
 	TagPath string `protobuf:"bytes,1,opt,name=tag_path,json=tagPath,proto3" json:"tag_path,omitempty"`
 	// Template cluster of the pages they are on.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
@@ -2584,7 +2009,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2596,7 +2021,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2609,7 +2034,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2673,7 +2098,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +2110,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +2123,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2763,7 +2188,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2200,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2213,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{31}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2883,31 +2308,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04role\x18\x02 \x01(\x0e2\x18.linkscore.v1.PolicyRoleR\x04role\x12!\n" +
 	"\fjudged_count\x18\x03 \x01(\x04R\vjudgedCount\x12\x18\n" +
 	"\aquality\x18\x04 \x01(\x01R\aquality\x12\x16\n" +
-	"\x06reward\x18\x05 \x01(\x01R\x06reward\"\xf9\x01\n" +
-	"\aCluster\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\fsample_pages\x18\x02 \x01(\rR\vsamplePages\x12#\n" +
-	"\rcrawled_pages\x18\x03 \x01(\x04R\fcrawledPages\x12\x1f\n" +
-	"\vexample_url\x18\x04 \x01(\tR\n" +
-	"exampleUrl\x12\x1b\n" +
-	"\ttag_paths\x18\x05 \x03(\tR\btagPaths\x12\x10\n" +
-	"\x03hub\x18\x06 \x01(\x01R\x03hub\x12\x1c\n" +
-	"\tauthority\x18\a \x01(\x01R\tauthority\x12$\n" +
-	"\rdissimilarity\x18\b \x01(\x01R\rdissimilarity\"_\n" +
-	"\vClusterEdge\x12\x16\n" +
-	"\x06source\x18\x01 \x01(\tR\x06source\x12 \n" +
-	"\vdestination\x18\x02 \x01(\tR\vdestination\x12\x16\n" +
-	"\x06weight\x18\x03 \x01(\x01R\x06weight\"\xb1\x02\n" +
-	"\x0fNavigationEntry\x12\x16\n" +
-	"\x06source\x18\x01 \x01(\tR\x06source\x12\x19\n" +
-	"\btag_path\x18\x02 \x01(\tR\atagPath\x12\x1d\n" +
-	"\n" +
-	"link_count\x18\x03 \x01(\x04R\tlinkCount\x12%\n" +
-	"\x0efollowed_count\x18\x04 \x01(\x04R\rfollowedCount\x12`\n" +
-	"\x11destination_probs\x18\x05 \x03(\v23.linkscore.v1.NavigationEntry.DestinationProbsEntryR\x10destinationProbs\x1aC\n" +
-	"\x15DestinationProbsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"d\n" +
+	"\x06reward\x18\x05 \x01(\x01R\x06reward\"d\n" +
 	"\x10ListSitesRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
@@ -2915,13 +2316,15 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"e\n" +
 	"\x11ListSitesResponse\x12(\n" +
 	"\x05sites\x18\x01 \x03(\v2\x12.linkscore.v1.SiteR\x05sites\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\">\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
 	"\x0eGetSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\ahorizon\x18\x02 \x01(\rR\ahorizon\"k\n" +
+	"\ahorizon\x18\x02 \x01(\rR\ahorizon\x12'\n" +
+	"\x0fmax_suggestions\x18\x03 \x01(\rR\x0emaxSuggestions\"\xac\x01\n" +
 	"\x0fGetSiteResponse\x12&\n" +
 	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\x120\n" +
-	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\"t\n" +
+	"\x06advice\x18\x02 \x01(\v2\x18.linkscore.v1.SiteAdviceR\x06advice\x12?\n" +
+	"\vsuggestions\x18\x03 \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\"t\n" +
 	"\x0eCopyHypothesis\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tries\x18\x02 \x01(\rR\x05tries\x12\x16\n" +
@@ -2980,32 +2383,11 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x06growth\x18\t \x01(\x01R\x06growth\x12\x1a\n" +
 	"\bevidence\x18\n" +
 	" \x01(\tR\bevidence\x12!\n" +
-	"\fexample_urls\x18\v \x03(\tR\vexampleUrls\"'\n" +
-	"\x11GetSitemapRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xce\x01\n" +
-	"\x12GetSitemapResponse\x121\n" +
-	"\bclusters\x18\x01 \x03(\v2\x15.linkscore.v1.ClusterR\bclusters\x12/\n" +
-	"\x05edges\x18\x02 \x03(\v2\x19.linkscore.v1.ClusterEdgeR\x05edges\x12-\n" +
-	"\x05stage\x18\x03 \x01(\x0e2\x17.linkscore.v1.SiteStageR\x05stage\x12%\n" +
-	"\x0emodel_revision\x18\x04 \x01(\x04R\rmodelRevision\"n\n" +
-	"\x1cListNavigationEntriesRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
-	"\tpage_size\x18\x02 \x01(\rR\bpageSize\x12\x1d\n" +
-	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\x80\x01\n" +
-	"\x1dListNavigationEntriesResponse\x127\n" +
-	"\aentries\x18\x01 \x03(\v2\x1d.linkscore.v1.NavigationEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"&\n" +
+	"\fexample_urls\x18\v \x03(\tR\vexampleUrls\"&\n" +
 	"\x10LearnSiteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\";\n" +
 	"\x11LearnSiteResponse\x12&\n" +
-	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\"K\n" +
-	"\x14GetSamplePlanRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
-	"\vmax_results\x18\x02 \x01(\rR\n" +
-	"maxResults\"X\n" +
-	"\x15GetSamplePlanResponse\x12?\n" +
-	"\vsuggestions\x18\x01 \x03(\v2\x1d.linkscore.v1.FetchSuggestionR\vsuggestions\"\x92\x01\n" +
+	"\x04site\x18\x01 \x01(\v2\x12.linkscore.v1.SiteR\x04site\"\x92\x01\n" +
 	"\x13SuggestSeedsRequest\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x120\n" +
@@ -3099,15 +2481,11 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x11RULE_FORMAT_NUTCH\x10\x03\x12\x1c\n" +
 	"\x18RULE_FORMAT_STORMCRAWLER\x10\x04\x12\x18\n" +
 	"\x14RULE_FORMAT_HERITRIX\x10\x05\x12\x1b\n" +
-	"\x17RULE_FORMAT_BROWSERTRIX\x10\x062\xa1\x06\n" +
+	"\x17RULE_FORMAT_BROWSERTRIX\x10\x062\x84\x04\n" +
 	"\x10SiteModelService\x12L\n" +
 	"\tListSites\x12\x1e.linkscore.v1.ListSitesRequest\x1a\x1f.linkscore.v1.ListSitesResponse\x12F\n" +
-	"\aGetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12O\n" +
-	"\n" +
-	"GetSitemap\x12\x1f.linkscore.v1.GetSitemapRequest\x1a .linkscore.v1.GetSitemapResponse\x12p\n" +
-	"\x15ListNavigationEntries\x12*.linkscore.v1.ListNavigationEntriesRequest\x1a+.linkscore.v1.ListNavigationEntriesResponse\x12L\n" +
-	"\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12X\n" +
-	"\rGetSamplePlan\x12\".linkscore.v1.GetSamplePlanRequest\x1a#.linkscore.v1.GetSamplePlanResponse\x12U\n" +
+	"\aGetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12L\n" +
+	"\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12U\n" +
 	"\fSuggestSeeds\x12!.linkscore.v1.SuggestSeedsRequest\x1a\".linkscore.v1.SuggestSeedsResponse\x12R\n" +
 	"\vExportRules\x12 .linkscore.v1.ExportRulesRequest\x1a!.linkscore.v1.ExportRulesResponse\x12a\n" +
 	"\x10ExportExperience\x12%.linkscore.v1.ExportExperienceRequest\x1a&.linkscore.v1.ExportExperienceResponseB>\n" +
@@ -3126,106 +2504,85 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
-	(PolicyRole)(0),                       // 0: linkscore.v1.PolicyRole
-	(RewardSource)(0),                     // 1: linkscore.v1.RewardSource
-	(TrapKind)(0),                         // 2: linkscore.v1.TrapKind
-	(RuleFormat)(0),                       // 3: linkscore.v1.RuleFormat
-	(*Site)(nil),                          // 4: linkscore.v1.Site
-	(*PolicyQuality)(nil),                 // 5: linkscore.v1.PolicyQuality
-	(*Cluster)(nil),                       // 6: linkscore.v1.Cluster
-	(*ClusterEdge)(nil),                   // 7: linkscore.v1.ClusterEdge
-	(*NavigationEntry)(nil),               // 8: linkscore.v1.NavigationEntry
-	(*ListSitesRequest)(nil),              // 9: linkscore.v1.ListSitesRequest
-	(*ListSitesResponse)(nil),             // 10: linkscore.v1.ListSitesResponse
-	(*GetSiteRequest)(nil),                // 11: linkscore.v1.GetSiteRequest
-	(*GetSiteResponse)(nil),               // 12: linkscore.v1.GetSiteResponse
-	(*CopyHypothesis)(nil),                // 13: linkscore.v1.CopyHypothesis
-	(*SiteAdvice)(nil),                    // 14: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),                      // 15: linkscore.v1.Coverage
-	(*GroupYield)(nil),                    // 16: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),                 // 17: linkscore.v1.TrapSuspicion
-	(*GetSitemapRequest)(nil),             // 18: linkscore.v1.GetSitemapRequest
-	(*GetSitemapResponse)(nil),            // 19: linkscore.v1.GetSitemapResponse
-	(*ListNavigationEntriesRequest)(nil),  // 20: linkscore.v1.ListNavigationEntriesRequest
-	(*ListNavigationEntriesResponse)(nil), // 21: linkscore.v1.ListNavigationEntriesResponse
-	(*LearnSiteRequest)(nil),              // 22: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),             // 23: linkscore.v1.LearnSiteResponse
-	(*GetSamplePlanRequest)(nil),          // 24: linkscore.v1.GetSamplePlanRequest
-	(*GetSamplePlanResponse)(nil),         // 25: linkscore.v1.GetSamplePlanResponse
-	(*SuggestSeedsRequest)(nil),           // 26: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                          // 27: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil),          // 28: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),            // 29: linkscore.v1.ExportRulesRequest
-	(*ExportExperienceRequest)(nil),       // 30: linkscore.v1.ExportExperienceRequest
-	(*ExportExperienceResponse)(nil),      // 31: linkscore.v1.ExportExperienceResponse
-	(*UrlRule)(nil),                       // 32: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),                   // 33: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),                      // 34: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),           // 35: linkscore.v1.ExportRulesResponse
-	nil,                                   // 36: linkscore.v1.Site.ClusterPagesEntry
-	nil,                                   // 37: linkscore.v1.NavigationEntry.DestinationProbsEntry
-	(SiteStage)(0),                        // 38: linkscore.v1.SiteStage
-	(Decision)(0),                         // 39: linkscore.v1.Decision
-	(*FetchSuggestion)(nil),               // 40: linkscore.v1.FetchSuggestion
-	(*PolicySpec)(nil),                    // 41: linkscore.v1.PolicySpec
+	(PolicyRole)(0),                  // 0: linkscore.v1.PolicyRole
+	(RewardSource)(0),                // 1: linkscore.v1.RewardSource
+	(TrapKind)(0),                    // 2: linkscore.v1.TrapKind
+	(RuleFormat)(0),                  // 3: linkscore.v1.RuleFormat
+	(*Site)(nil),                     // 4: linkscore.v1.Site
+	(*PolicyQuality)(nil),            // 5: linkscore.v1.PolicyQuality
+	(*ListSitesRequest)(nil),         // 6: linkscore.v1.ListSitesRequest
+	(*ListSitesResponse)(nil),        // 7: linkscore.v1.ListSitesResponse
+	(*GetSiteRequest)(nil),           // 8: linkscore.v1.GetSiteRequest
+	(*GetSiteResponse)(nil),          // 9: linkscore.v1.GetSiteResponse
+	(*CopyHypothesis)(nil),           // 10: linkscore.v1.CopyHypothesis
+	(*SiteAdvice)(nil),               // 11: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),                 // 12: linkscore.v1.Coverage
+	(*GroupYield)(nil),               // 13: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),            // 14: linkscore.v1.TrapSuspicion
+	(*LearnSiteRequest)(nil),         // 15: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),        // 16: linkscore.v1.LearnSiteResponse
+	(*SuggestSeedsRequest)(nil),      // 17: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                     // 18: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil),     // 19: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),       // 20: linkscore.v1.ExportRulesRequest
+	(*ExportExperienceRequest)(nil),  // 21: linkscore.v1.ExportExperienceRequest
+	(*ExportExperienceResponse)(nil), // 22: linkscore.v1.ExportExperienceResponse
+	(*UrlRule)(nil),                  // 23: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),              // 24: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),                 // 25: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),      // 26: linkscore.v1.ExportRulesResponse
+	nil,                              // 27: linkscore.v1.Site.ClusterPagesEntry
+	(SiteStage)(0),                   // 28: linkscore.v1.SiteStage
+	(*FetchSuggestion)(nil),          // 29: linkscore.v1.FetchSuggestion
+	(Decision)(0),                    // 30: linkscore.v1.Decision
+	(*PolicySpec)(nil),               // 31: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	38, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	36, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	28, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	27, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
 	0,  // 3: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
-	37, // 4: linkscore.v1.NavigationEntry.destination_probs:type_name -> linkscore.v1.NavigationEntry.DestinationProbsEntry
-	4,  // 5: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
-	4,  // 6: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
-	14, // 7: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	4,  // 4: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
+	4,  // 5: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
+	11, // 6: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
+	29, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
 	1,  // 8: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
-	16, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
-	17, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	39, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
-	15, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
-	13, // 13: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
+	13, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
+	14, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
+	30, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	12, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
+	10, // 13: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
 	2,  // 14: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
-	6,  // 15: linkscore.v1.GetSitemapResponse.clusters:type_name -> linkscore.v1.Cluster
-	7,  // 16: linkscore.v1.GetSitemapResponse.edges:type_name -> linkscore.v1.ClusterEdge
-	38, // 17: linkscore.v1.GetSitemapResponse.stage:type_name -> linkscore.v1.SiteStage
-	8,  // 18: linkscore.v1.ListNavigationEntriesResponse.entries:type_name -> linkscore.v1.NavigationEntry
-	4,  // 19: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	40, // 20: linkscore.v1.GetSamplePlanResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	41, // 21: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	27, // 22: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
-	3,  // 23: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	41, // 24: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	41, // 25: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 26: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	34, // 27: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	32, // 28: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	33, // 29: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	32, // 30: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	9,  // 31: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	11, // 32: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	18, // 33: linkscore.v1.SiteModelService.GetSitemap:input_type -> linkscore.v1.GetSitemapRequest
-	20, // 34: linkscore.v1.SiteModelService.ListNavigationEntries:input_type -> linkscore.v1.ListNavigationEntriesRequest
-	22, // 35: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	24, // 36: linkscore.v1.SiteModelService.GetSamplePlan:input_type -> linkscore.v1.GetSamplePlanRequest
-	26, // 37: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	29, // 38: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	30, // 39: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
-	10, // 40: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	12, // 41: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	19, // 42: linkscore.v1.SiteModelService.GetSitemap:output_type -> linkscore.v1.GetSitemapResponse
-	21, // 43: linkscore.v1.SiteModelService.ListNavigationEntries:output_type -> linkscore.v1.ListNavigationEntriesResponse
-	23, // 44: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	25, // 45: linkscore.v1.SiteModelService.GetSamplePlan:output_type -> linkscore.v1.GetSamplePlanResponse
-	28, // 46: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	35, // 47: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	31, // 48: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
-	40, // [40:49] is the sub-list for method output_type
-	31, // [31:40] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	4,  // 15: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
+	31, // 16: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	18, // 17: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
+	3,  // 18: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
+	31, // 19: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	31, // 20: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 21: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	25, // 22: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	23, // 23: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	24, // 24: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	23, // 25: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	6,  // 26: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	8,  // 27: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	15, // 28: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	17, // 29: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	20, // 30: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	21, // 31: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
+	7,  // 32: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	9,  // 33: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	16, // 34: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	19, // 35: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	26, // 36: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	22, // 37: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
+	32, // [32:38] is the sub-list for method output_type
+	26, // [26:32] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -3241,7 +2598,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   34,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,15 +21,12 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SiteModelService_ListSites_FullMethodName             = "/linkscore.v1.SiteModelService/ListSites"
-	SiteModelService_GetSite_FullMethodName               = "/linkscore.v1.SiteModelService/GetSite"
-	SiteModelService_GetSitemap_FullMethodName            = "/linkscore.v1.SiteModelService/GetSitemap"
-	SiteModelService_ListNavigationEntries_FullMethodName = "/linkscore.v1.SiteModelService/ListNavigationEntries"
-	SiteModelService_LearnSite_FullMethodName             = "/linkscore.v1.SiteModelService/LearnSite"
-	SiteModelService_GetSamplePlan_FullMethodName         = "/linkscore.v1.SiteModelService/GetSamplePlan"
-	SiteModelService_SuggestSeeds_FullMethodName          = "/linkscore.v1.SiteModelService/SuggestSeeds"
-	SiteModelService_ExportRules_FullMethodName           = "/linkscore.v1.SiteModelService/ExportRules"
-	SiteModelService_ExportExperience_FullMethodName      = "/linkscore.v1.SiteModelService/ExportExperience"
+	SiteModelService_ListSites_FullMethodName        = "/linkscore.v1.SiteModelService/ListSites"
+	SiteModelService_GetSite_FullMethodName          = "/linkscore.v1.SiteModelService/GetSite"
+	SiteModelService_LearnSite_FullMethodName        = "/linkscore.v1.SiteModelService/LearnSite"
+	SiteModelService_SuggestSeeds_FullMethodName     = "/linkscore.v1.SiteModelService/SuggestSeeds"
+	SiteModelService_ExportRules_FullMethodName      = "/linkscore.v1.SiteModelService/ExportRules"
+	SiteModelService_ExportExperience_FullMethodName = "/linkscore.v1.SiteModelService/ExportExperience"
 )
 
 // SiteModelServiceClient is the client API for SiteModelService service.
@@ -40,17 +37,11 @@ const (
 type SiteModelServiceClient interface {
 	// Lists the sites of a crawl by name.
 	ListSites(ctx context.Context, in *ListSitesRequest, opts ...grpc.CallOption) (*ListSitesResponse, error)
-	// Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap.
+	// Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap; and
+	// the pages that would teach most about it.
 	GetSite(ctx context.Context, in *GetSiteRequest, opts ...grpc.CallOption) (*GetSiteResponse, error)
-	// Template clusters and the links between them.
-	GetSitemap(ctx context.Context, in *GetSitemapRequest, opts ...grpc.CallOption) (*GetSitemapResponse, error)
-	// Where links of a cluster and tag path lead.
-	ListNavigationEntries(ctx context.Context, in *ListNavigationEntriesRequest, opts ...grpc.CallOption) (*ListNavigationEntriesResponse, error)
 	// Learns the site now from the pages seen; answers when the model is active and durable.
 	LearnSite(ctx context.Context, in *LearnSiteRequest, opts ...grpc.CallOption) (*LearnSiteResponse, error)
-	// The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
-	// every page (Xu 2018, section 4.1). Read-only.
-	GetSamplePlan(ctx context.Context, in *GetSamplePlanRequest, opts ...grpc.CallOption) (*GetSamplePlanResponse, error)
 	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
 	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(ctx context.Context, in *SuggestSeedsRequest, opts ...grpc.CallOption) (*SuggestSeedsResponse, error)
@@ -90,40 +81,10 @@ func (c *siteModelServiceClient) GetSite(ctx context.Context, in *GetSiteRequest
 	return out, nil
 }
 
-func (c *siteModelServiceClient) GetSitemap(ctx context.Context, in *GetSitemapRequest, opts ...grpc.CallOption) (*GetSitemapResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetSitemapResponse)
-	err := c.cc.Invoke(ctx, SiteModelService_GetSitemap_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *siteModelServiceClient) ListNavigationEntries(ctx context.Context, in *ListNavigationEntriesRequest, opts ...grpc.CallOption) (*ListNavigationEntriesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListNavigationEntriesResponse)
-	err := c.cc.Invoke(ctx, SiteModelService_ListNavigationEntries_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *siteModelServiceClient) LearnSite(ctx context.Context, in *LearnSiteRequest, opts ...grpc.CallOption) (*LearnSiteResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(LearnSiteResponse)
 	err := c.cc.Invoke(ctx, SiteModelService_LearnSite_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *siteModelServiceClient) GetSamplePlan(ctx context.Context, in *GetSamplePlanRequest, opts ...grpc.CallOption) (*GetSamplePlanResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetSamplePlanResponse)
-	err := c.cc.Invoke(ctx, SiteModelService_GetSamplePlan_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +129,11 @@ func (c *siteModelServiceClient) ExportExperience(ctx context.Context, in *Expor
 type SiteModelServiceServer interface {
 	// Lists the sites of a crawl by name.
 	ListSites(context.Context, *ListSitesRequest) (*ListSitesResponse, error)
-	// Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap.
+	// Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap; and
+	// the pages that would teach most about it.
 	GetSite(context.Context, *GetSiteRequest) (*GetSiteResponse, error)
-	// Template clusters and the links between them.
-	GetSitemap(context.Context, *GetSitemapRequest) (*GetSitemapResponse, error)
-	// Where links of a cluster and tag path lead.
-	ListNavigationEntries(context.Context, *ListNavigationEntriesRequest) (*ListNavigationEntriesResponse, error)
 	// Learns the site now from the pages seen; answers when the model is active and durable.
 	LearnSite(context.Context, *LearnSiteRequest) (*LearnSiteResponse, error)
-	// The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
-	// every page (Xu 2018, section 4.1). Read-only.
-	GetSamplePlan(context.Context, *GetSamplePlanRequest) (*GetSamplePlanResponse, error)
 	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
 	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(context.Context, *SuggestSeedsRequest) (*SuggestSeedsResponse, error)
@@ -204,17 +159,8 @@ func (UnimplementedSiteModelServiceServer) ListSites(context.Context, *ListSites
 func (UnimplementedSiteModelServiceServer) GetSite(context.Context, *GetSiteRequest) (*GetSiteResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetSite not implemented")
 }
-func (UnimplementedSiteModelServiceServer) GetSitemap(context.Context, *GetSitemapRequest) (*GetSitemapResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method GetSitemap not implemented")
-}
-func (UnimplementedSiteModelServiceServer) ListNavigationEntries(context.Context, *ListNavigationEntriesRequest) (*ListNavigationEntriesResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method ListNavigationEntries not implemented")
-}
 func (UnimplementedSiteModelServiceServer) LearnSite(context.Context, *LearnSiteRequest) (*LearnSiteResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method LearnSite not implemented")
-}
-func (UnimplementedSiteModelServiceServer) GetSamplePlan(context.Context, *GetSamplePlanRequest) (*GetSamplePlanResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method GetSamplePlan not implemented")
 }
 func (UnimplementedSiteModelServiceServer) SuggestSeeds(context.Context, *SuggestSeedsRequest) (*SuggestSeedsResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method SuggestSeeds not implemented")
@@ -282,42 +228,6 @@ func _SiteModelService_GetSite_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SiteModelService_GetSitemap_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetSitemapRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SiteModelServiceServer).GetSitemap(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: SiteModelService_GetSitemap_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SiteModelServiceServer).GetSitemap(ctx, req.(*GetSitemapRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _SiteModelService_ListNavigationEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListNavigationEntriesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SiteModelServiceServer).ListNavigationEntries(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: SiteModelService_ListNavigationEntries_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SiteModelServiceServer).ListNavigationEntries(ctx, req.(*ListNavigationEntriesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _SiteModelService_LearnSite_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(LearnSiteRequest)
 	if err := dec(in); err != nil {
@@ -332,24 +242,6 @@ func _SiteModelService_LearnSite_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SiteModelServiceServer).LearnSite(ctx, req.(*LearnSiteRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _SiteModelService_GetSamplePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetSamplePlanRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SiteModelServiceServer).GetSamplePlan(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: SiteModelService_GetSamplePlan_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SiteModelServiceServer).GetSamplePlan(ctx, req.(*GetSamplePlanRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -424,20 +316,8 @@ var SiteModelService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SiteModelService_GetSite_Handler,
 		},
 		{
-			MethodName: "GetSitemap",
-			Handler:    _SiteModelService_GetSitemap_Handler,
-		},
-		{
-			MethodName: "ListNavigationEntries",
-			Handler:    _SiteModelService_ListNavigationEntries_Handler,
-		},
-		{
 			MethodName: "LearnSite",
 			Handler:    _SiteModelService_LearnSite_Handler,
-		},
-		{
-			MethodName: "GetSamplePlan",
-			Handler:    _SiteModelService_GetSamplePlan_Handler,
 		},
 		{
 			MethodName: "SuggestSeeds",

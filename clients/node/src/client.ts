@@ -269,8 +269,8 @@ export class Crawl {
 
   /** Says why a link has its score, in words and numbers. */
   async explain(link: { url: string; ticket?: Uint8Array }, options?: CallOptions): Promise<LinkExplanation> {
-    const request = { crawl: this.name, links: [link] };
-    const { explanations } = await this.client.stubs.links.explainLinks(request, options);
+    const request = { crawl: this.name, links: [link], explain: true };
+    const { explanations } = await this.client.stubs.links.scoreLinks(request, options);
     checked(explanations[0]?.status);
     return explanations[0] as LinkExplanation;
   }

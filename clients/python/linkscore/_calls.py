@@ -297,11 +297,14 @@ def report_feedback(
 
 def explain_links(
     *, crawl: str, links: Iterable[Link], policy: Policy | None
-) -> Call[scoring_pb2.ExplainLinksResponse]:
+) -> Call[scoring_pb2.ScoreLinksResponse]:
     return Call(
-        "links.ExplainLinks",
-        scoring_pb2.ExplainLinksRequest(
-            crawl=crawl_name(crawl), links=[candidate(link) for link in links], policy=policy_spec(policy)
+        "links.ScoreLinks",
+        scoring_pb2.ScoreLinksRequest(
+            crawl=crawl_name(crawl),
+            links=[candidate(link) for link in links],
+            policy=policy_spec(policy),
+            explain=True,
         ),
     )
 
@@ -345,16 +348,6 @@ def list_sites(*, crawl: str, page_size: int) -> Call[Iterable[site_pb2.Site]]:
     )
 
 
-def list_navigation_entries(
-    *, crawl: str, site: str, page_size: int
-) -> Call[Iterable[site_pb2.NavigationEntry]]:
-    return Call(
-        "sites.ListNavigationEntries",
-        site_pb2.ListNavigationEntriesRequest(name=site_name(crawl, site), page_size=page_size),
-        lambda got: got.entries,
-    )
-
-
 def suggest_seeds(
     *, crawl: str, site: str, policy: Policy | None, max_results: int
 ) -> Call[site_pb2.SuggestSeedsResponse]:
@@ -386,14 +379,6 @@ def export_experience(
     return Call(
         "sites.ExportExperience",
         site_pb2.ExportExperienceRequest(name=site_name(crawl, site), policy=policy_spec(policy)),
-    )
-
-
-def get_sample_plan(*, crawl: str, site: str, max_results: int) -> Call[list[common_pb2.FetchSuggestion]]:
-    return Call(
-        "sites.GetSamplePlan",
-        site_pb2.GetSamplePlanRequest(name=site_name(crawl, site), max_results=max_results),
-        lambda got: list(got.suggestions),
     )
 
 
@@ -478,6 +463,11 @@ def get_site(*, crawl: str, site: str) -> Call[site_pb2.Site]:
     return Call("sites.GetSite", site_pb2.GetSiteRequest(name=site_name(crawl, site)), lambda got: got.site)
 
 
+def suggest_fetches(*, crawl: str, site: str, max_results: int) -> Call[list[common_pb2.FetchSuggestion]]:
+    request = site_pb2.GetSiteRequest(name=site_name(crawl, site), max_suggestions=max_results)
+    return Call("sites.GetSite", request, lambda got: list(got.suggestions))
+
+
 def get_site_advice(*, crawl: str, site: str, horizon: int) -> Call[site_pb2.SiteAdvice]:
     return Call(
         "sites.GetSite",
@@ -486,18 +476,15 @@ def get_site_advice(*, crawl: str, site: str, horizon: int) -> Call[site_pb2.Sit
     )
 
 
-def get_sitemap(*, crawl: str, site: str) -> Call[site_pb2.GetSitemapResponse]:
-    return Call("sites.GetSitemap", site_pb2.GetSitemapRequest(name=site_name(crawl, site)))
-
-
 def learn_site(*, crawl: str, site: str) -> Call[site_pb2.Site]:
     return Call(
         "sites.LearnSite", site_pb2.LearnSiteRequest(name=site_name(crawl, site)), lambda got: got.site
     )
 
 
-def get_activity(*, crawl: str) -> Call[inspection_pb2.GetActivityResponse]:
-    return Call("inspection.GetActivity", inspection_pb2.GetActivityRequest(crawl=crawl_name(crawl)))
+def get_activity(*, crawl: str) -> Call[crawl_pb2.Activity]:
+    request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl), with_activity=True)
+    return Call("crawls.GetCrawl", request, lambda got: got.activity)
 
 
 def list_templates(

@@ -533,7 +533,7 @@ class Client:
         links: Iterable[Link],
         policy: Policy | None = None,
         timeout_s: float | None = None,
-    ) -> scoring_pb2.ExplainLinksResponse:
+    ) -> scoring_pb2.ScoreLinksResponse:
         """Say why links have their scores."""
         return self._run(_calls.explain_links(crawl=crawl, links=links, policy=policy), timeout_s)
 
@@ -599,29 +599,15 @@ class Client:
         """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
         return self._run(_calls.get_site_advice(crawl=crawl, site=site, horizon=horizon), timeout_s)
 
-    def get_sitemap(
-        self, *, crawl: str, site: str, timeout_s: float | None = None
-    ) -> site_pb2.GetSitemapResponse:
-        """Read the template clusters of a site and the links between them."""
-        return self._run(_calls.get_sitemap(crawl=crawl, site=site), timeout_s)
-
-    def list_navigation_entries(
-        self, *, crawl: str, site: str, page_size: int = 0, timeout_s: float | None = None
-    ) -> Iterator[site_pb2.NavigationEntry]:
-        """List where links of each cluster and tag path lead, page by page as they are consumed."""
-        return self._list(
-            _calls.list_navigation_entries(crawl=crawl, site=site, page_size=page_size), timeout_s
-        )
-
     def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
         return self._run(_calls.learn_site(crawl=crawl, site=site), timeout_s)
 
-    def get_sample_plan(
-        self, *, crawl: str, site: str, max_results: int = 0, timeout_s: float | None = None
+    def suggest_fetches(
+        self, *, crawl: str, site: str, max_results: int = 16, timeout_s: float | None = None
     ) -> list[common_pb2.FetchSuggestion]:
         """Give the pages that would teach most about a site, most useful first."""
-        return self._run(_calls.get_sample_plan(crawl=crawl, site=site, max_results=max_results), timeout_s)
+        return self._run(_calls.suggest_fetches(crawl=crawl, site=site, max_results=max_results), timeout_s)
 
     def suggest_seeds(
         self,
@@ -678,9 +664,7 @@ class Client:
 
     # What people look at
 
-    def get_activity(
-        self, *, crawl: str, timeout_s: float | None = None
-    ) -> inspection_pb2.GetActivityResponse:
+    def get_activity(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Activity:
         """Say what became of a crawl so far, over all of its sites."""
         return self._run(_calls.get_activity(crawl=crawl), timeout_s)
 

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from linkscore.errors import LinkscoreError
 from linkscore.v1 import (
     crawl_service_pb2,
-    inspection_service_pb2,
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
@@ -39,7 +38,7 @@ class CrawlRow:
     crawl: crawl_service_pb2.Crawl
     policy: str
     extra: list[str]
-    activity: inspection_service_pb2.GetActivityResponse | None
+    activity: crawl_service_pb2.Activity | None
     rate: float | None
     trouble: list[str]
 
@@ -192,7 +191,7 @@ async def _row(source: Source, crawl: crawl_service_pb2.Crawl) -> CrawlRow:
     )
 
 
-def _trouble(activity: inspection_service_pb2.GetActivityResponse) -> list[str]:
+def _trouble(activity: crawl_service_pb2.Activity) -> list[str]:
     pages = activity.page_count
     if pages < _FEW:
         return []

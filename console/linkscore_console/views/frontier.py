@@ -53,7 +53,7 @@ async def frontier(request: Request) -> Response:
 
 
 def _readable(
-    answer: link_scoring_service_pb2.ExplainLinksResponse,
+    answer: link_scoring_service_pb2.ScoreLinksResponse,
 ) -> tuple[link_scoring_service_pb2.LinkExplanation | None, str]:
     """Return the explanation of the one URL asked about, or what is wrong with it."""
     found = answer.explanations[0]

@@ -28,8 +28,6 @@ _LEARN_S = 300.0
 """Longest learning that the page waits for; a site of 2,000 sampled pages takes seconds."""
 _KNOWN = 200
 """Templates among which one is looked up for its figures and what leads there, the most crawled: a bound."""
-_HITS_TEMPLATES = 200
-"""Templates up to which hub and authority are asked for: they cost the square of it."""
 
 
 @dataclass(slots=True)
@@ -123,10 +121,7 @@ async def template(request: Request) -> Response:
         ),
     )
     nodes = {node.template.name: node for node in nodes_of(listed.templates, ())}
-    cluster = None
-    if listed.template_count <= _HITS_TEMPLATES:
-        sitemap = await source.ask(source.client.get_sitemap, crawl=crawl, site=site)
-        cluster = next((one for one in sitemap.clusters if one.name == name), None)
+    node = nodes.get(name)
     return console.render(
         request,
         "template.html",
@@ -134,10 +129,9 @@ async def template(request: Request) -> Response:
         crawl=crawl,
         site=site,
         name=name,
-        node=nodes.get(name),
+        node=node,
         pages=pages,
-        cluster=cluster,
-        info=0.5 * (cluster.authority + cluster.hub) if cluster else None,
+        info=0.5 * (node.template.authority + node.template.hub) if node else None,
     )
 
 

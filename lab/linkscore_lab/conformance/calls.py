@@ -281,11 +281,11 @@ def explanation(trial: Trial) -> None:
     """An explanation is of the link asked about; a link that is refused is an error naming the field."""
     server = trial.connected()
     same("score", trial.call("explain", url=PAGE, ticket=ticket_text(b"t1"))["score"], 0.5)
-    link = server.seen("ExplainLinks")[0].request.links[0]
+    link = server.seen("ScoreLinks")[0].request.links[0]
     same("link", (link.url, link.ticket), (PAGE, b"t1"))
     wrong = common_pb2.FieldProblem(field="url", description="must be absolute")
     invalid = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID, problems=[wrong])
     told = scoring_pb2.LinkExplanation(status=invalid)
-    server.script("ExplainLinks", scoring_pb2.ExplainLinksResponse(explanations=[told]))
+    server.script("ScoreLinks", scoring_pb2.ScoreLinksResponse(explanations=[told]))
     error = trial.fails("explain", Code.INVALID_ARGUMENT, url="/relative")
     same("fields", [violation["field"] for violation in error.violations], ["url"])

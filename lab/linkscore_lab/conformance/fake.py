@@ -273,7 +273,13 @@ def _ranked(request: scoring_pb2.RankBucketsRequest) -> scoring_pb2.RankBucketsR
 def _scored(request: scoring_pb2.ScoreLinksRequest) -> scoring_pb2.ScoreLinksResponse:
     links = _links([link.url for link in request.links])
     del links.urls[:]
-    return scoring_pb2.ScoreLinksResponse(links=links)
+    answer = scoring_pb2.ScoreLinksResponse(links=links)
+    if request.explain:
+        ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
+        answer.explanations.extend(
+            scoring_pb2.LinkExplanation(status=ok, url=link.url, score=0.5) for link in request.links
+        )
+    return answer
 
 
 def _noted(request: scoring_pb2.ReportFeedbackRequest) -> scoring_pb2.ReportFeedbackResponse:
@@ -286,12 +292,6 @@ def _heard(request: scoring_pb2.NotifyChangedRequest) -> scoring_pb2.NotifyChang
     return scoring_pb2.NotifyChangedResponse(statuses=[noted] * len(request.urls))
 
 
-def _explained(request: scoring_pb2.ExplainLinksRequest) -> scoring_pb2.ExplainLinksResponse:
-    ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
-    told = [scoring_pb2.LinkExplanation(status=ok, url=link.url, score=0.5) for link in request.links]
-    return scoring_pb2.ExplainLinksResponse(explanations=told)
-
-
 _ANSWERS: dict[str, Callable[[Any], Message]] = {
     "CreateCrawl": lambda request: crawl_service_pb2.CreateCrawlResponse(crawl=request.crawl),
     "UpdateCrawl": lambda request: crawl_service_pb2.UpdateCrawlResponse(crawl=request.crawl),
@@ -302,7 +302,6 @@ _ANSWERS: dict[str, Callable[[Any], Message]] = {
     "ScoreLinks": _scored,
     "ReportFeedback": _noted,
     "NotifyChanged": _heard,
-    "ExplainLinks": _explained,
 }
 
 

@@ -220,7 +220,7 @@ def _notify(said: Command) -> Call:
 
 
 def _explain(said: Command) -> Call:
-    def read(got: scoring_pb2.ExplainLinksResponse) -> Command:
+    def read(got: scoring_pb2.ScoreLinksResponse) -> Command:
         errors.raise_if_invalid(got.explanations[0].status)
         return {"score": got.explanations[0].score}
 

@@ -128,8 +128,8 @@ class RemoteScorer:
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         """See `CrawlScorer.explain`."""
         link = link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
-        request = link_scoring_service_pb2.ExplainLinksRequest(crawl=self._name, links=[link])
-        for why in self._links.ExplainLinks(request).explanations:
+        request = link_scoring_service_pb2.ScoreLinksRequest(crawl=self._name, links=[link], explain=True)
+        for why in self._links.ScoreLinks(request).explanations:
             return ScoreExplanation(url, why.score, why.bucket, why.summary)
         return None
 

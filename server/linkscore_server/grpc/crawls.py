@@ -9,6 +9,7 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.reports.inspection import activity
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.access import caller, check_count
@@ -19,6 +20,7 @@ from linkscore_server.grpc.convert.crawls import (
     extra_policies,
     shard_message,
 )
+from linkscore_server.grpc.convert.inspection import activity_message
 from linkscore_server.grpc.convert.limits import FIELDS, limits_of
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
@@ -52,7 +54,11 @@ class CrawlService:
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
         actor = await self._registry.open(parse_crawl(request.name, "name"))
-        return pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
+        answer = pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
+        if request.with_activity:
+            found = await actor.ask(lambda: activity(facts for _, facts in actor.model.sites.facts()))
+            answer.activity.CopyFrom(activity_message(found))
+        return answer
 
     async def ListCrawls(self, request: pb.ListCrawlsRequest, context: Any) -> pb.ListCrawlsResponse:
         """List crawls by name; they need not stay open."""

@@ -11,7 +11,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import inspection as convert
-from linkscore_server.grpc.convert.names import parse_crawl, parse_site
+from linkscore_server.grpc.convert.names import parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.results import cluster_name, wire_stage
 
@@ -25,14 +25,6 @@ class InspectionService:
 
     def __init__(self, registry: CrawlRegistry) -> None:
         self._registry = registry
-
-    async def GetActivity(self, request: pb.GetActivityRequest, context: Any) -> pb.GetActivityResponse:
-        """Say what became of a crawl."""
-        actor = await self._registry.open(parse_crawl(request.crawl))
-        sites = actor.model.sites
-        return convert.activity_message(
-            await actor.ask(lambda: inspection.activity(facts for _, facts in sites.facts()))
-        )
 
     async def ListTemplates(self, request: pb.ListTemplatesRequest, context: Any) -> pb.ListTemplatesResponse:
         """List templates with their exits, most crawled first."""

@@ -51,7 +51,7 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 # Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
 # seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
-MAX_EXPLAINED = 100  # links of one ExplainLinks call, as the contract says
+MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
     for name, number in common_pb2.PriorityEncoding.items()
@@ -160,9 +160,10 @@ class LinkScoringService:
         return pb.ClassifyPagesResponse(classifications=found)
 
     async def ScoreLinks(self, request: pb.ScoreLinksRequest, context: Any) -> pb.ScoreLinksResponse:
-        """Score links again."""
+        """Score links again, and say why if asked to."""
         actor, choice, encode = await self.resolve(request)
-        _check_count("links", len(request.links), self._settings.max_links_per_call)
+        most = MAX_EXPLAINED if request.explain else self._settings.max_links_per_call
+        _check_count("links", len(request.links), most)
 
         def answer() -> pb.ScoreLinksResponse:
             rows, columns, bad = _candidates(request.links, self._parser)
@@ -181,6 +182,9 @@ class LinkScoringService:
             )
             if not bad:
                 results.add_link_scores(response.links, scored)
+            if request.explain:
+                found = actor.queries.explain(*columns, choice)
+                response.explanations.extend(results.explanations(request.links, rows, found, bad))
             return response
 
         is_big = len(request.links) > _BIG_LINKS
@@ -234,19 +238,6 @@ class LinkScoringService:
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
         with self._admission.admitted(self._work.flow(request.crawl), len(request.feedback)):
             return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
-
-    async def ExplainLinks(self, request: pb.ExplainLinksRequest, context: Any) -> pb.ExplainLinksResponse:
-        """Say why links have their scores."""
-        actor, choice, _ = await self.resolve(request)
-        _check_count("links", len(request.links), MAX_EXPLAINED)
-        rows, columns, bad = _candidates(request.links, self._parser)
-        found = await actor.answer(partial(actor.queries.explain, *columns, choice))
-        explained = [pb.LinkExplanation(url=link.url) for link in request.links]
-        for row, status in bad.items():
-            explained[row].status.CopyFrom(status)
-        for row, why in zip(rows, found, strict=True):
-            explained[row] = results.explanation(request.links[row].url, why)
-        return pb.ExplainLinksResponse(explanations=explained, policy=_policy_name(actor, choice))
 
     async def SuggestExamples(
         self, request: pb.SuggestExamplesRequest, context: Any

@@ -16,10 +16,8 @@ from linkscore_server.grpc.convert.limits import add_decision, copy_hypotheses
 from linkscore_server.grpc.convert.names import page_of, parse_crawl, parse_site
 from linkscore_server.grpc.convert.policies import choice_of
 
-_DEFAULT_PLAN = 16
-"""Pages of a sampling plan whose request names no number, as the contract says."""
-_MAX_PLAN = 1_000
-"""Most pages of a sampling plan, as the contract says."""
+_MAX_SUGGESTIONS = 1_000
+"""Most pages that GetSite suggests, as the contract says."""
 _MAX_HORIZON = 10_000
 """Most fetches that advice may look ahead, as the contract says."""
 
@@ -41,6 +39,9 @@ class SiteModelService:
         """Read one site, and say what to make of it."""
         if request.horizon > _MAX_HORIZON:
             raise InvalidInput(f"must be at most {_MAX_HORIZON}, got {request.horizon}", field="horizon")
+        if request.max_suggestions > _MAX_SUGGESTIONS:
+            rule = f"must be at most {_MAX_SUGGESTIONS}, got {request.max_suggestions}"
+            raise InvalidInput(rule, field="max_suggestions")
         crawl, name = parse_site(request.name)
         actor = await self._registry.open(crawl)
 
@@ -50,32 +51,12 @@ class SiteModelService:
             if (standing := actor.queries.standing(name)) is not None:
                 add_decision(message, standing)
             message.copies.extend(copy_hypotheses(actor.queries.copies(name)))
-            return pb.GetSiteResponse(site=self._site(actor, name), advice=message)
+            plan = actor.queries.fetch_plan(name, n) if (n := request.max_suggestions) else []
+            return pb.GetSiteResponse(
+                site=self._site(actor, name), advice=message, suggestions=map(results.suggestion, plan)
+            )
 
         return await actor.answer(answer)
-
-    async def GetSitemap(self, request: pb.GetSitemapRequest, context: Any) -> pb.GetSitemapResponse:
-        """Return clusters and the links between them."""
-        site = await self._model(request.name)
-        clusters = site.templates.ids() if site.templates else []
-        A = site.navigation.adjacency(clusters)
-        return pb.GetSitemapResponse(
-            clusters=sites.clusters(site, A),
-            edges=sites.edges(clusters, A),
-            stage=results.wire_stage(site.stage),
-            model_revision=site.revision,
-        )
-
-    async def ListNavigationEntries(
-        self, request: pb.ListNavigationEntriesRequest, context: Any
-    ) -> pb.ListNavigationEntriesResponse:
-        """Say where links of each cluster and tag path lead."""
-        site = await self._model(request.name)
-        entries = sites.navigation(site)
-        names, token = page_of(sorted(entries), request.page_size, request.page_token)
-        return pb.ListNavigationEntriesResponse(
-            entries=[entries[name] for name in names], next_page_token=token
-        )
 
     async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
         """Learn a site now."""
@@ -85,15 +66,6 @@ class SiteModelService:
         self._registry.space.check()
         await actor.learn(site.name)
         return pb.LearnSiteResponse(site=await actor.answer(partial(self._site, actor, site.name)))
-
-    async def GetSamplePlan(self, request: pb.GetSamplePlanRequest, context: Any) -> pb.GetSamplePlanResponse:
-        """Return the pages that would teach most about a site."""
-        if request.max_results > _MAX_PLAN:
-            raise InvalidInput(f"must be at most {_MAX_PLAN}, got {request.max_results}", field="max_results")
-        actor, site = await self.found(request.name)
-        n = request.max_results or _DEFAULT_PLAN
-        plan = await actor.answer(partial(actor.queries.fetch_plan, site.name, n))
-        return pb.GetSamplePlanResponse(suggestions=[results.suggestion(s) for s in plan])
 
     async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
         """Return the pages to start a crawl of a site from."""
@@ -128,12 +100,6 @@ class SiteModelService:
         crawl, site = parse_site(name)
         actor = await self._registry.open(crawl)
         return actor, (await actor.site(site)).model
-
-    async def _model(self, name: str) -> SiteModel:
-        """Return a site of which somebody wants to know what was learned."""
-        actor, site = await self.found(name)
-        await actor.ask_for_model(site.name)
-        return site
 
     @staticmethod
     def _site(actor: CrawlActor, name: str) -> pb.Site:

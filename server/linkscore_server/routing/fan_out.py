@@ -14,7 +14,6 @@ import numpy as np
 
 from linkscore.v1 import browse_log_service_pb2 as browse_pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
-from linkscore.v1 import inspection_service_pb2 as inspection_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
@@ -144,7 +143,22 @@ async def get_crawl(groups: Groups, request: crawl_pb.GetCrawlRequest) -> crawl_
     for field in ("page_count", "feedback_count", "site_count"):
         setattr(whole, field, sum(getattr(crawl, field) for crawl in found))
     whole.event_seq = events_in(crawl.event_seq for crawl in found)
-    return crawl_pb.GetCrawlResponse(crawl=whole, server_version=answers[0].server_version)
+    answer = crawl_pb.GetCrawlResponse(crawl=whole, server_version=answers[0].server_version)
+    if request.with_activity:
+        answer.activity.CopyFrom(_activity([got.activity for got in answers]))
+    return answer
+
+
+def _activity(parts: Sequence[crawl_pb.Activity]) -> crawl_pb.Activity:
+    """Add up counts, and take means by what they are means of."""
+    whole = crawl_pb.Activity(
+        text_reward=_mean((got.text_reward, got.fetch_count) for got in parts),
+        reward=_mean((got.reward, got.reported_count) for got in parts),
+    )
+    for field in whole.DESCRIPTOR.fields:
+        if field.name not in ("text_reward", "reward"):
+            setattr(whole, field.name, sum(getattr(got, field.name) for got in parts))
+    return whole
 
 
 async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_pb.ListSitesResponse:
@@ -157,21 +171,6 @@ async def list_sites(groups: Groups, request: site_pb.ListSitesRequest) -> site_
     return site_pb.ListSitesResponse(
         sites=page, next_page_token=_site_of(page[-1].name) if is_more and page else ""
     )
-
-
-async def get_activity(
-    groups: Groups, request: inspection_pb.GetActivityRequest
-) -> inspection_pb.GetActivityResponse:
-    """Add up counts, and take means by what they are means of."""
-    answers: list[inspection_pb.GetActivityResponse] = await groups.send_all(request)
-    whole = inspection_pb.GetActivityResponse(
-        text_reward=_mean((got.text_reward, got.fetch_count) for got in answers),
-        reward=_mean((got.reward, got.reported_count) for got in answers),
-    )
-    for field in whole.DESCRIPTOR.fields:
-        if field.name not in ("text_reward", "reward"):
-            setattr(whole, field.name, sum(getattr(got, field.name) for got in answers))
-    return whole
 
 
 async def get_browse_stats(
@@ -371,14 +370,10 @@ FAN_OUT: dict[str, Answer] = {
     "SiteModelService/ListSites": list_sites,
     "SiteModelService/SuggestSeeds": suggest_seeds,
     "BrowseLogService/GetBrowseStats": get_browse_stats,
-    "InspectionService/GetActivity": get_activity,
     **dict.fromkeys(
         (
             "SiteModelService/GetSite",
-            "SiteModelService/GetSitemap",
-            "SiteModelService/ListNavigationEntries",
             "SiteModelService/LearnSite",
-            "SiteModelService/GetSamplePlan",
             "SiteModelService/ExportRules",
             "SiteModelService/ExportExperience",
             "BrowseLogService/MineSite",

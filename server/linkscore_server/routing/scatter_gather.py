@@ -14,7 +14,6 @@ from google.protobuf.descriptor import FieldDescriptor
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.grpc.convert.revisits import MAX_NOTICES
-from linkscore_server.grpc.scoring import MAX_EXPLAINED
 from linkscore_server.routing.crawls import RoutedCrawl, name_event
 from linkscore_server.settings import Settings
 
@@ -141,14 +140,6 @@ def _reported(n: int, parts: Sequence[Part]) -> pb.ReportFeedbackResponse:
     return pb.ReportFeedbackResponse(statuses=placed(n, parts, lambda got: got.statuses))
 
 
-def _explained(n: int, parts: Sequence[Part]) -> pb.ExplainLinksResponse:
-    for at, got in parts:
-        for entry in got.explanations:
-            _name_rows(entry.status, at)
-    found = placed(n, parts, lambda got: got.explanations)
-    return pb.ExplainLinksResponse(explanations=found, policy=parts[0][1].policy)
-
-
 def _noticed(n: int, parts: Sequence[Part]) -> pb.NotifyChangedResponse:
     for at, got in parts:
         for status in got.statuses:
@@ -171,6 +162,8 @@ def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
         for row, status in got.links.statuses.items():
             _name_rows(status, at)
             links.statuses[at[row]].CopyFrom(status)
+        for entry in got.explanations:
+            _name_rows(entry.status, at)
     names = placed(n, parts, lambda got: [got.links.bucket_names[i] for i in got.links.buckets])
     places: dict[str, int] = {}
     for name in filter(None, names):
@@ -186,6 +179,7 @@ def _scored(n: int, parts: Sequence[Part]) -> pb.ScoreLinksResponse:
     stages = [got.stage for _, got in parts if got.stage]
     return pb.ScoreLinksResponse(
         links=links,
+        explanations=placed(n, parts, lambda got: got.explanations) if parts[0][1].explanations else [],
         policy=parts[0][1].policy,
         stage=min(stages, default=common_pb2.SITE_STAGE_UNSPECIFIED),
         event_seq=events_in(got.event_seq for _, got in parts),
@@ -206,9 +200,6 @@ SCATTER_GATHER: dict[str, ScatterGather] = {
     ),
     "LinkScoringService/ScoreLinks": ScatterGather(
         "links", RoutedCrawl.group_of_link, _scored, "max_links_per_call"
-    ),
-    "LinkScoringService/ExplainLinks": ScatterGather(
-        "links", RoutedCrawl.group_of_link, _explained, MAX_EXPLAINED
     ),
     "LinkScoringService/ReportFeedback": ScatterGather(
         "feedback", RoutedCrawl.group_of_link, _reported, "max_feedback_per_call"

@@ -54,10 +54,10 @@ def test_a_crawl_and_a_url_must_be_named(fake: FakeLinkscore) -> None:
 class Copies(FakeLinkscore):
     """Takes every link for a copy."""
 
-    def ExplainLinks(self, request: pb.ExplainLinksRequest, context: object) -> pb.ExplainLinksResponse:
+    def ScoreLinks(self, request: pb.ScoreLinksRequest, context: object) -> pb.ScoreLinksResponse:
         reason = common_pb2.SKIP_REASON_COPY
         told = [pb.LinkExplanation(skip_reason=reason, duplicate_probability=0.93) for _ in request.links]
-        return pb.ExplainLinksResponse(explanations=told)
+        return pb.ScoreLinksResponse(explanations=told)
 
 
 def test_an_explanation_says_why_a_link_is_to_skip() -> None:

@@ -65,10 +65,8 @@ def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
     assert asked.url == "http://h/0"
     assert [s.host for s in client.list_sites(crawl="news")] == ["a", "b"]
     assert client.get_site(crawl="news", site="h:80").name == "crawls/news/sites/h%3A80"
-    assert client.get_sitemap(crawl="news", site="h").stage == common_pb2.SITE_STAGE_READY
-    assert [e.source for e in client.list_navigation_entries(crawl="news", site="h")] == ["c1"]
     assert client.learn_site(crawl="news", site="h").name == "crawls/news/sites/h"
-    assert client.get_sample_plan(crawl="news", site="h")[0].url == "http://a/1"
+    assert client.suggest_fetches(crawl="news", site="h")[0].url == "http://a/1"
     assert [s.url for s in client.suggest_seeds(crawl="news", site="h", max_results=1).seeds] == [
         "http://h/0"
     ]
@@ -283,10 +281,8 @@ async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
         assert [c.name async for c in client.list_crawls()] == ["crawls/news"]
         assert [s.host async for s in client.list_sites(crawl="news")] == ["a", "b"]
         assert (await client.get_site(crawl="news", site="h")).name.endswith("/h")
-        assert (await client.get_sitemap(crawl="news", site="h")).stage
         assert (await client.learn_site(crawl="news", site="h")).name
-        assert (await client.get_sample_plan(crawl="news", site="h"))[0].url
-        assert [e.source async for e in client.list_navigation_entries(crawl="news", site="h")]
+        assert (await client.suggest_fetches(crawl="news", site="h"))[0].url
         assert (await client.explain_links(crawl="news", links=["http://s/"])).explanations
         assert len((await client.suggest_examples(crawl="news", max_results=2)).examples) == 2
         assert (await client.classify_pages(crawl="news", pages=[])).classifications == []

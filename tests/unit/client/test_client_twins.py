@@ -57,7 +57,7 @@ def test_every_call_of_the_contract_is_a_method() -> None:
         for service in module.DESCRIPTOR.services_by_name.values()
         for method in service.methods
     }
-    assert len(calls) == 34
+    assert len(calls) == 29
     assert calls - set(public(Client)) == set()
 
 

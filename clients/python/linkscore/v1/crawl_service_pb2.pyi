@@ -233,18 +233,46 @@ class CreateCrawlResponse(_message.Message):
     def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ...) -> None: ...
 
 class GetCrawlRequest(_message.Message):
-    __slots__ = ("name",)
+    __slots__ = ("name", "with_activity")
     NAME_FIELD_NUMBER: _ClassVar[int]
+    WITH_ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     name: str
-    def __init__(self, name: _Optional[str] = ...) -> None: ...
+    with_activity: bool
+    def __init__(self, name: _Optional[str] = ..., with_activity: bool = ...) -> None: ...
+
+class Activity(_message.Message):
+    __slots__ = ("site_count", "learned_site_count", "learning_site_count", "page_count", "failed_count", "duplicate_count", "fetch_count", "text_reward", "reported_count", "reward")
+    SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEARNING_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FETCH_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_REWARD_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    site_count: int
+    learned_site_count: int
+    learning_site_count: int
+    page_count: int
+    failed_count: int
+    duplicate_count: int
+    fetch_count: int
+    text_reward: float
+    reported_count: int
+    reward: float
+    def __init__(self, site_count: _Optional[int] = ..., learned_site_count: _Optional[int] = ..., learning_site_count: _Optional[int] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., duplicate_count: _Optional[int] = ..., fetch_count: _Optional[int] = ..., text_reward: _Optional[float] = ..., reported_count: _Optional[int] = ..., reward: _Optional[float] = ...) -> None: ...
 
 class GetCrawlResponse(_message.Message):
-    __slots__ = ("crawl", "server_version")
+    __slots__ = ("crawl", "server_version", "activity")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     crawl: Crawl
     server_version: str
-    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ..., server_version: _Optional[str] = ...) -> None: ...
+    activity: Activity
+    def __init__(self, crawl: _Optional[_Union[Crawl, _Mapping]] = ..., server_version: _Optional[str] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ...) -> None: ...
 
 class ListCrawlsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -10,36 +10,6 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
-class GetActivityRequest(_message.Message):
-    __slots__ = ("crawl",)
-    CRAWL_FIELD_NUMBER: _ClassVar[int]
-    crawl: str
-    def __init__(self, crawl: _Optional[str] = ...) -> None: ...
-
-class GetActivityResponse(_message.Message):
-    __slots__ = ("site_count", "learned_site_count", "learning_site_count", "page_count", "failed_count", "duplicate_count", "fetch_count", "text_reward", "reported_count", "reward")
-    SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    LEARNED_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    LEARNING_SITE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    DUPLICATE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    FETCH_COUNT_FIELD_NUMBER: _ClassVar[int]
-    TEXT_REWARD_FIELD_NUMBER: _ClassVar[int]
-    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    REWARD_FIELD_NUMBER: _ClassVar[int]
-    site_count: int
-    learned_site_count: int
-    learning_site_count: int
-    page_count: int
-    failed_count: int
-    duplicate_count: int
-    fetch_count: int
-    text_reward: float
-    reported_count: int
-    reward: float
-    def __init__(self, site_count: _Optional[int] = ..., learned_site_count: _Optional[int] = ..., learning_site_count: _Optional[int] = ..., page_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., duplicate_count: _Optional[int] = ..., fetch_count: _Optional[int] = ..., text_reward: _Optional[float] = ..., reported_count: _Optional[int] = ..., reward: _Optional[float] = ...) -> None: ...
-
 class ListTemplatesRequest(_message.Message):
     __slots__ = ("name", "page_size", "page_token", "max_exits")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -69,7 +39,7 @@ class TemplateExit(_message.Message):
     def __init__(self, tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination: _Optional[str] = ..., destination_prob: _Optional[float] = ..., page_links: bool = ...) -> None: ...
 
 class Template(_message.Message):
-    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "balance", "min_depth", "judged_count", "reward", "exits")
+    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "dissimilarity", "balance", "min_depth", "judged_count", "reward", "exits", "hub", "authority")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
     CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
@@ -81,6 +51,8 @@ class Template(_message.Message):
     JUDGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     REWARD_FIELD_NUMBER: _ClassVar[int]
     EXITS_FIELD_NUMBER: _ClassVar[int]
+    HUB_FIELD_NUMBER: _ClassVar[int]
+    AUTHORITY_FIELD_NUMBER: _ClassVar[int]
     name: str
     sample_pages: int
     crawled_pages: int
@@ -92,7 +64,9 @@ class Template(_message.Message):
     judged_count: int
     reward: float
     exits: _containers.RepeatedCompositeFieldContainer[TemplateExit]
-    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., balance: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ...) -> None: ...
+    hub: float
+    authority: float
+    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., dissimilarity: _Optional[float] = ..., balance: _Optional[float] = ..., min_depth: _Optional[int] = ..., judged_count: _Optional[int] = ..., reward: _Optional[float] = ..., exits: _Optional[_Iterable[_Union[TemplateExit, _Mapping]]] = ..., hub: _Optional[float] = ..., authority: _Optional[float] = ...) -> None: ...
 
 class ListTemplatesResponse(_message.Message):
     __slots__ = ("templates", "next_page_token", "template_count", "stage", "learning", "sample_count", "next_learning_at", "model_revision", "reward_source")

@@ -35,11 +35,6 @@ class InspectionServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
-        self.GetActivity = channel.unary_unary(
-                '/linkscore.v1.InspectionService/GetActivity',
-                request_serializer=linkscore_dot_v1_dot_inspection__service__pb2.GetActivityRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.GetActivityResponse.FromString,
-                _registered_method=True)
         self.ListTemplates = channel.unary_unary(
                 '/linkscore.v1.InspectionService/ListTemplates',
                 request_serializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatesRequest.SerializeToString,
@@ -65,13 +60,6 @@ class InspectionServiceStub(object):
 class InspectionServiceServicer(object):
     """Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
     """
-
-    def GetActivity(self, request, context):
-        """What became of a crawl so far, over all of its sites.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
 
     def ListTemplates(self, request, context):
         """The templates of a site, most crawled first, each with the links that leave its pages.
@@ -104,11 +92,6 @@ class InspectionServiceServicer(object):
 
 def add_InspectionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
-            'GetActivity': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetActivity,
-                    request_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.GetActivityRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_inspection__service__pb2.GetActivityResponse.SerializeToString,
-            ),
             'ListTemplates': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTemplates,
                     request_deserializer=linkscore_dot_v1_dot_inspection__service__pb2.ListTemplatesRequest.FromString,
@@ -140,33 +123,6 @@ def add_InspectionServiceServicer_to_server(servicer, server):
 class InspectionService(object):
     """Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
     """
-
-    @staticmethod
-    def GetActivity(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.InspectionService/GetActivity',
-            linkscore_dot_v1_dot_inspection__service__pb2.GetActivityRequest.SerializeToString,
-            linkscore_dot_v1_dot_inspection__service__pb2.GetActivityResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
 
     @staticmethod
     def ListTemplates(request,

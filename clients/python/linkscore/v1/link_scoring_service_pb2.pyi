@@ -211,30 +211,34 @@ class CandidateLink(_message.Message):
     def __init__(self, url: _Optional[str] = ..., ticket: _Optional[bytes] = ..., anchor_text: _Optional[str] = ...) -> None: ...
 
 class ScoreLinksRequest(_message.Message):
-    __slots__ = ("crawl", "links", "policy", "encoding", "require_learned")
+    __slots__ = ("crawl", "links", "policy", "encoding", "require_learned", "explain")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     ENCODING_FIELD_NUMBER: _ClassVar[int]
     REQUIRE_LEARNED_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     crawl: str
     links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
     policy: _policy_pb2.PolicySpec
     encoding: _common_pb2.PriorityEncoding
     require_learned: bool
-    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., require_learned: bool = ...) -> None: ...
+    explain: bool
+    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ..., require_learned: bool = ..., explain: bool = ...) -> None: ...
 
 class ScoreLinksResponse(_message.Message):
-    __slots__ = ("links", "policy", "stage", "event_seq")
+    __slots__ = ("links", "policy", "stage", "event_seq", "explanations")
     LINKS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     STAGE_FIELD_NUMBER: _ClassVar[int]
     EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
     links: _common_pb2.LinkScores
     policy: str
     stage: _common_pb2.SiteStage
     event_seq: int
-    def __init__(self, links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., policy: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., event_seq: _Optional[int] = ...) -> None: ...
+    explanations: _containers.RepeatedCompositeFieldContainer[LinkExplanation]
+    def __init__(self, links: _Optional[_Union[_common_pb2.LinkScores, _Mapping]] = ..., policy: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., event_seq: _Optional[int] = ..., explanations: _Optional[_Iterable[_Union[LinkExplanation, _Mapping]]] = ...) -> None: ...
 
 class BucketInFlight(_message.Message):
     __slots__ = ("bucket", "count")
@@ -350,16 +354,6 @@ class ReportFeedbackResponse(_message.Message):
     statuses: _containers.RepeatedCompositeFieldContainer[_common_pb2.ItemStatus]
     def __init__(self, statuses: _Optional[_Iterable[_Union[_common_pb2.ItemStatus, _Mapping]]] = ...) -> None: ...
 
-class ExplainLinksRequest(_message.Message):
-    __slots__ = ("crawl", "links", "policy")
-    CRAWL_FIELD_NUMBER: _ClassVar[int]
-    LINKS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    crawl: str
-    links: _containers.RepeatedCompositeFieldContainer[CandidateLink]
-    policy: _policy_pb2.PolicySpec
-    def __init__(self, crawl: _Optional[str] = ..., links: _Optional[_Iterable[_Union[CandidateLink, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
-
 class ScoreTerm(_message.Message):
     __slots__ = ("name", "value", "description")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -395,14 +389,6 @@ class LinkExplanation(_message.Message):
     skip_reason: _common_pb2.SkipReason
     duplicate_probability: float
     def __init__(self, status: _Optional[_Union[_common_pb2.ItemStatus, _Mapping]] = ..., url: _Optional[str] = ..., score: _Optional[float] = ..., bucket: _Optional[str] = ..., summary: _Optional[str] = ..., terms: _Optional[_Iterable[_Union[ScoreTerm, _Mapping]]] = ..., source_cluster: _Optional[str] = ..., tag_path: _Optional[str] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., skip_reason: _Optional[_Union[_common_pb2.SkipReason, str]] = ..., duplicate_probability: _Optional[float] = ...) -> None: ...
-
-class ExplainLinksResponse(_message.Message):
-    __slots__ = ("explanations", "policy")
-    EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    explanations: _containers.RepeatedCompositeFieldContainer[LinkExplanation]
-    policy: str
-    def __init__(self, explanations: _Optional[_Iterable[_Union[LinkExplanation, _Mapping]]] = ..., policy: _Optional[str] = ...) -> None: ...
 
 class SuggestExamplesRequest(_message.Message):
     __slots__ = ("crawl", "site", "policy", "max_results")

@@ -70,11 +70,6 @@ class LinkScoringServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackResponse.FromString,
                 _registered_method=True)
-        self.ExplainLinks = channel.unary_unary(
-                '/linkscore.v1.LinkScoringService/ExplainLinks',
-                request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.FromString,
-                _registered_method=True)
         self.SuggestExamples = channel.unary_unary(
                 '/linkscore.v1.LinkScoringService/SuggestExamples',
                 request_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.SuggestExamplesRequest.SerializeToString,
@@ -120,7 +115,7 @@ class LinkScoringServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ScoreLinks(self, request, context):
-        """Scores links again, from URL and ticket. Read-only. At most 20,000 links a call.
+        """Scores links again, from URL and ticket, and says why if asked to. Read-only. At most 20,000 links a call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -145,13 +140,6 @@ class LinkScoringServiceServicer(object):
         """Reports what extraction found on pages, in the order given: late, again, before the page, or for a page that is
         never ingested. Of several reports about a page the last one counts. Durable when answered; idempotent by event id,
         so a failed call may be repeated as it was.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ExplainLinks(self, request, context):
-        """Says why links have their scores, in words and numbers. Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -218,11 +206,6 @@ def add_LinkScoringServiceServicer_to_server(servicer, server):
                     servicer.ReportFeedback,
                     request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackResponse.SerializeToString,
-            ),
-            'ExplainLinks': grpc.unary_unary_rpc_method_handler(
-                    servicer.ExplainLinks,
-                    request_deserializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.SerializeToString,
             ),
             'SuggestExamples': grpc.unary_unary_rpc_method_handler(
                     servicer.SuggestExamples,
@@ -430,33 +413,6 @@ class LinkScoringService(object):
             '/linkscore.v1.LinkScoringService/ReportFeedback',
             linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackRequest.SerializeToString,
             linkscore_dot_v1_dot_link__scoring__service__pb2.ReportFeedbackResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ExplainLinks(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.LinkScoringService/ExplainLinks',
-            linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksRequest.SerializeToString,
-            linkscore_dot_v1_dot_link__scoring__service__pb2.ExplainLinksResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -116,57 +116,6 @@ class PolicyQuality(_message.Message):
     reward: float
     def __init__(self, policy: _Optional[str] = ..., role: _Optional[_Union[PolicyRole, str]] = ..., judged_count: _Optional[int] = ..., quality: _Optional[float] = ..., reward: _Optional[float] = ...) -> None: ...
 
-class Cluster(_message.Message):
-    __slots__ = ("name", "sample_pages", "crawled_pages", "example_url", "tag_paths", "hub", "authority", "dissimilarity")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    SAMPLE_PAGES_FIELD_NUMBER: _ClassVar[int]
-    CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
-    EXAMPLE_URL_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATHS_FIELD_NUMBER: _ClassVar[int]
-    HUB_FIELD_NUMBER: _ClassVar[int]
-    AUTHORITY_FIELD_NUMBER: _ClassVar[int]
-    DISSIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    sample_pages: int
-    crawled_pages: int
-    example_url: str
-    tag_paths: _containers.RepeatedScalarFieldContainer[str]
-    hub: float
-    authority: float
-    dissimilarity: float
-    def __init__(self, name: _Optional[str] = ..., sample_pages: _Optional[int] = ..., crawled_pages: _Optional[int] = ..., example_url: _Optional[str] = ..., tag_paths: _Optional[_Iterable[str]] = ..., hub: _Optional[float] = ..., authority: _Optional[float] = ..., dissimilarity: _Optional[float] = ...) -> None: ...
-
-class ClusterEdge(_message.Message):
-    __slots__ = ("source", "destination", "weight")
-    SOURCE_FIELD_NUMBER: _ClassVar[int]
-    DESTINATION_FIELD_NUMBER: _ClassVar[int]
-    WEIGHT_FIELD_NUMBER: _ClassVar[int]
-    source: str
-    destination: str
-    weight: float
-    def __init__(self, source: _Optional[str] = ..., destination: _Optional[str] = ..., weight: _Optional[float] = ...) -> None: ...
-
-class NavigationEntry(_message.Message):
-    __slots__ = ("source", "tag_path", "link_count", "followed_count", "destination_probs")
-    class DestinationProbsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: float
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
-    SOURCE_FIELD_NUMBER: _ClassVar[int]
-    TAG_PATH_FIELD_NUMBER: _ClassVar[int]
-    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
-    FOLLOWED_COUNT_FIELD_NUMBER: _ClassVar[int]
-    DESTINATION_PROBS_FIELD_NUMBER: _ClassVar[int]
-    source: str
-    tag_path: str
-    link_count: int
-    followed_count: int
-    destination_probs: _containers.ScalarMap[str, float]
-    def __init__(self, source: _Optional[str] = ..., tag_path: _Optional[str] = ..., link_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., destination_probs: _Optional[_Mapping[str, float]] = ...) -> None: ...
-
 class ListSitesRequest(_message.Message):
     __slots__ = ("crawl", "page_size", "page_token")
     CRAWL_FIELD_NUMBER: _ClassVar[int]
@@ -186,20 +135,24 @@ class ListSitesResponse(_message.Message):
     def __init__(self, sites: _Optional[_Iterable[_Union[Site, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetSiteRequest(_message.Message):
-    __slots__ = ("name", "horizon")
+    __slots__ = ("name", "horizon", "max_suggestions")
     NAME_FIELD_NUMBER: _ClassVar[int]
     HORIZON_FIELD_NUMBER: _ClassVar[int]
+    MAX_SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     name: str
     horizon: int
-    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ...) -> None: ...
+    max_suggestions: int
+    def __init__(self, name: _Optional[str] = ..., horizon: _Optional[int] = ..., max_suggestions: _Optional[int] = ...) -> None: ...
 
 class GetSiteResponse(_message.Message):
-    __slots__ = ("site", "advice")
+    __slots__ = ("site", "advice", "suggestions")
     SITE_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
     site: Site
     advice: SiteAdvice
-    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ...) -> None: ...
+    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
+    def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ..., advice: _Optional[_Union[SiteAdvice, _Mapping]] = ..., suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ...) -> None: ...
 
 class CopyHypothesis(_message.Message):
     __slots__ = ("name", "tries", "agreed", "probability")
@@ -309,42 +262,6 @@ class TrapSuspicion(_message.Message):
     example_urls: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, kind: _Optional[_Union[TrapKind, str]] = ..., url_pattern: _Optional[str] = ..., tag_path: _Optional[str] = ..., fetched_count: _Optional[int] = ..., waiting_count: _Optional[int] = ..., early_yield: _Optional[float] = ..., late_yield: _Optional[float] = ..., copy_share: _Optional[float] = ..., growth: _Optional[float] = ..., evidence: _Optional[str] = ..., example_urls: _Optional[_Iterable[str]] = ...) -> None: ...
 
-class GetSitemapRequest(_message.Message):
-    __slots__ = ("name",)
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    def __init__(self, name: _Optional[str] = ...) -> None: ...
-
-class GetSitemapResponse(_message.Message):
-    __slots__ = ("clusters", "edges", "stage", "model_revision")
-    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
-    EDGES_FIELD_NUMBER: _ClassVar[int]
-    STAGE_FIELD_NUMBER: _ClassVar[int]
-    MODEL_REVISION_FIELD_NUMBER: _ClassVar[int]
-    clusters: _containers.RepeatedCompositeFieldContainer[Cluster]
-    edges: _containers.RepeatedCompositeFieldContainer[ClusterEdge]
-    stage: _common_pb2.SiteStage
-    model_revision: int
-    def __init__(self, clusters: _Optional[_Iterable[_Union[Cluster, _Mapping]]] = ..., edges: _Optional[_Iterable[_Union[ClusterEdge, _Mapping]]] = ..., stage: _Optional[_Union[_common_pb2.SiteStage, str]] = ..., model_revision: _Optional[int] = ...) -> None: ...
-
-class ListNavigationEntriesRequest(_message.Message):
-    __slots__ = ("name", "page_size", "page_token")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
-    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    page_size: int
-    page_token: str
-    def __init__(self, name: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
-
-class ListNavigationEntriesResponse(_message.Message):
-    __slots__ = ("entries", "next_page_token")
-    ENTRIES_FIELD_NUMBER: _ClassVar[int]
-    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    entries: _containers.RepeatedCompositeFieldContainer[NavigationEntry]
-    next_page_token: str
-    def __init__(self, entries: _Optional[_Iterable[_Union[NavigationEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
-
 class LearnSiteRequest(_message.Message):
     __slots__ = ("name",)
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -356,20 +273,6 @@ class LearnSiteResponse(_message.Message):
     SITE_FIELD_NUMBER: _ClassVar[int]
     site: Site
     def __init__(self, site: _Optional[_Union[Site, _Mapping]] = ...) -> None: ...
-
-class GetSamplePlanRequest(_message.Message):
-    __slots__ = ("name", "max_results")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    max_results: int
-    def __init__(self, name: _Optional[str] = ..., max_results: _Optional[int] = ...) -> None: ...
-
-class GetSamplePlanResponse(_message.Message):
-    __slots__ = ("suggestions",)
-    SUGGESTIONS_FIELD_NUMBER: _ClassVar[int]
-    suggestions: _containers.RepeatedCompositeFieldContainer[_common_pb2.FetchSuggestion]
-    def __init__(self, suggestions: _Optional[_Iterable[_Union[_common_pb2.FetchSuggestion, _Mapping]]] = ...) -> None: ...
 
 class SuggestSeedsRequest(_message.Message):
     __slots__ = ("crawl", "site", "policy", "max_results")

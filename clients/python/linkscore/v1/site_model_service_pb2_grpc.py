@@ -45,25 +45,10 @@ class SiteModelServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSiteRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSiteResponse.FromString,
                 _registered_method=True)
-        self.GetSitemap = channel.unary_unary(
-                '/linkscore.v1.SiteModelService/GetSitemap',
-                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapResponse.FromString,
-                _registered_method=True)
-        self.ListNavigationEntries = channel.unary_unary(
-                '/linkscore.v1.SiteModelService/ListNavigationEntries',
-                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesResponse.FromString,
-                _registered_method=True)
         self.LearnSite = channel.unary_unary(
                 '/linkscore.v1.SiteModelService/LearnSite',
                 request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteResponse.FromString,
-                _registered_method=True)
-        self.GetSamplePlan = channel.unary_unary(
-                '/linkscore.v1.SiteModelService/GetSamplePlan',
-                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.FromString,
                 _registered_method=True)
         self.SuggestSeeds = channel.unary_unary(
                 '/linkscore.v1.SiteModelService/SuggestSeeds',
@@ -94,21 +79,8 @@ class SiteModelServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetSite(self, request, context):
-        """Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetSitemap(self, request, context):
-        """Template clusters and the links between them.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListNavigationEntries(self, request, context):
-        """Where links of a cluster and tag path lead.
+        """Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap; and
+        the pages that would teach most about it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,14 +88,6 @@ class SiteModelServiceServicer(object):
 
     def LearnSite(self, request, context):
         """Learns the site now from the pages seen; answers when the model is active and durable.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetSamplePlan(self, request, context):
-        """The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
-        every page (Xu 2018, section 4.1). Read-only.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -166,25 +130,10 @@ def add_SiteModelServiceServicer_to_server(servicer, server):
                     request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSiteRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSiteResponse.SerializeToString,
             ),
-            'GetSitemap': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetSitemap,
-                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapResponse.SerializeToString,
-            ),
-            'ListNavigationEntries': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListNavigationEntries,
-                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesResponse.SerializeToString,
-            ),
             'LearnSite': grpc.unary_unary_rpc_method_handler(
                     servicer.LearnSite,
                     request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteResponse.SerializeToString,
-            ),
-            'GetSamplePlan': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetSamplePlan,
-                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.SerializeToString,
             ),
             'SuggestSeeds': grpc.unary_unary_rpc_method_handler(
                     servicer.SuggestSeeds,
@@ -268,60 +217,6 @@ class SiteModelService(object):
             _registered_method=True)
 
     @staticmethod
-    def GetSitemap(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.SiteModelService/GetSitemap',
-            linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapRequest.SerializeToString,
-            linkscore_dot_v1_dot_site__model__service__pb2.GetSitemapResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListNavigationEntries(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.SiteModelService/ListNavigationEntries',
-            linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesRequest.SerializeToString,
-            linkscore_dot_v1_dot_site__model__service__pb2.ListNavigationEntriesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
     def LearnSite(request,
             target,
             options=(),
@@ -338,33 +233,6 @@ class SiteModelService(object):
             '/linkscore.v1.SiteModelService/LearnSite',
             linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteRequest.SerializeToString,
             linkscore_dot_v1_dot_site__model__service__pb2.LearnSiteResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetSamplePlan(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.SiteModelService/GetSamplePlan',
-            linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanRequest.SerializeToString,
-            linkscore_dot_v1_dot_site__model__service__pb2.GetSamplePlanResponse.FromString,
             options,
             channel_credentials,
             insecure,

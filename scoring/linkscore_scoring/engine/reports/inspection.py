@@ -18,6 +18,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.sites import SiteFacts
 from linkscore_scoring.policies.base import Explanation, Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, Group, History, Tally
+from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.navigation import NavigationEntry
@@ -72,6 +73,8 @@ class TemplateRecord:
         Clicks to the nearest of its sampled pages.
     judged, reward
         Fetches remembered and judged, and their mean reward.
+    hub, authority
+        Of the links between all templates (Xu 2018, eqs. 7 and 8).
     exits
         Rows of the navigation table with the most links, and whether these are confirmed page links.
     """
@@ -86,17 +89,24 @@ class TemplateRecord:
     min_depth: int
     judged: int
     reward: float
+    hub: float
+    authority: float
     exits: list[tuple[NavigationEntry, bool]]
 
 
 def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[TemplateRecord]:
-    """Return the templates from place `start` on, most crawled first; cost O(fetches + navigation rows)."""
+    """Return the templates from place `start` on, most crawled first.
+
+    Cost O(fetches + navigation rows + templates^2).
+    """
     if site.templates is None:
         return []
     ordered = sorted(site.templates.clusters, key=lambda stats: (-site.crawled[stats.id], stats.id))
     chosen = ordered[start : start + n]
     rewards, depths = _rewards_by_template(site), _depths_by_template(site)
     exits = site.navigation.strongest({stats.id for stats in chosen}, max_exits)
+    ids = site.templates.ids()
+    scores = dict(zip(ids, zip(*hits(site.navigation.adjacency(ids)), strict=True), strict=True))
     pagination, crawled = site.pagination.confirmed_places(), max(1, site.crawled.total())
     return [
         TemplateRecord(
@@ -110,6 +120,7 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
             depths.get(stats.id, 0),
             len(rewards[stats.id]),
             float(np.mean(rewards[stats.id])) if rewards[stats.id] else 0.0,
+            *scores[stats.id],
             [(row, _is_pagination(site, row, pagination)) for row in exits.get(stats.id, [])],
         )
         for stats in chosen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from linkscore.v1 import crawl_service_pb2, link_scoring_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
-from linkscore.v1 import link_scoring_service_pb2, site_model_service_pb2
 from linkscore_scoring.engine.reports.inspection import (
     Activity,
     BucketRecord,
@@ -66,10 +66,10 @@ def reward_source(site: SiteModel) -> site_model_service_pb2.RewardSource:
     return site_model_service_pb2.REWARD_SOURCE_NOVELTY
 
 
-def activity_message(found: Activity) -> pb.GetActivityResponse:
+def activity_message(found: Activity) -> crawl_service_pb2.Activity:
     """Return what became of a crawl."""
     tally = found.tally
-    return pb.GetActivityResponse(
+    return crawl_service_pb2.Activity(
         site_count=found.sites,
         learned_site_count=found.learned,
         learning_site_count=found.learning,
@@ -112,6 +112,8 @@ def template_message(found: TemplateRecord, site: SiteModel) -> pb.Template:
         judged_count=found.judged,
         reward=found.reward,
         exits=exits,
+        hub=found.hub,
+        authority=found.authority,
     )
 
 

@@ -253,6 +253,21 @@ def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality
     )
 
 
+def explanations(
+    links: Sequence[pb.CandidateLink],
+    rows: Sequence[int],
+    found: Sequence[LinkExplained],
+    bad: Mapping[int, common_pb2.ItemStatus],
+) -> list[pb.LinkExplanation]:
+    """Return why each link has its score; of a link that is refused, what is wrong with it."""
+    told = [pb.LinkExplanation(url=link.url) for link in links]
+    for row, status_of_link in bad.items():
+        told[row].status.CopyFrom(status_of_link)
+    for row, why in zip(rows, found, strict=True):
+        told[row] = explanation(links[row].url, why)
+    return told
+
+
 def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
     """Return why a link has its score."""
     terms = [

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.reports.advice import GroupHistory, NamedTrap, SiteAdvice
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies import capabilities
-from linkscore_scoring.site.hits import hits
-from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import site_name, site_of
-
-Matrix = NDArray[np.float64]
 
 MAX_SEEDS = 1_000
 """Most pages that SuggestSeeds names, as the contract says."""
@@ -53,55 +46,6 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         session_names=site.sessions.names(),
         policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
     )
-
-
-def clusters(site: SiteModel, A: Matrix) -> list[pb.Cluster]:
-    """Return the template clusters of a site, largest first; `A` as in `NavigationTable.adjacency`."""
-    if site.templates is None:
-        return []
-    h, a = hits(A)
-    found = [
-        pb.Cluster(
-            name=results.cluster_name(stats.id),
-            sample_pages=stats.size,
-            crawled_pages=site.crawled[stats.id],
-            example_url=stats.example,
-            tag_paths=stats.top_paths,
-            hub=h[i],
-            authority=a[i],
-            dissimilarity=stats.dsim,
-        )
-        for i, stats in enumerate(site.templates.clusters)
-    ]
-    return sorted(found, key=lambda cluster: -cluster.sample_pages)
-
-
-def edges(clusters: list[int], A: Matrix) -> list[pb.ClusterEdge]:
-    """Return the links between clusters, heaviest first."""
-    found = [
-        pb.ClusterEdge(
-            source=results.cluster_name(clusters[i]),
-            destination=results.cluster_name(clusters[j]),
-            weight=A[i, j],
-        )
-        for i, j in zip(*np.nonzero(A), strict=True)
-    ]
-    return sorted(found, key=lambda edge: -edge.weight)
-
-
-def navigation(site: SiteModel) -> dict[str, pb.NavigationEntry]:
-    """Return where links lead, by a name that orders them: source cluster, then tag path."""
-    entries = [
-        pb.NavigationEntry(
-            source=results.cluster_name(row.source),
-            tag_path=site.link_paths.get(row.link_path).raw,
-            link_count=row.links,
-            followed_count=round(row.followed),
-            destination_probs={results.cluster_name(c): p for c, p in row.destinations.items()},
-        )
-        for row in site.navigation.entries()
-    ]
-    return {f"{entry.source}\t{entry.tag_path}": entry for entry in entries}
 
 
 def seeds_wanted(request: pb.SuggestSeedsRequest) -> int:

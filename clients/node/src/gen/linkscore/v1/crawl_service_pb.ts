@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/crawl_service.proto.
  */
 export const file_linkscore_v1_crawl_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxInAKDkxlYXJuaW5nQ29uZmlnEhkKDHNhbXBsZV9wYWdlcxgBIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAiABKA1IAYgBAUIPCg1fc2FtcGxlX3BhZ2VzQhMKEV9tYXhfc2FtcGxlX3BhZ2VzIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCLyAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIVCghtYXhfY29zdBgEIAEoAUgDiAEBEhcKCmZldGNoX2Nvc3QYBSABKAFIBIgBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAWIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBogBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAeIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFICIgBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFICYgBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgKiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ILCglfbWF4X2Nvc3RCDQoLX2ZldGNoX2Nvc3RCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCIwCgZDb3BpZXMSFwoKc2tpcF9hYm92ZRgBIAEoAUgAiAEBQg0KC19za2lwX2Fib3ZlIssBCgdSZXZpc2l0EjEKCW9iamVjdGl2ZRgBIAEoDjIeLmxpbmtzY29yZS52MS5SZXZpc2l0T2JqZWN0aXZlEgwKBHJ1bGUYAiABKAkSFwoPZmV0Y2hlc19wZXJfZGF5GAMgASgBEjEKDmxlYXN0X2ludGVydmFsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKEGxvbmdlc3RfaW50ZXJ2YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ihAYKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQSDgoGZ3JvdXBzGBAgASgNEhMKC2tlZXBfdGl0bGVzGBEgASgIEhIKCmV4cGVyaWVuY2UYEiADKAwSGAoQZXhwZXJpZW5jZV9jb3VudBgTIAEoDRIkCgZidWRnZXQYFSABKAsyFC5saW5rc2NvcmUudjEuQnVkZ2V0EiQKBmNvcGllcxgXIAEoCzIULmxpbmtzY29yZS52MS5Db3BpZXMSKAoIZGVjaXNpb24YGCABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24SFwoPZGVjaXNpb25fcmVhc29uGBkgASgJEiYKB3JldmlzaXQYFCABKAsyFS5saW5rc2NvcmUudjEuUmV2aXNpdBIPCgdyZXNwZWN0GBsgAygJIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIh8KD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIk4KEEdldENyYXdsUmVzcG9uc2USIgoFY3Jhd2wYASABKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFgoOc2VydmVyX3ZlcnNpb24YAiABKAkiOgoRTGlzdENyYXdsc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiUgoSTGlzdENyYXdsc1Jlc3BvbnNlEiMKBmNyYXdscxgBIAMoCzITLmxpbmtzY29yZS52MS5DcmF3bBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiaQoSVXBkYXRlQ3Jhd2xSZXF1ZXN0EiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI5ChNVcGRhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIiIKEkRlbGV0ZUNyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE0RlbGV0ZUNyYXdsUmVzcG9uc2UiSQoRTGlzdFNoYXJkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAki1gIKBVNoYXJkEg0KBWNyYXdsGAEgASgJEg0KBWdyb3VwGAIgASgNEhMKC2dyb3VwX2NvdW50GAMgASgNEicKBXN0YXRlGAQgASgOMhgubGlua3Njb3JlLnYxLlNoYXJkU3RhdGUSDQoFb3duZXIYBSABKAkSEQoJZXZlbnRfc2VxGAYgASgEEhQKDHJlcGxheV9jb3VudBgHIAEoBBISCgpkaXNrX2J5dGVzGAggASgEEhIKCnNpdGVfY291bnQYCSABKAQSFwoPbGl2ZV9zaXRlX2NvdW50GAogASgEEhQKDG1lbW9yeV9ieXRlcxgLIAEoBBIVCg13YWl0aW5nX2NvdW50GAwgASgEEg8KB3Ryb3VibGUYDSABKAkSFAoMZXZlbnRzX3Blcl9zGA4gASgBEhMKC2J5dGVzX3Blcl9zGA8gASgBEg8KB2RlbGF5X3MYECABKAEiUgoSTGlzdFNoYXJkc1Jlc3BvbnNlEiMKBnNoYXJkcxgBIAMoCzITLmxpbmtzY29yZS52MS5TaGFyZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqbAoKQ3Jhd2xTY29wZRIbChdDUkFXTF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEENSQVdMX1NDT1BFX0hPU1QQARIWChJDUkFXTF9TQ09QRV9ET01BSU4QAhITCg9DUkFXTF9TQ09QRV9BTlkQAypFCgVMZWFybhIVChFMRUFSTl9VTlNQRUNJRklFRBAAEhAKDExFQVJOX0FMV0FZUxABEhMKD0xFQVJOX09OX0RFTUFORBACKpMBChBSZXZpc2l0T2JqZWN0aXZlEiEKHVJFVklTSVRfT0JKRUNUSVZFX1VOU1BFQ0lGSUVEEAASGgoWUkVWSVNJVF9PQkpFQ1RJVkVfQk9USBABEh8KG1JFVklTSVRfT0JKRUNUSVZFX0ZSRVNITkVTUxACEh8KG1JFVklTSVRfT0JKRUNUSVZFX0RJU0NPVkVSWRADKooBCgpTaGFyZFN0YXRlEhsKF1NIQVJEX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU0hBUkRfU1RBVEVfT1BFThABEhgKFFNIQVJEX1NUQVRFX1BVVF9BV0FZEAISFwoTU0hBUkRfU1RBVEVfREFNQUdFRBADEhYKElNIQVJEX1NUQVRFX1NJTEVOVBAEMvcDCgxDcmF3bFNlcnZpY2USUgoLQ3JlYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuQ3JlYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVzcG9uc2USSQoIR2V0Q3Jhd2wSHS5saW5rc2NvcmUudjEuR2V0Q3Jhd2xSZXF1ZXN0Gh4ubGlua3Njb3JlLnYxLkdldENyYXdsUmVzcG9uc2USTwoKTGlzdENyYXdscxIfLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVxdWVzdBogLmxpbmtzY29yZS52MS5MaXN0Q3Jhd2xzUmVzcG9uc2USUgoLVXBkYXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuVXBkYXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVzcG9uc2USUgoLRGVsZXRlQ3Jhd2wSIC5saW5rc2NvcmUudjEuRGVsZXRlQ3Jhd2xSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVzcG9uc2USTwoKTGlzdFNoYXJkcxIfLmxpbmtzY29yZS52MS5MaXN0U2hhcmRzUmVxdWVzdBogLmxpbmtzY29yZS52MS5MaXN0U2hhcmRzUmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiBsaW5rc2NvcmUvdjEvY3Jhd2xfc2VydmljZS5wcm90bxIMbGlua3Njb3JlLnYxInAKDkxlYXJuaW5nQ29uZmlnEhkKDHNhbXBsZV9wYWdlcxgBIAEoDUgAiAEBEh0KEG1heF9zYW1wbGVfcGFnZXMYAiABKA1IAYgBAUIPCg1fc2FtcGxlX3BhZ2VzQhMKEV9tYXhfc2FtcGxlX3BhZ2VzIlEKC0V4YW1wbGVQYWdlEgsKA3VybBgBIAEoCRIMCgRib2R5GAIgASgMEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIRCglwYWdlX3R5cGUYBCABKAkiOwoLV2FudGVkUXVlcnkSDAoEdGV4dBgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBAUIJCgdfd2VpZ2h0In8KDFdhbnRlZFNhbXBsZRILCgN1cmwYASABKAkSDAoEdGV4dBgCIAEoCRIMCgRib2R5GAMgASgMEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIQCgh1bndhbnRlZBgFIAEoCBITCgZ3ZWlnaHQYBiABKAFIAIgBAUIJCgdfd2VpZ2h0IugBCgZXYW50ZWQSKgoHcXVlcmllcxgBIAMoCzIZLmxpbmtzY29yZS52MS5XYW50ZWRRdWVyeRIrCgdzYW1wbGVzGAIgAygLMhoubGlua3Njb3JlLnYxLldhbnRlZFNhbXBsZRIRCglsYW5ndWFnZXMYAyADKAkSEwoLbGVhc3Rfd29yZHMYBCABKA0SFgoOcXVhbGl0eV93ZWlnaHQYBSABKAESEQoJZW1iZWRkaW5nGAYgASgJEh0KEGVtYmVkZGluZ193ZWlnaHQYByABKAFIAIgBAUITChFfZW1iZWRkaW5nX3dlaWdodCLyAwoGQnVkZ2V0EhgKC21heF9mZXRjaGVzGAEgASgESACIAQESFgoJbWF4X2J5dGVzGAIgASgESAGIAQESGAoLbWF4X3NlY29uZHMYAyABKAFIAogBARIVCghtYXhfY29zdBgEIAEoAUgDiAEBEhcKCmZldGNoX2Nvc3QYBSABKAFIBIgBARIdChBtYXhfc2l0ZV9mZXRjaGVzGAYgASgESAWIAQESGwoObWF4X3NpdGVfYnl0ZXMYByABKARIBogBARIdChBtYXhfc2l0ZV9zZWNvbmRzGAggASgBSAeIAQESGwoObWF4X3RyYXBfc2hhcmUYCSABKAFICIgBARIcCg9lbm91Z2hfY292ZXJhZ2UYCiABKAFICYgBARIYCgtsZWFzdF95aWVsZBgLIAEoAUgKiAEBQg4KDF9tYXhfZmV0Y2hlc0IMCgpfbWF4X2J5dGVzQg4KDF9tYXhfc2Vjb25kc0ILCglfbWF4X2Nvc3RCDQoLX2ZldGNoX2Nvc3RCEwoRX21heF9zaXRlX2ZldGNoZXNCEQoPX21heF9zaXRlX2J5dGVzQhMKEV9tYXhfc2l0ZV9zZWNvbmRzQhEKD19tYXhfdHJhcF9zaGFyZUISChBfZW5vdWdoX2NvdmVyYWdlQg4KDF9sZWFzdF95aWVsZCIwCgZDb3BpZXMSFwoKc2tpcF9hYm92ZRgBIAEoAUgAiAEBQg0KC19za2lwX2Fib3ZlIssBCgdSZXZpc2l0EjEKCW9iamVjdGl2ZRgBIAEoDjIeLmxpbmtzY29yZS52MS5SZXZpc2l0T2JqZWN0aXZlEgwKBHJ1bGUYAiABKAkSFwoPZmV0Y2hlc19wZXJfZGF5GAMgASgBEjEKDmxlYXN0X2ludGVydmFsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjMKEGxvbmdlc3RfaW50ZXJ2YWwYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ihAYKBUNyYXdsEgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSMAoOZXh0cmFfcG9saWNpZXMYAyADKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxInCgVzY29wZRgEIAEoDjIYLmxpbmtzY29yZS52MS5DcmF3bFNjb3BlEi4KCGxlYXJuaW5nGAUgASgLMhwubGlua3Njb3JlLnYxLkxlYXJuaW5nQ29uZmlnEhQKDG9ic2VydmVfb25seRgGIAEoCBIMCgRzZWVkGAcgASgEEi8KC2NyZWF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX2NvdW50GAkgASgEEhYKDmZlZWRiYWNrX2NvdW50GAogASgEEhIKCnNpdGVfY291bnQYCyABKA0SEQoJZXZlbnRfc2VxGAwgASgEEisKCGV4YW1wbGVzGA0gAygLMhkubGlua3Njb3JlLnYxLkV4YW1wbGVQYWdlEiIKBWxlYXJuGA4gASgOMhMubGlua3Njb3JlLnYxLkxlYXJuEiQKBndhbnRlZBgPIAEoCzIULmxpbmtzY29yZS52MS5XYW50ZWQSDgoGZ3JvdXBzGBAgASgNEhMKC2tlZXBfdGl0bGVzGBEgASgIEhIKCmV4cGVyaWVuY2UYEiADKAwSGAoQZXhwZXJpZW5jZV9jb3VudBgTIAEoDRIkCgZidWRnZXQYFSABKAsyFC5saW5rc2NvcmUudjEuQnVkZ2V0EiQKBmNvcGllcxgXIAEoCzIULmxpbmtzY29yZS52MS5Db3BpZXMSKAoIZGVjaXNpb24YGCABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24SFwoPZGVjaXNpb25fcmVhc29uGBkgASgJEiYKB3JldmlzaXQYFCABKAsyFS5saW5rc2NvcmUudjEuUmV2aXNpdBIPCgdyZXNwZWN0GBsgAygJIjgKEkNyZWF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCI5ChNDcmVhdGVDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsIjYKD0dldENyYXdsUmVxdWVzdBIMCgRuYW1lGAEgASgJEhUKDXdpdGhfYWN0aXZpdHkYAiABKAgi7AEKCEFjdGl2aXR5EhIKCnNpdGVfY291bnQYASABKA0SGgoSbGVhcm5lZF9zaXRlX2NvdW50GAIgASgNEhsKE2xlYXJuaW5nX3NpdGVfY291bnQYAyABKA0SEgoKcGFnZV9jb3VudBgEIAEoBBIUCgxmYWlsZWRfY291bnQYBSABKAQSFwoPZHVwbGljYXRlX2NvdW50GAYgASgEEhMKC2ZldGNoX2NvdW50GAcgASgEEhMKC3RleHRfcmV3YXJkGAggASgBEhYKDnJlcG9ydGVkX2NvdW50GAkgASgEEg4KBnJld2FyZBgKIAEoASJ4ChBHZXRDcmF3bFJlc3BvbnNlEiIKBWNyYXdsGAEgASgLMhMubGlua3Njb3JlLnYxLkNyYXdsEhYKDnNlcnZlcl92ZXJzaW9uGAIgASgJEigKCGFjdGl2aXR5GAMgASgLMhYubGlua3Njb3JlLnYxLkFjdGl2aXR5IjoKEUxpc3RDcmF3bHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoDRISCgpwYWdlX3Rva2VuGAIgASgJIlIKEkxpc3RDcmF3bHNSZXNwb25zZRIjCgZjcmF3bHMYASADKAsyEy5saW5rc2NvcmUudjEuQ3Jhd2wSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImkKElVwZGF0ZUNyYXdsUmVxdWVzdBIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siOQoTVXBkYXRlQ3Jhd2xSZXNwb25zZRIiCgVjcmF3bBgBIAEoCzITLmxpbmtzY29yZS52MS5DcmF3bCIiChJEZWxldGVDcmF3bFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIVChNEZWxldGVDcmF3bFJlc3BvbnNlIkkKEUxpc3RTaGFyZHNSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJItYCCgVTaGFyZBINCgVjcmF3bBgBIAEoCRINCgVncm91cBgCIAEoDRITCgtncm91cF9jb3VudBgDIAEoDRInCgVzdGF0ZRgEIAEoDjIYLmxpbmtzY29yZS52MS5TaGFyZFN0YXRlEg0KBW93bmVyGAUgASgJEhEKCWV2ZW50X3NlcRgGIAEoBBIUCgxyZXBsYXlfY291bnQYByABKAQSEgoKZGlza19ieXRlcxgIIAEoBBISCgpzaXRlX2NvdW50GAkgASgEEhcKD2xpdmVfc2l0ZV9jb3VudBgKIAEoBBIUCgxtZW1vcnlfYnl0ZXMYCyABKAQSFQoNd2FpdGluZ19jb3VudBgMIAEoBBIPCgd0cm91YmxlGA0gASgJEhQKDGV2ZW50c19wZXJfcxgOIAEoARITCgtieXRlc19wZXJfcxgPIAEoARIPCgdkZWxheV9zGBAgASgBIlIKEkxpc3RTaGFyZHNSZXNwb25zZRIjCgZzaGFyZHMYASADKAsyEy5saW5rc2NvcmUudjEuU2hhcmQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJKmwKCkNyYXdsU2NvcGUSGwoXQ1JBV0xfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBDUkFXTF9TQ09QRV9IT1NUEAESFgoSQ1JBV0xfU0NPUEVfRE9NQUlOEAISEwoPQ1JBV0xfU0NPUEVfQU5ZEAMqRQoFTGVhcm4SFQoRTEVBUk5fVU5TUEVDSUZJRUQQABIQCgxMRUFSTl9BTFdBWVMQARITCg9MRUFSTl9PTl9ERU1BTkQQAiqTAQoQUmV2aXNpdE9iamVjdGl2ZRIhCh1SRVZJU0lUX09CSkVDVElWRV9VTlNQRUNJRklFRBAAEhoKFlJFVklTSVRfT0JKRUNUSVZFX0JPVEgQARIfChtSRVZJU0lUX09CSkVDVElWRV9GUkVTSE5FU1MQAhIfChtSRVZJU0lUX09CSkVDVElWRV9ESVNDT1ZFUlkQAyqKAQoKU2hhcmRTdGF0ZRIbChdTSEFSRF9TVEFURV9VTlNQRUNJRklFRBAAEhQKEFNIQVJEX1NUQVRFX09QRU4QARIYChRTSEFSRF9TVEFURV9QVVRfQVdBWRACEhcKE1NIQVJEX1NUQVRFX0RBTUFHRUQQAxIWChJTSEFSRF9TVEFURV9TSUxFTlQQBDL3AwoMQ3Jhd2xTZXJ2aWNlElIKC0NyZWF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkNyZWF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5DcmVhdGVDcmF3bFJlc3BvbnNlEkkKCEdldENyYXdsEh0ubGlua3Njb3JlLnYxLkdldENyYXdsUmVxdWVzdBoeLmxpbmtzY29yZS52MS5HZXRDcmF3bFJlc3BvbnNlEk8KCkxpc3RDcmF3bHMSHy5saW5rc2NvcmUudjEuTGlzdENyYXdsc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdENyYXdsc1Jlc3BvbnNlElIKC1VwZGF0ZUNyYXdsEiAubGlua3Njb3JlLnYxLlVwZGF0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5VcGRhdGVDcmF3bFJlc3BvbnNlElIKC0RlbGV0ZUNyYXdsEiAubGlua3Njb3JlLnYxLkRlbGV0ZUNyYXdsUmVxdWVzdBohLmxpbmtzY29yZS52MS5EZWxldGVDcmF3bFJlc3BvbnNlEk8KCkxpc3RTaGFyZHMSHy5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1JlcXVlc3QaIC5saW5rc2NvcmUudjEuTGlzdFNoYXJkc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * How site models are learned. Unset fields mean the defaults.
@@ -665,6 +665,13 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
    * @generated from field: string name = 1;
    */
   name: string;
+
+  /**
+   * Also sum up what became of it; costs time with the number of sites.
+   *
+   * @generated from field: bool with_activity = 2;
+   */
+  withActivity: boolean;
 };
 
 /**
@@ -673,6 +680,90 @@ export type GetCrawlRequest = Message<"linkscore.v1.GetCrawlRequest"> & {
  */
 export const GetCrawlRequestSchema: GenMessage<GetCrawlRequest> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_crawl_service, 11);
+
+/**
+ * What became of a crawl so far, over all of its sites.
+ *
+ * @generated from message linkscore.v1.Activity
+ */
+export type Activity = Message<"linkscore.v1.Activity"> & {
+  /**
+   * Sites seen.
+   *
+   * @generated from field: uint32 site_count = 1;
+   */
+  siteCount: number;
+
+  /**
+   * Sites whose model is active.
+   *
+   * @generated from field: uint32 learned_site_count = 2;
+   */
+  learnedSiteCount: number;
+
+  /**
+   * Sites that are being learned.
+   *
+   * @generated from field: uint32 learning_site_count = 3;
+   */
+  learningSiteCount: number;
+
+  /**
+   * Pages ingested, failed fetches included.
+   *
+   * @generated from field: uint64 page_count = 4;
+   */
+  pageCount: bigint;
+
+  /**
+   * Failed fetches.
+   *
+   * @generated from field: uint64 failed_count = 5;
+   */
+  failedCount: bigint;
+
+  /**
+   * Pages whose long text was all known.
+   *
+   * @generated from field: uint64 duplicate_count = 6;
+   */
+  duplicateCount: bigint;
+
+  /**
+   * Fetches that are counted in the means below; repeated fetches of a URL are not.
+   *
+   * @generated from field: uint64 fetch_count = 7;
+   */
+  fetchCount: bigint;
+
+  /**
+   * Mean novelty of these, [0, 1]: x / (x + 400), x = characters of long text never seen before.
+   *
+   * @generated from field: double text_reward = 8;
+   */
+  textReward: number;
+
+  /**
+   * Fetches among these with feedback.
+   *
+   * @generated from field: uint64 reported_count = 9;
+   */
+  reportedCount: bigint;
+
+  /**
+   * Mean reward of feedback, [0, 1]; 0 without any.
+   *
+   * @generated from field: double reward = 10;
+   */
+  reward: number;
+};
+
+/**
+ * Describes the message linkscore.v1.Activity.
+ * Use `create(ActivitySchema)` to create a new message.
+ */
+export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
+  messageDesc(file_linkscore_v1_crawl_service, 12);
 
 /**
  * Response of GetCrawl.
@@ -688,11 +779,18 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
   crawl?: Crawl | undefined;
 
   /**
-   * Version of the server that answers, for example 0.1.0; empty if it is older than this field.
+   * Version of the server that answers, for example 0.1.0.
    *
    * @generated from field: string server_version = 2;
    */
   serverVersion: string;
+
+  /**
+   * What became of it; absent unless asked for.
+   *
+   * @generated from field: linkscore.v1.Activity activity = 3;
+   */
+  activity?: Activity | undefined;
 };
 
 /**
@@ -700,7 +798,7 @@ export type GetCrawlResponse = Message<"linkscore.v1.GetCrawlResponse"> & {
  * Use `create(GetCrawlResponseSchema)` to create a new message.
  */
 export const GetCrawlResponseSchema: GenMessage<GetCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 12);
+  messageDesc(file_linkscore_v1_crawl_service, 13);
 
 /**
  * Request of ListCrawls.
@@ -728,7 +826,7 @@ export type ListCrawlsRequest = Message<"linkscore.v1.ListCrawlsRequest"> & {
  * Use `create(ListCrawlsRequestSchema)` to create a new message.
  */
 export const ListCrawlsRequestSchema: GenMessage<ListCrawlsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 13);
+  messageDesc(file_linkscore_v1_crawl_service, 14);
 
 /**
  * Response of ListCrawls.
@@ -756,7 +854,7 @@ export type ListCrawlsResponse = Message<"linkscore.v1.ListCrawlsResponse"> & {
  * Use `create(ListCrawlsResponseSchema)` to create a new message.
  */
 export const ListCrawlsResponseSchema: GenMessage<ListCrawlsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 14);
+  messageDesc(file_linkscore_v1_crawl_service, 15);
 
 /**
  * Request of UpdateCrawl.
@@ -788,7 +886,7 @@ export type UpdateCrawlRequest = Message<"linkscore.v1.UpdateCrawlRequest"> & {
  * Use `create(UpdateCrawlRequestSchema)` to create a new message.
  */
 export const UpdateCrawlRequestSchema: GenMessage<UpdateCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 15);
+  messageDesc(file_linkscore_v1_crawl_service, 16);
 
 /**
  * Response of UpdateCrawl.
@@ -809,7 +907,7 @@ export type UpdateCrawlResponse = Message<"linkscore.v1.UpdateCrawlResponse"> & 
  * Use `create(UpdateCrawlResponseSchema)` to create a new message.
  */
 export const UpdateCrawlResponseSchema: GenMessage<UpdateCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 16);
+  messageDesc(file_linkscore_v1_crawl_service, 17);
 
 /**
  * Request of DeleteCrawl.
@@ -830,7 +928,7 @@ export type DeleteCrawlRequest = Message<"linkscore.v1.DeleteCrawlRequest"> & {
  * Use `create(DeleteCrawlRequestSchema)` to create a new message.
  */
 export const DeleteCrawlRequestSchema: GenMessage<DeleteCrawlRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 17);
+  messageDesc(file_linkscore_v1_crawl_service, 18);
 
 /**
  * Response of DeleteCrawl.
@@ -845,7 +943,7 @@ export type DeleteCrawlResponse = Message<"linkscore.v1.DeleteCrawlResponse"> & 
  * Use `create(DeleteCrawlResponseSchema)` to create a new message.
  */
 export const DeleteCrawlResponseSchema: GenMessage<DeleteCrawlResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 18);
+  messageDesc(file_linkscore_v1_crawl_service, 19);
 
 /**
  * Request of ListShards.
@@ -880,7 +978,7 @@ export type ListShardsRequest = Message<"linkscore.v1.ListShardsRequest"> & {
  * Use `create(ListShardsRequestSchema)` to create a new message.
  */
 export const ListShardsRequestSchema: GenMessage<ListShardsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 19);
+  messageDesc(file_linkscore_v1_crawl_service, 20);
 
 /**
  * One group of the sites of a crawl: it has a log of its own, and one process at a time writes it.
@@ -1006,7 +1104,7 @@ export type Shard = Message<"linkscore.v1.Shard"> & {
  * Use `create(ShardSchema)` to create a new message.
  */
 export const ShardSchema: GenMessage<Shard> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 20);
+  messageDesc(file_linkscore_v1_crawl_service, 21);
 
 /**
  * Response of ListShards.
@@ -1034,7 +1132,7 @@ export type ListShardsResponse = Message<"linkscore.v1.ListShardsResponse"> & {
  * Use `create(ListShardsResponseSchema)` to create a new message.
  */
 export const ListShardsResponseSchema: GenMessage<ListShardsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_crawl_service, 21);
+  messageDesc(file_linkscore_v1_crawl_service, 22);
 
 /**
  * Which links belong to the crawl.
@@ -1098,8 +1196,8 @@ export enum Learn {
   ALWAYS = 1,
 
   /**
-   * When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by GetSitemap,
-   * ListNavigationEntries, ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
+   * When somebody first asks for what is learned and the site has pages enough, then as ALWAYS: by
+   * ListTemplates, ListTemplatePages, ClassifyPages, ExportRules or LearnSite, or by naming a
    * policy that reads templates. All but LearnSite answer before the learning ends. A crawl one of whose policies
    * reads templates learns as ALWAYS.
    *

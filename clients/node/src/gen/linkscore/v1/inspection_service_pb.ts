@@ -20,112 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/inspection_service.proto.
  */
 export const file_linkscore_v1_inspection_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiIwoSR2V0QWN0aXZpdHlSZXF1ZXN0Eg0KBWNyYXdsGAEgASgJIvcBChNHZXRBY3Rpdml0eVJlc3BvbnNlEhIKCnNpdGVfY291bnQYASABKA0SGgoSbGVhcm5lZF9zaXRlX2NvdW50GAIgASgNEhsKE2xlYXJuaW5nX3NpdGVfY291bnQYAyABKA0SEgoKcGFnZV9jb3VudBgEIAEoBBIUCgxmYWlsZWRfY291bnQYBSABKAQSFwoPZHVwbGljYXRlX2NvdW50GAYgASgEEhMKC2ZldGNoX2NvdW50GAcgASgEEhMKC3RleHRfcmV3YXJkGAggASgBEhYKDnJlcG9ydGVkX2NvdW50GAkgASgEEg4KBnJld2FyZBgKIAEoASJeChRMaXN0VGVtcGxhdGVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJEhEKCW1heF9leGl0cxgEIAEoDSKPAQoMVGVtcGxhdGVFeGl0EhAKCHRhZ19wYXRoGAEgASgJEhIKCmxpbmtfY291bnQYAiABKAQSFgoOZm9sbG93ZWRfY291bnQYAyABKAQSEwoLZGVzdGluYXRpb24YBCABKAkSGAoQZGVzdGluYXRpb25fcHJvYhgFIAEoARISCgpwYWdlX2xpbmtzGAYgASgIIvkBCghUZW1wbGF0ZRIMCgRuYW1lGAEgASgJEhQKDHNhbXBsZV9wYWdlcxgCIAEoDRIVCg1jcmF3bGVkX3BhZ2VzGAMgASgEEhMKC2V4YW1wbGVfdXJsGAQgASgJEhEKCXRhZ19wYXRocxgFIAMoCRIVCg1kaXNzaW1pbGFyaXR5GAYgASgBEg8KB2JhbGFuY2UYByABKAESEQoJbWluX2RlcHRoGAggASgNEhQKDGp1ZGdlZF9jb3VudBgJIAEoBBIOCgZyZXdhcmQYCiABKAESKQoFZXhpdHMYCyADKAsyGi5saW5rc2NvcmUudjEuVGVtcGxhdGVFeGl0IqgCChVMaXN0VGVtcGxhdGVzUmVzcG9uc2USKQoJdGVtcGxhdGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlRlbXBsYXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIWCg50ZW1wbGF0ZV9jb3VudBgDIAEoDRImCgVzdGFnZRgEIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEAoIbGVhcm5pbmcYBSABKAgSFAoMc2FtcGxlX2NvdW50GAYgASgNEhgKEG5leHRfbGVhcm5pbmdfYXQYByABKA0SFgoObW9kZWxfcmV2aXNpb24YCCABKAQSMQoNcmV3YXJkX3NvdXJjZRgJIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2UiYQoYTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEAoIdGVtcGxhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkiKgoGSW5MaW5rEg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCSKBAQoMVGVtcGxhdGVQYWdlEgsKA3VybBgBIAEoCRINCgVkZXB0aBgCIAEoDRITCgZyZXdhcmQYAyABKAFIAIgBARImCghpbl9saW5rcxgEIAMoCzIULmxpbmtzY29yZS52MS5JbkxpbmsSDQoFdGl0bGUYBSABKAlCCQoHX3Jld2FyZCJfChlMaXN0VGVtcGxhdGVQYWdlc1Jlc3BvbnNlEikKBXBhZ2VzGAEgAygLMhoubGlua3Njb3JlLnYxLlRlbXBsYXRlUGFnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkicwoSTGlzdEJ1Y2tldHNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAki+wEKC0J1Y2tldFN0YXRzEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLdXJsX3BhdHRlcm4YAyABKAkSEAoIdGFnX3BhdGgYBCABKAkSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIVCg1mZXRjaGVkX2NvdW50GAYgASgEEhYKDnJlcG9ydGVkX2NvdW50GAcgASgEEhQKDGVhcmx5X3Jld2FyZBgIIAEoARITCgtsYXRlX3Jld2FyZBgJIAEoARIPCgdzdW1tYXJ5GAogASgJEiYKBXRlcm1zGAsgAygLMhcubGlua3Njb3JlLnYxLlNjb3JlVGVybSLdAQoTTGlzdEJ1Y2tldHNSZXNwb25zZRIqCgdidWNrZXRzGAEgAygLMhkubGlua3Njb3JlLnYxLkJ1Y2tldFN0YXRzEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIUCgxidWNrZXRfY291bnQYAyABKA0SFQoNd2FpdGluZ19saW5rcxgEIAEoBBIOCgZwb2xpY3kYBSABKAkSMQoNcmV3YXJkX3NvdXJjZRgGIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USEQoJZXZlbnRfc2VxGAcgASgEIjgKEUdldEhhcnZlc3RSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNbWF4X3RlbXBsYXRlcxgCIAEoDSKJAQoMSGFydmVzdFBvaW50EhMKC2ZpcnN0X2ZldGNoGAEgASgEEhMKC2ZldGNoX2NvdW50GAIgASgEEhMKC3RleHRfcmV3YXJkGAMgASgBEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEg4KBnJld2FyZBgFIAEoARISCgpjb3B5X2NvdW50GAYgASgEIk8KD1RlbXBsYXRlSGFydmVzdBIQCgh0ZW1wbGF0ZRgBIAEoCRIqCgZwb2ludHMYAiADKAsyGi5saW5rc2NvcmUudjEuSGFydmVzdFBvaW50InQKDlBvbGljeUxvb2tiYWNrEg4KBnBvbGljeRgBIAEoCRImCgRyb2xlGAIgASgOMhgubGlua3Njb3JlLnYxLlBvbGljeVJvbGUSFAoManVkZ2VkX2NvdW50GAMgASgNEhQKDG1lYW5fcmV3YXJkcxgEIAMoASLVAQoSR2V0SGFydmVzdFJlc3BvbnNlEioKBnBvaW50cxgBIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQSMAoJdGVtcGxhdGVzGAIgAygLMh0ubGlua3Njb3JlLnYxLlRlbXBsYXRlSGFydmVzdBIuCghwb2xpY2llcxgDIAMoCzIcLmxpbmtzY29yZS52MS5Qb2xpY3lMb29rYmFjaxIxCg1yZXdhcmRfc291cmNlGAQgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZTLMAwoRSW5zcGVjdGlvblNlcnZpY2USUgoLR2V0QWN0aXZpdHkSIC5saW5rc2NvcmUudjEuR2V0QWN0aXZpdHlSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkdldEFjdGl2aXR5UmVzcG9uc2USWAoNTGlzdFRlbXBsYXRlcxIiLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVxdWVzdBojLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVzcG9uc2USZAoRTGlzdFRlbXBsYXRlUGFnZXMSJi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0GicubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USUgoLTGlzdEJ1Y2tldHMSIC5saW5rc2NvcmUudjEuTGlzdEJ1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkxpc3RCdWNrZXRzUmVzcG9uc2USTwoKR2V0SGFydmVzdBIfLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_link_scoring_service, file_linkscore_v1_policy, file_linkscore_v1_site_model_service]);
-
-/**
- * Request of GetActivity.
- *
- * @generated from message linkscore.v1.GetActivityRequest
- */
-export type GetActivityRequest = Message<"linkscore.v1.GetActivityRequest"> & {
-  /**
-   * Resource name `crawls/{crawl}`. Required.
-   *
-   * @generated from field: string crawl = 1;
-   */
-  crawl: string;
-};
-
-/**
- * Describes the message linkscore.v1.GetActivityRequest.
- * Use `create(GetActivityRequestSchema)` to create a new message.
- */
-export const GetActivityRequestSchema: GenMessage<GetActivityRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 0);
-
-/**
- * Response of GetActivity.
- *
- * @generated from message linkscore.v1.GetActivityResponse
- */
-export type GetActivityResponse = Message<"linkscore.v1.GetActivityResponse"> & {
-  /**
-   * Sites seen.
-   *
-   * @generated from field: uint32 site_count = 1;
-   */
-  siteCount: number;
-
-  /**
-   * Sites whose model is active.
-   *
-   * @generated from field: uint32 learned_site_count = 2;
-   */
-  learnedSiteCount: number;
-
-  /**
-   * Sites that are being learned.
-   *
-   * @generated from field: uint32 learning_site_count = 3;
-   */
-  learningSiteCount: number;
-
-  /**
-   * Pages ingested, failed fetches included.
-   *
-   * @generated from field: uint64 page_count = 4;
-   */
-  pageCount: bigint;
-
-  /**
-   * Failed fetches.
-   *
-   * @generated from field: uint64 failed_count = 5;
-   */
-  failedCount: bigint;
-
-  /**
-   * Pages whose long text was all known.
-   *
-   * @generated from field: uint64 duplicate_count = 6;
-   */
-  duplicateCount: bigint;
-
-  /**
-   * Fetches that are counted in the means below; repeated fetches of a URL are not.
-   *
-   * @generated from field: uint64 fetch_count = 7;
-   */
-  fetchCount: bigint;
-
-  /**
-   * Mean novelty of these, [0, 1]: x / (x + 400), x = characters of long text never seen before.
-   *
-   * @generated from field: double text_reward = 8;
-   */
-  textReward: number;
-
-  /**
-   * Fetches among these with feedback.
-   *
-   * @generated from field: uint64 reported_count = 9;
-   */
-  reportedCount: bigint;
-
-  /**
-   * Mean reward of feedback, [0, 1]; 0 without any.
-   *
-   * @generated from field: double reward = 10;
-   */
-  reward: number;
-};
-
-/**
- * Describes the message linkscore.v1.GetActivityResponse.
- * Use `create(GetActivityResponseSchema)` to create a new message.
- */
-export const GetActivityResponseSchema: GenMessage<GetActivityResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 1);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvaW5zcGVjdGlvbl9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEiXgoUTGlzdFRlbXBsYXRlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCRIRCgltYXhfZXhpdHMYBCABKA0ijwEKDFRlbXBsYXRlRXhpdBIQCgh0YWdfcGF0aBgBIAEoCRISCgpsaW5rX2NvdW50GAIgASgEEhYKDmZvbGxvd2VkX2NvdW50GAMgASgEEhMKC2Rlc3RpbmF0aW9uGAQgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBSABKAESEgoKcGFnZV9saW5rcxgGIAEoCCKZAgoIVGVtcGxhdGUSDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSFQoNZGlzc2ltaWxhcml0eRgGIAEoARIPCgdiYWxhbmNlGAcgASgBEhEKCW1pbl9kZXB0aBgIIAEoDRIUCgxqdWRnZWRfY291bnQYCSABKAQSDgoGcmV3YXJkGAogASgBEikKBWV4aXRzGAsgAygLMhoubGlua3Njb3JlLnYxLlRlbXBsYXRlRXhpdBILCgNodWIYDCABKAESEQoJYXV0aG9yaXR5GA0gASgBIqgCChVMaXN0VGVtcGxhdGVzUmVzcG9uc2USKQoJdGVtcGxhdGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlRlbXBsYXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIWCg50ZW1wbGF0ZV9jb3VudBgDIAEoDRImCgVzdGFnZRgEIAEoDjIXLmxpbmtzY29yZS52MS5TaXRlU3RhZ2USEAoIbGVhcm5pbmcYBSABKAgSFAoMc2FtcGxlX2NvdW50GAYgASgNEhgKEG5leHRfbGVhcm5pbmdfYXQYByABKA0SFgoObW9kZWxfcmV2aXNpb24YCCABKAQSMQoNcmV3YXJkX3NvdXJjZRgJIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2UiYQoYTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0EgwKBG5hbWUYASABKAkSEAoIdGVtcGxhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkiKgoGSW5MaW5rEg4KBnNvdXJjZRgBIAEoCRIQCgh0YWdfcGF0aBgCIAEoCSKBAQoMVGVtcGxhdGVQYWdlEgsKA3VybBgBIAEoCRINCgVkZXB0aBgCIAEoDRITCgZyZXdhcmQYAyABKAFIAIgBARImCghpbl9saW5rcxgEIAMoCzIULmxpbmtzY29yZS52MS5JbkxpbmsSDQoFdGl0bGUYBSABKAlCCQoHX3Jld2FyZCJfChlMaXN0VGVtcGxhdGVQYWdlc1Jlc3BvbnNlEikKBXBhZ2VzGAEgAygLMhoubGlua3Njb3JlLnYxLlRlbXBsYXRlUGFnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkicwoSTGlzdEJ1Y2tldHNSZXF1ZXN0EgwKBG5hbWUYASABKAkSKAoGcG9saWN5GAIgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSEQoJcGFnZV9zaXplGAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAki+wEKC0J1Y2tldFN0YXRzEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAESEwoLdXJsX3BhdHRlcm4YAyABKAkSEAoIdGFnX3BhdGgYBCABKAkSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIVCg1mZXRjaGVkX2NvdW50GAYgASgEEhYKDnJlcG9ydGVkX2NvdW50GAcgASgEEhQKDGVhcmx5X3Jld2FyZBgIIAEoARITCgtsYXRlX3Jld2FyZBgJIAEoARIPCgdzdW1tYXJ5GAogASgJEiYKBXRlcm1zGAsgAygLMhcubGlua3Njb3JlLnYxLlNjb3JlVGVybSLdAQoTTGlzdEJ1Y2tldHNSZXNwb25zZRIqCgdidWNrZXRzGAEgAygLMhkubGlua3Njb3JlLnYxLkJ1Y2tldFN0YXRzEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIUCgxidWNrZXRfY291bnQYAyABKA0SFQoNd2FpdGluZ19saW5rcxgEIAEoBBIOCgZwb2xpY3kYBSABKAkSMQoNcmV3YXJkX3NvdXJjZRgGIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USEQoJZXZlbnRfc2VxGAcgASgEIjgKEUdldEhhcnZlc3RSZXF1ZXN0EgwKBG5hbWUYASABKAkSFQoNbWF4X3RlbXBsYXRlcxgCIAEoDSKJAQoMSGFydmVzdFBvaW50EhMKC2ZpcnN0X2ZldGNoGAEgASgEEhMKC2ZldGNoX2NvdW50GAIgASgEEhMKC3RleHRfcmV3YXJkGAMgASgBEhYKDnJlcG9ydGVkX2NvdW50GAQgASgEEg4KBnJld2FyZBgFIAEoARISCgpjb3B5X2NvdW50GAYgASgEIk8KD1RlbXBsYXRlSGFydmVzdBIQCgh0ZW1wbGF0ZRgBIAEoCRIqCgZwb2ludHMYAiADKAsyGi5saW5rc2NvcmUudjEuSGFydmVzdFBvaW50InQKDlBvbGljeUxvb2tiYWNrEg4KBnBvbGljeRgBIAEoCRImCgRyb2xlGAIgASgOMhgubGlua3Njb3JlLnYxLlBvbGljeVJvbGUSFAoManVkZ2VkX2NvdW50GAMgASgNEhQKDG1lYW5fcmV3YXJkcxgEIAMoASLVAQoSR2V0SGFydmVzdFJlc3BvbnNlEioKBnBvaW50cxgBIAMoCzIaLmxpbmtzY29yZS52MS5IYXJ2ZXN0UG9pbnQSMAoJdGVtcGxhdGVzGAIgAygLMh0ubGlua3Njb3JlLnYxLlRlbXBsYXRlSGFydmVzdBIuCghwb2xpY2llcxgDIAMoCzIcLmxpbmtzY29yZS52MS5Qb2xpY3lMb29rYmFjaxIxCg1yZXdhcmRfc291cmNlGAQgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZTL4AgoRSW5zcGVjdGlvblNlcnZpY2USWAoNTGlzdFRlbXBsYXRlcxIiLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVxdWVzdBojLmxpbmtzY29yZS52MS5MaXN0VGVtcGxhdGVzUmVzcG9uc2USZAoRTGlzdFRlbXBsYXRlUGFnZXMSJi5saW5rc2NvcmUudjEuTGlzdFRlbXBsYXRlUGFnZXNSZXF1ZXN0GicubGlua3Njb3JlLnYxLkxpc3RUZW1wbGF0ZVBhZ2VzUmVzcG9uc2USUgoLTGlzdEJ1Y2tldHMSIC5saW5rc2NvcmUudjEuTGlzdEJ1Y2tldHNSZXF1ZXN0GiEubGlua3Njb3JlLnYxLkxpc3RCdWNrZXRzUmVzcG9uc2USTwoKR2V0SGFydmVzdBIfLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVxdWVzdBogLmxpbmtzY29yZS52MS5HZXRIYXJ2ZXN0UmVzcG9uc2VCPgoMbGlua3Njb3JlLnYxUAFaLGxpbmtzY29yZS5leGFtcGxlL2dvL2xpbmtzY29yZXYxO2xpbmtzY29yZXYxYgZwcm90bzM", [file_linkscore_v1_common, file_linkscore_v1_link_scoring_service, file_linkscore_v1_policy, file_linkscore_v1_site_model_service]);
 
 /**
  * Request of ListTemplates.
@@ -167,7 +62,7 @@ export type ListTemplatesRequest = Message<"linkscore.v1.ListTemplatesRequest"> 
  * Use `create(ListTemplatesRequestSchema)` to create a new message.
  */
 export const ListTemplatesRequestSchema: GenMessage<ListTemplatesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 2);
+  messageDesc(file_linkscore_v1_inspection_service, 0);
 
 /**
  * Links that leave the pages of a template at one tag path.
@@ -223,7 +118,7 @@ export type TemplateExit = Message<"linkscore.v1.TemplateExit"> & {
  * Use `create(TemplateExitSchema)` to create a new message.
  */
 export const TemplateExitSchema: GenMessage<TemplateExit> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 3);
+  messageDesc(file_linkscore_v1_inspection_service, 1);
 
 /**
  * A template with what is known of its pages.
@@ -232,7 +127,7 @@ export const TemplateExitSchema: GenMessage<TemplateExit> = /*@__PURE__*/
  */
 export type Template = Message<"linkscore.v1.Template"> & {
   /**
-   * Persistent name, as in `Cluster`.
+   * Persistent name, for example `c12`; survives relearning.
    *
    * @generated from field: string name = 1;
    */
@@ -307,6 +202,20 @@ export type Template = Message<"linkscore.v1.Template"> & {
    * @generated from field: repeated linkscore.v1.TemplateExit exits = 11;
    */
   exits: TemplateExit[];
+
+  /**
+   * Hub score (Xu 2018, eq. 7).
+   *
+   * @generated from field: double hub = 12;
+   */
+  hub: number;
+
+  /**
+   * Authority score (Xu 2018, eq. 8).
+   *
+   * @generated from field: double authority = 13;
+   */
+  authority: number;
 };
 
 /**
@@ -314,7 +223,7 @@ export type Template = Message<"linkscore.v1.Template"> & {
  * Use `create(TemplateSchema)` to create a new message.
  */
 export const TemplateSchema: GenMessage<Template> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 4);
+  messageDesc(file_linkscore_v1_inspection_service, 2);
 
 /**
  * Response of ListTemplates.
@@ -391,7 +300,7 @@ export type ListTemplatesResponse = Message<"linkscore.v1.ListTemplatesResponse"
  * Use `create(ListTemplatesResponseSchema)` to create a new message.
  */
 export const ListTemplatesResponseSchema: GenMessage<ListTemplatesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 5);
+  messageDesc(file_linkscore_v1_inspection_service, 3);
 
 /**
  * Request of ListTemplatePages.
@@ -433,7 +342,7 @@ export type ListTemplatePagesRequest = Message<"linkscore.v1.ListTemplatePagesRe
  * Use `create(ListTemplatePagesRequestSchema)` to create a new message.
  */
 export const ListTemplatePagesRequestSchema: GenMessage<ListTemplatePagesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 6);
+  messageDesc(file_linkscore_v1_inspection_service, 4);
 
 /**
  * A link by which a page was found.
@@ -461,7 +370,7 @@ export type InLink = Message<"linkscore.v1.InLink"> & {
  * Use `create(InLinkSchema)` to create a new message.
  */
 export const InLinkSchema: GenMessage<InLink> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 7);
+  messageDesc(file_linkscore_v1_inspection_service, 5);
 
 /**
  * A page of a template.
@@ -511,7 +420,7 @@ export type TemplatePage = Message<"linkscore.v1.TemplatePage"> & {
  * Use `create(TemplatePageSchema)` to create a new message.
  */
 export const TemplatePageSchema: GenMessage<TemplatePage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 8);
+  messageDesc(file_linkscore_v1_inspection_service, 6);
 
 /**
  * Response of ListTemplatePages.
@@ -539,7 +448,7 @@ export type ListTemplatePagesResponse = Message<"linkscore.v1.ListTemplatePagesR
  * Use `create(ListTemplatePagesResponseSchema)` to create a new message.
  */
 export const ListTemplatePagesResponseSchema: GenMessage<ListTemplatePagesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 9);
+  messageDesc(file_linkscore_v1_inspection_service, 7);
 
 /**
  * Request of ListBuckets.
@@ -581,7 +490,7 @@ export type ListBucketsRequest = Message<"linkscore.v1.ListBucketsRequest"> & {
  * Use `create(ListBucketsRequestSchema)` to create a new message.
  */
 export const ListBucketsRequestSchema: GenMessage<ListBucketsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 10);
+  messageDesc(file_linkscore_v1_inspection_service, 8);
 
 /**
  * Links of one URL shape and tag path that wait, as one policy sees them.
@@ -672,7 +581,7 @@ export type BucketStats = Message<"linkscore.v1.BucketStats"> & {
  * Use `create(BucketStatsSchema)` to create a new message.
  */
 export const BucketStatsSchema: GenMessage<BucketStats> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 11);
+  messageDesc(file_linkscore_v1_inspection_service, 9);
 
 /**
  * Response of ListBuckets.
@@ -735,7 +644,7 @@ export type ListBucketsResponse = Message<"linkscore.v1.ListBucketsResponse"> & 
  * Use `create(ListBucketsResponseSchema)` to create a new message.
  */
 export const ListBucketsResponseSchema: GenMessage<ListBucketsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 12);
+  messageDesc(file_linkscore_v1_inspection_service, 10);
 
 /**
  * Request of GetHarvest.
@@ -763,7 +672,7 @@ export type GetHarvestRequest = Message<"linkscore.v1.GetHarvestRequest"> & {
  * Use `create(GetHarvestRequestSchema)` to create a new message.
  */
 export const GetHarvestRequestSchema: GenMessage<GetHarvestRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 13);
+  messageDesc(file_linkscore_v1_inspection_service, 11);
 
 /**
  * Some fetches that followed each other.
@@ -819,7 +728,7 @@ export type HarvestPoint = Message<"linkscore.v1.HarvestPoint"> & {
  * Use `create(HarvestPointSchema)` to create a new message.
  */
 export const HarvestPointSchema: GenMessage<HarvestPoint> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 14);
+  messageDesc(file_linkscore_v1_inspection_service, 12);
 
 /**
  * Fetches of one template over time.
@@ -848,7 +757,7 @@ export type TemplateHarvest = Message<"linkscore.v1.TemplateHarvest"> & {
  * Use `create(TemplateHarvestSchema)` to create a new message.
  */
 export const TemplateHarvestSchema: GenMessage<TemplateHarvest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 15);
+  messageDesc(file_linkscore_v1_inspection_service, 13);
 
 /**
  * The latest fetched links, in the order in which one policy would have taken them.
@@ -891,7 +800,7 @@ export type PolicyLookback = Message<"linkscore.v1.PolicyLookback"> & {
  * Use `create(PolicyLookbackSchema)` to create a new message.
  */
 export const PolicyLookbackSchema: GenMessage<PolicyLookback> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 16);
+  messageDesc(file_linkscore_v1_inspection_service, 14);
 
 /**
  * Response of GetHarvest.
@@ -933,7 +842,7 @@ export type GetHarvestResponse = Message<"linkscore.v1.GetHarvestResponse"> & {
  * Use `create(GetHarvestResponseSchema)` to create a new message.
  */
 export const GetHarvestResponseSchema: GenMessage<GetHarvestResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_inspection_service, 17);
+  messageDesc(file_linkscore_v1_inspection_service, 15);
 
 /**
  * Shows what a crawl knows, in figures for people. Read-only; a crawler needs none of it.
@@ -941,16 +850,6 @@ export const GetHarvestResponseSchema: GenMessage<GetHarvestResponse> = /*@__PUR
  * @generated from service linkscore.v1.InspectionService
  */
 export const InspectionService: GenService<{
-  /**
-   * What became of a crawl so far, over all of its sites.
-   *
-   * @generated from rpc linkscore.v1.InspectionService.GetActivity
-   */
-  getActivity: {
-    methodKind: "unary";
-    input: typeof GetActivityRequestSchema;
-    output: typeof GetActivityResponseSchema;
-  },
   /**
    * The templates of a site, most crawled first, each with the links that leave its pages.
    *

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiowEKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRIUCgxzYW1wbGVfcGFnZXMYAiABKA0SFQoNY3Jhd2xlZF9wYWdlcxgDIAEoBBITCgtleGFtcGxlX3VybBgEIAEoCRIRCgl0YWdfcGF0aHMYBSADKAkSCwoDaHViGAYgASgBEhEKCWF1dGhvcml0eRgHIAEoARIVCg1kaXNzaW1pbGFyaXR5GAggASgBIkIKC0NsdXN0ZXJFZGdlEg4KBnNvdXJjZRgBIAEoCRITCgtkZXN0aW5hdGlvbhgCIAEoCRIOCgZ3ZWlnaHQYAyABKAEi6AEKD05hdmlnYXRpb25FbnRyeRIOCgZzb3VyY2UYASABKAkSEAoIdGFnX3BhdGgYAiABKAkSEgoKbGlua19jb3VudBgDIAEoBBIWCg5mb2xsb3dlZF9jb3VudBgEIAEoBBJOChFkZXN0aW5hdGlvbl9wcm9icxgFIAMoCzIzLmxpbmtzY29yZS52MS5OYXZpZ2F0aW9uRW50cnkuRGVzdGluYXRpb25Qcm9ic0VudHJ5GjcKFURlc3RpbmF0aW9uUHJvYnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkgKEExpc3RTaXRlc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSEQoJcGFnZV9zaXplGAIgASgNEhIKCnBhZ2VfdG9rZW4YAyABKAkiTwoRTGlzdFNpdGVzUmVzcG9uc2USIQoFc2l0ZXMYASADKAsyEi5saW5rc2NvcmUudjEuU2l0ZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiLwoOR2V0U2l0ZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIPCgdob3Jpem9uGAIgASgNIl0KD0dldFNpdGVSZXNwb25zZRIgCgRzaXRlGAEgASgLMhIubGlua3Njb3JlLnYxLlNpdGUSKAoGYWR2aWNlGAIgASgLMhgubGlua3Njb3JlLnYxLlNpdGVBZHZpY2UiUgoOQ29weUh5cG90aGVzaXMSDAoEbmFtZRgBIAEoCRINCgV0cmllcxgCIAEoDRIOCgZhZ3JlZWQYAyABKA0SEwoLcHJvYmFiaWxpdHkYBCABKAEi6wMKClNpdGVBZHZpY2USMQoNcmV3YXJkX3NvdXJjZRgBIAEoDjIaLmxpbmtzY29yZS52MS5SZXdhcmRTb3VyY2USDwoHaG9yaXpvbhgCIAEoDRIVCg13YWl0aW5nX2xpbmtzGAMgASgEEhgKEGV4cGVjdGVkX2ZldGNoZXMYBCABKA0SFwoPZXhwZWN0ZWRfcmV3YXJkGAUgASgBEhcKD3BvbGljeV9lc3RpbWF0ZRgGIAEoCBIWCg5yZWNlbnRfZmV0Y2hlcxgHIAEoDRIVCg1yZWNlbnRfcmV3YXJkGAggASgBEigKBnlpZWxkcxgJIAMoCzIYLmxpbmtzY29yZS52MS5Hcm91cFlpZWxkEioKBXRyYXBzGAogAygLMhsubGlua3Njb3JlLnYxLlRyYXBTdXNwaWNpb24SFgoObmVlZHNfZXhhbXBsZXMYCyABKAgSKAoIZGVjaXNpb24YDCABKA4yFi5saW5rc2NvcmUudjEuRGVjaXNpb24SFwoPZGVjaXNpb25fcmVhc29uGA0gASgJEigKCGNvdmVyYWdlGA4gASgLMhYubGlua3Njb3JlLnYxLkNvdmVyYWdlEiwKBmNvcGllcxgPIAMoCzIcLmxpbmtzY29yZS52MS5Db3B5SHlwb3RoZXNpcyJ1CghDb3ZlcmFnZRINCgVzaGFyZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoARINCgVmb3VuZBgEIAEoARIPCgd3YWl0aW5nGAUgASgBEg4KBnVuc2VlbhgGIAEoARIPCgdmZXRjaGVzGAcgASgEIqQBCgpHcm91cFlpZWxkEhMKC3VybF9wYXR0ZXJuGAEgASgJEhAKCHRhZ19wYXRoGAIgASgJEhUKDWZldGNoZWRfY291bnQYAyABKAQSFgoOcmVwb3J0ZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBIUCgxlYXJseV9yZXdhcmQYBiABKAESEwoLbGF0ZV9yZXdhcmQYByABKAEi/wEKDVRyYXBTdXNwaWNpb24SJAoEa2luZBgBIAEoDjIWLmxpbmtzY29yZS52MS5UcmFwS2luZBITCgt1cmxfcGF0dGVybhgCIAEoCRIQCgh0YWdfcGF0aBgDIAEoCRIVCg1mZXRjaGVkX2NvdW50GAQgASgEEhUKDXdhaXRpbmdfY291bnQYBSABKAQSEwoLZWFybHlfeWllbGQYBiABKAESEgoKbGF0ZV95aWVsZBgHIAEoARISCgpjb3B5X3NoYXJlGAggASgBEg4KBmdyb3d0aBgJIAEoARIQCghldmlkZW5jZRgKIAEoCRIUCgxleGFtcGxlX3VybHMYCyADKAkiIQoRR2V0U2l0ZW1hcFJlcXVlc3QSDAoEbmFtZRgBIAEoCSKnAQoSR2V0U2l0ZW1hcFJlc3BvbnNlEicKCGNsdXN0ZXJzGAEgAygLMhUubGlua3Njb3JlLnYxLkNsdXN0ZXISKAoFZWRnZXMYAiADKAsyGS5saW5rc2NvcmUudjEuQ2x1c3RlckVkZ2USJgoFc3RhZ2UYAyABKA4yFy5saW5rc2NvcmUudjEuU2l0ZVN0YWdlEhYKDm1vZGVsX3JldmlzaW9uGAQgASgEIlMKHExpc3ROYXZpZ2F0aW9uRW50cmllc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJoCh1MaXN0TmF2aWdhdGlvbkVudHJpZXNSZXNwb25zZRIuCgdlbnRyaWVzGAEgAygLMh0ubGlua3Njb3JlLnYxLk5hdmlnYXRpb25FbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoQTGVhcm5TaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjUKEUxlYXJuU2l0ZVJlc3BvbnNlEiAKBHNpdGUYASABKAsyEi5saW5rc2NvcmUudjEuU2l0ZSI5ChRHZXRTYW1wbGVQbGFuUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKC21heF9yZXN1bHRzGAIgASgNIksKFUdldFNhbXBsZVBsYW5SZXNwb25zZRIyCgtzdWdnZXN0aW9ucxgBIAMoCzIdLmxpbmtzY29yZS52MS5GZXRjaFN1Z2dlc3Rpb24icQoTU3VnZ2VzdFNlZWRzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIMCgRzaXRlGAIgASgJEigKBnBvbGljeRgDIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjEhMKC21heF9yZXN1bHRzGAQgASgNIkYKBFNlZWQSCwoDdXJsGAEgASgJEg4KBnJlYXNvbhgCIAEoCRINCgV2YWx1ZRgDIAEoARISCgpwYWdlX2NvdW50GAQgASgNIoABChRTdWdnZXN0U2VlZHNSZXNwb25zZRIhCgVzZWVkcxgBIAMoCzISLmxpbmtzY29yZS52MS5TZWVkEgwKBHNpdGUYAiABKAkSDgoGcG9saWN5GAMgASgJEhQKDHBvbGljeV9zdGF0ZRgEIAEoCRIRCglldmVudF9zZXEYBSABKAQijwEKEkV4cG9ydFJ1bGVzUmVxdWVzdBIMCgRuYW1lGAEgASgJEikKB2Zvcm1hdHMYAiADKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxIWCg5taW5fY29uZmlkZW5jZRgEIAEoASJRChdFeHBvcnRFeHBlcmllbmNlUmVxdWVzdBIMCgRuYW1lGAEgASgJEigKBnBvbGljeRgCIAEoCzIYLmxpbmtzY29yZS52MS5Qb2xpY3lTcGVjImoKGEV4cG9ydEV4cGVyaWVuY2VSZXNwb25zZRISCgpleHBlcmllbmNlGAEgASgMEhMKC2dyb3VwX2NvdW50GAIgASgNEhIKCnBhZ2VfY291bnQYAyABKAQSEQoJZXZlbnRfc2VxGAQgASgEInsKB1VybFJ1bGUSDAoEa2luZBgBIAEoCRIPCgdwYXR0ZXJuGAIgASgJEhIKCmNvbmZpZGVuY2UYAyABKAESEwoLbWF0Y2hfY291bnQYBCABKAQSEwoLdG90YWxfY291bnQYBSABKAQSEwoLZXhhbXBsZV91cmwYBiABKAkigQEKC1RhZ1BhdGhSdWxlEhAKCHRhZ19wYXRoGAEgASgJEg4KBnNvdXJjZRgCIAEoCRITCgtkZXN0aW5hdGlvbhgDIAEoCRIYChBkZXN0aW5hdGlvbl9wcm9iGAQgASgBEg0KBXZhbHVlGAUgASgBEhIKCmxpbmtfY291bnQYBiABKAQidgoIUnVsZUZpbGUSKAoGZm9ybWF0GAEgASgOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSDAoEbmFtZRgCIAEoCRISCgptZWRpYV90eXBlGAMgASgJEg8KB2NvbnRlbnQYBCABKAwSDQoFbm90ZXMYBSADKAkilwIKE0V4cG9ydFJ1bGVzUmVzcG9uc2USJQoFZmlsZXMYASADKAsyFi5saW5rc2NvcmUudjEuUnVsZUZpbGUSKAoJdXJsX3J1bGVzGAIgAygLMhUubGlua3Njb3JlLnYxLlVybFJ1bGUSMQoOdGFnX3BhdGhfcnVsZXMYAyADKAsyGS5saW5rc2NvcmUudjEuVGFnUGF0aFJ1bGUSDgoGcG9saWN5GAQgASgJEhQKDHBvbGljeV9zdGF0ZRgFIAEoCRIWCg5tb2RlbF9yZXZpc2lvbhgGIAEoBBIRCglldmVudF9zZXEYByABKAQSKwoMZGVuaWVkX3J1bGVzGAggAygLMhUubGlua3Njb3JlLnYxLlVybFJ1bGUqWAoKUG9saWN5Um9sZRIbChdQT0xJQ1lfUk9MRV9VTlNQRUNJRklFRBAAEhYKElBPTElDWV9ST0xFX1NFUlZFRBABEhUKEVBPTElDWV9ST0xFX0VYVFJBEAIqZAoMUmV3YXJkU291cmNlEh0KGVJFV0FSRF9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVSRVdBUkRfU09VUkNFX05PVkVMVFkQARIaChZSRVdBUkRfU09VUkNFX0ZFRURCQUNLEAIqaAoIVHJhcEtpbmQSGQoVVFJBUF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQVFJBUF9LSU5EX0NPUElFUxABEhUKEVRSQVBfS0lORF9FTkRMRVNTEAISFAoQVFJBUF9LSU5EX0ZBRElORxADKsMBCgpSdWxlRm9ybWF0EhsKF1JVTEVfRk9STUFUX1VOU1BFQ0lGSUVEEAASFAoQUlVMRV9GT1JNQVRfSlNPThABEhYKElJVTEVfRk9STUFUX1NDUkFQWRACEhUKEVJVTEVfRk9STUFUX05VVENIEAMSHAoYUlVMRV9GT1JNQVRfU1RPUk1DUkFXTEVSEAQSGAoUUlVMRV9GT1JNQVRfSEVSSVRSSVgQBRIbChdSVUxFX0ZPUk1BVF9CUk9XU0VSVFJJWBAGMqEGChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEk8KCkdldFNpdGVtYXASHy5saW5rc2NvcmUudjEuR2V0U2l0ZW1hcFJlcXVlc3QaIC5saW5rc2NvcmUudjEuR2V0U2l0ZW1hcFJlc3BvbnNlEnAKFUxpc3ROYXZpZ2F0aW9uRW50cmllcxIqLmxpbmtzY29yZS52MS5MaXN0TmF2aWdhdGlvbkVudHJpZXNSZXF1ZXN0GisubGlua3Njb3JlLnYxLkxpc3ROYXZpZ2F0aW9uRW50cmllc1Jlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElgKDUdldFNhbXBsZVBsYW4SIi5saW5rc2NvcmUudjEuR2V0U2FtcGxlUGxhblJlcXVlc3QaIy5saW5rc2NvcmUudjEuR2V0U2FtcGxlUGxhblJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlEmEKEEV4cG9ydEV4cGVyaWVuY2USJS5saW5rc2NvcmUudjEuRXhwb3J0RXhwZXJpZW5jZVJlcXVlc3QaJi5saW5rc2NvcmUudjEuRXhwb3J0RXhwZXJpZW5jZVJlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJICg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SFwoPbWF4X3N1Z2dlc3Rpb25zGAMgASgNIpEBCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjIKC3N1Z2dlc3Rpb25zGAMgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbiJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLrAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEIo8BChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSFgoObWluX2NvbmZpZGVuY2UYBCABKAEiUQoXRXhwb3J0RXhwZXJpZW5jZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIoCgZwb2xpY3kYAiABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJqChhFeHBvcnRFeHBlcmllbmNlUmVzcG9uc2USEgoKZXhwZXJpZW5jZRgBIAEoDBITCgtncm91cF9jb3VudBgCIAEoDRISCgpwYWdlX2NvdW50GAMgASgEEhEKCWV2ZW50X3NlcRgEIAEoBCJ7CgdVcmxSdWxlEgwKBGtpbmQYASABKAkSDwoHcGF0dGVybhgCIAEoCRISCgpjb25maWRlbmNlGAMgASgBEhMKC21hdGNoX2NvdW50GAQgASgEEhMKC3RvdGFsX2NvdW50GAUgASgEEhMKC2V4YW1wbGVfdXJsGAYgASgJIoEBCgtUYWdQYXRoUnVsZRIQCgh0YWdfcGF0aBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEwoLZGVzdGluYXRpb24YAyABKAkSGAoQZGVzdGluYXRpb25fcHJvYhgEIAEoARINCgV2YWx1ZRgFIAEoARISCgpsaW5rX2NvdW50GAYgASgEInYKCFJ1bGVGaWxlEigKBmZvcm1hdBgBIAEoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EgwKBG5hbWUYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEg0KBW5vdGVzGAUgAygJIpcCChNFeHBvcnRSdWxlc1Jlc3BvbnNlEiUKBWZpbGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlJ1bGVGaWxlEigKCXVybF9ydWxlcxgCIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlEjEKDnRhZ19wYXRoX3J1bGVzGAMgAygLMhkubGlua3Njb3JlLnYxLlRhZ1BhdGhSdWxlEg4KBnBvbGljeRgEIAEoCRIUCgxwb2xpY3lfc3RhdGUYBSABKAkSFgoObW9kZWxfcmV2aXNpb24YBiABKAQSEQoJZXZlbnRfc2VxGAcgASgEEisKDGRlbmllZF9ydWxlcxgIIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlKlgKClBvbGljeVJvbGUSGwoXUE9MSUNZX1JPTEVfVU5TUEVDSUZJRUQQABIWChJQT0xJQ1lfUk9MRV9TRVJWRUQQARIVChFQT0xJQ1lfUk9MRV9FWFRSQRACKmQKDFJld2FyZFNvdXJjZRIdChlSRVdBUkRfU09VUkNFX1VOU1BFQ0lGSUVEEAASGQoVUkVXQVJEX1NPVVJDRV9OT1ZFTFRZEAESGgoWUkVXQVJEX1NPVVJDRV9GRUVEQkFDSxACKmgKCFRyYXBLaW5kEhkKFVRSQVBfS0lORF9VTlNQRUNJRklFRBAAEhQKEFRSQVBfS0lORF9DT1BJRVMQARIVChFUUkFQX0tJTkRfRU5ETEVTUxACEhQKEFRSQVBfS0lORF9GQURJTkcQAyrDAQoKUnVsZUZvcm1hdBIbChdSVUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhQKEFJVTEVfRk9STUFUX0pTT04QARIWChJSVUxFX0ZPUk1BVF9TQ1JBUFkQAhIVChFSVUxFX0ZPUk1BVF9OVVRDSBADEhwKGFJVTEVfRk9STUFUX1NUT1JNQ1JBV0xFUhAEEhgKFFJVTEVfRk9STUFUX0hFUklUUklYEAUSGwoXUlVMRV9GT1JNQVRfQlJPV1NFUlRSSVgQBjKEBAoQU2l0ZU1vZGVsU2VydmljZRJMCglMaXN0U2l0ZXMSHi5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXNwb25zZRJGCgdHZXRTaXRlEhwubGlua3Njb3JlLnYxLkdldFNpdGVSZXF1ZXN0Gh0ubGlua3Njb3JlLnYxLkdldFNpdGVSZXNwb25zZRJMCglMZWFyblNpdGUSHi5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVxdWVzdBofLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXNwb25zZRJVCgxTdWdnZXN0U2VlZHMSIS5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXNwb25zZRJSCgtFeHBvcnRSdWxlcxIgLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXNwb25zZRJhChBFeHBvcnRFeHBlcmllbmNlEiUubGlua3Njb3JlLnYxLkV4cG9ydEV4cGVyaWVuY2VSZXF1ZXN0GiYubGlua3Njb3JlLnYxLkV4cG9ydEV4cGVyaWVuY2VSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * A site.
@@ -211,160 +211,6 @@ export const PolicyQualitySchema: GenMessage<PolicyQuality> = /*@__PURE__*/
   messageDesc(file_linkscore_v1_site_model_service, 1);
 
 /**
- * A template cluster.
- *
- * @generated from message linkscore.v1.Cluster
- */
-export type Cluster = Message<"linkscore.v1.Cluster"> & {
-  /**
-   * Persistent name, for example `c12`; survives relearning.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Pages of the sample.
-   *
-   * @generated from field: uint32 sample_pages = 2;
-   */
-  samplePages: number;
-
-  /**
-   * Pages crawled that were classified into it.
-   *
-   * @generated from field: uint64 crawled_pages = 3;
-   */
-  crawledPages: bigint;
-
-  /**
-   * Typical page.
-   *
-   * @generated from field: string example_url = 4;
-   */
-  exampleUrl: string;
-
-  /**
-   * Most telling tag paths, best first.
-   *
-   * @generated from field: repeated string tag_paths = 5;
-   */
-  tagPaths: string[];
-
-  /**
-   * Hub score (Xu 2018, eq. 7).
-   *
-   * @generated from field: double hub = 6;
-   */
-  hub: number;
-
-  /**
-   * Authority score (Xu 2018, eq. 8).
-   *
-   * @generated from field: double authority = 7;
-   */
-  authority: number;
-
-  /**
-   * Dissimilarity of its pages (Xu 2018, eq. 10).
-   *
-   * @generated from field: double dissimilarity = 8;
-   */
-  dissimilarity: number;
-};
-
-/**
- * Describes the message linkscore.v1.Cluster.
- * Use `create(ClusterSchema)` to create a new message.
- */
-export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 2);
-
-/**
- * Links from one cluster to another.
- *
- * @generated from message linkscore.v1.ClusterEdge
- */
-export type ClusterEdge = Message<"linkscore.v1.ClusterEdge"> & {
-  /**
-   * Source cluster.
-   *
-   * @generated from field: string source = 1;
-   */
-  source: string;
-
-  /**
-   * Destination cluster.
-   *
-   * @generated from field: string destination = 2;
-   */
-  destination: string;
-
-  /**
-   * Expected number of links (Xu 2018, eq. 6).
-   *
-   * @generated from field: double weight = 3;
-   */
-  weight: number;
-};
-
-/**
- * Describes the message linkscore.v1.ClusterEdge.
- * Use `create(ClusterEdgeSchema)` to create a new message.
- */
-export const ClusterEdgeSchema: GenMessage<ClusterEdge> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 3);
-
-/**
- * Where links of one cluster and tag path lead.
- *
- * @generated from message linkscore.v1.NavigationEntry
- */
-export type NavigationEntry = Message<"linkscore.v1.NavigationEntry"> & {
-  /**
-   * Cluster of the pages the links are on.
-   *
-   * @generated from field: string source = 1;
-   */
-  source: string;
-
-  /**
-   * Tag path of the links.
-   *
-   * @generated from field: string tag_path = 2;
-   */
-  tagPath: string;
-
-  /**
-   * Links seen.
-   *
-   * @generated from field: uint64 link_count = 3;
-   */
-  linkCount: bigint;
-
-  /**
-   * Links whose destination was crawled.
-   *
-   * @generated from field: uint64 followed_count = 4;
-   */
-  followedCount: bigint;
-
-  /**
-   * Probability of each destination cluster, by name (Xu 2018, eq. 5).
-   *
-   * @generated from field: map<string, double> destination_probs = 5;
-   */
-  destinationProbs: { [key: string]: number };
-};
-
-/**
- * Describes the message linkscore.v1.NavigationEntry.
- * Use `create(NavigationEntrySchema)` to create a new message.
- */
-export const NavigationEntrySchema: GenMessage<NavigationEntry> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 4);
-
-/**
  * Request of ListSites.
  *
  * @generated from message linkscore.v1.ListSitesRequest
@@ -397,7 +243,7 @@ export type ListSitesRequest = Message<"linkscore.v1.ListSitesRequest"> & {
  * Use `create(ListSitesRequestSchema)` to create a new message.
  */
 export const ListSitesRequestSchema: GenMessage<ListSitesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 5);
+  messageDesc(file_linkscore_v1_site_model_service, 2);
 
 /**
  * Response of ListSites.
@@ -425,7 +271,7 @@ export type ListSitesResponse = Message<"linkscore.v1.ListSitesResponse"> & {
  * Use `create(ListSitesResponseSchema)` to create a new message.
  */
 export const ListSitesResponseSchema: GenMessage<ListSitesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 6);
+  messageDesc(file_linkscore_v1_site_model_service, 3);
 
 /**
  * Request of GetSite.
@@ -446,6 +292,13 @@ export type GetSiteRequest = Message<"linkscore.v1.GetSiteRequest"> & {
    * @generated from field: uint32 horizon = 2;
    */
   horizon: number;
+
+  /**
+   * Pages to suggest, at most 1,000; 0 means none.
+   *
+   * @generated from field: uint32 max_suggestions = 3;
+   */
+  maxSuggestions: number;
 };
 
 /**
@@ -453,7 +306,7 @@ export type GetSiteRequest = Message<"linkscore.v1.GetSiteRequest"> & {
  * Use `create(GetSiteRequestSchema)` to create a new message.
  */
 export const GetSiteRequestSchema: GenMessage<GetSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 7);
+  messageDesc(file_linkscore_v1_site_model_service, 4);
 
 /**
  * Response of GetSite.
@@ -474,6 +327,14 @@ export type GetSiteResponse = Message<"linkscore.v1.GetSiteResponse"> & {
    * @generated from field: linkscore.v1.SiteAdvice advice = 2;
    */
   advice?: SiteAdvice | undefined;
+
+  /**
+   * The pages that would teach most about the site, most useful first: those the crawl's policy asks for, then one link
+   * per tag path of every page (Xu 2018, section 4.1).
+   *
+   * @generated from field: repeated linkscore.v1.FetchSuggestion suggestions = 3;
+   */
+  suggestions: FetchSuggestion[];
 };
 
 /**
@@ -481,7 +342,7 @@ export type GetSiteResponse = Message<"linkscore.v1.GetSiteResponse"> & {
  * Use `create(GetSiteResponseSchema)` to create a new message.
  */
 export const GetSiteResponseSchema: GenMessage<GetSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 8);
+  messageDesc(file_linkscore_v1_site_model_service, 5);
 
 /**
  * That links of one kind lead to copies of pages.
@@ -523,7 +384,7 @@ export type CopyHypothesis = Message<"linkscore.v1.CopyHypothesis"> & {
  * Use `create(CopyHypothesisSchema)` to create a new message.
  */
 export const CopyHypothesisSchema: GenMessage<CopyHypothesis> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 9);
+  messageDesc(file_linkscore_v1_site_model_service, 6);
 
 /**
  * What a crawler may want to know before it goes on with a site. Whatever the policy, fetches are counted by URL
@@ -646,7 +507,7 @@ export type SiteAdvice = Message<"linkscore.v1.SiteAdvice"> & {
  * Use `create(SiteAdviceSchema)` to create a new message.
  */
 export const SiteAdviceSchema: GenMessage<SiteAdvice> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 10);
+  messageDesc(file_linkscore_v1_site_model_service, 7);
 
 /**
  * How much of what a site has of what is wanted was found, as estimated from what waits and what is still discovered.
@@ -709,7 +570,7 @@ export type Coverage = Message<"linkscore.v1.Coverage"> & {
  * Use `create(CoverageSchema)` to create a new message.
  */
 export const CoverageSchema: GenMessage<Coverage> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 11);
+  messageDesc(file_linkscore_v1_site_model_service, 8);
 
 /**
  * What links of one URL shape and tag path brought.
@@ -772,7 +633,7 @@ export type GroupYield = Message<"linkscore.v1.GroupYield"> & {
  * Use `create(GroupYieldSchema)` to create a new message.
  */
 export const GroupYieldSchema: GenMessage<GroupYield> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 12);
+  messageDesc(file_linkscore_v1_site_model_service, 9);
 
 /**
  * A part of a site with many fetches, little new, and more of the same to fetch. A suspicion, not a proof.
@@ -863,133 +724,7 @@ export type TrapSuspicion = Message<"linkscore.v1.TrapSuspicion"> & {
  * Use `create(TrapSuspicionSchema)` to create a new message.
  */
 export const TrapSuspicionSchema: GenMessage<TrapSuspicion> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 13);
-
-/**
- * Request of GetSitemap.
- *
- * @generated from message linkscore.v1.GetSitemapRequest
- */
-export type GetSitemapRequest = Message<"linkscore.v1.GetSitemapRequest"> & {
-  /**
-   * Resource name of the site.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-};
-
-/**
- * Describes the message linkscore.v1.GetSitemapRequest.
- * Use `create(GetSitemapRequestSchema)` to create a new message.
- */
-export const GetSitemapRequestSchema: GenMessage<GetSitemapRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 14);
-
-/**
- * Response of GetSitemap.
- *
- * @generated from message linkscore.v1.GetSitemapResponse
- */
-export type GetSitemapResponse = Message<"linkscore.v1.GetSitemapResponse"> & {
-  /**
-   * Clusters, largest first; empty while the site is not learned.
-   *
-   * @generated from field: repeated linkscore.v1.Cluster clusters = 1;
-   */
-  clusters: Cluster[];
-
-  /**
-   * Edges, heaviest first.
-   *
-   * @generated from field: repeated linkscore.v1.ClusterEdge edges = 2;
-   */
-  edges: ClusterEdge[];
-
-  /**
-   * Stage of the site.
-   *
-   * @generated from field: linkscore.v1.SiteStage stage = 3;
-   */
-  stage: SiteStage;
-
-  /**
-   * Revision of the model.
-   *
-   * @generated from field: uint64 model_revision = 4;
-   */
-  modelRevision: bigint;
-};
-
-/**
- * Describes the message linkscore.v1.GetSitemapResponse.
- * Use `create(GetSitemapResponseSchema)` to create a new message.
- */
-export const GetSitemapResponseSchema: GenMessage<GetSitemapResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 15);
-
-/**
- * Request of ListNavigationEntries.
- *
- * @generated from message linkscore.v1.ListNavigationEntriesRequest
- */
-export type ListNavigationEntriesRequest = Message<"linkscore.v1.ListNavigationEntriesRequest"> & {
-  /**
-   * Resource name of the site.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * At most this many, 1..1000; 0 means 100.
-   *
-   * @generated from field: uint32 page_size = 2;
-   */
-  pageSize: number;
-
-  /**
-   * `next_page_token` of the call before; empty starts.
-   *
-   * @generated from field: string page_token = 3;
-   */
-  pageToken: string;
-};
-
-/**
- * Describes the message linkscore.v1.ListNavigationEntriesRequest.
- * Use `create(ListNavigationEntriesRequestSchema)` to create a new message.
- */
-export const ListNavigationEntriesRequestSchema: GenMessage<ListNavigationEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 16);
-
-/**
- * Response of ListNavigationEntries.
- *
- * @generated from message linkscore.v1.ListNavigationEntriesResponse
- */
-export type ListNavigationEntriesResponse = Message<"linkscore.v1.ListNavigationEntriesResponse"> & {
-  /**
-   * Entries by source cluster and tag path.
-   *
-   * @generated from field: repeated linkscore.v1.NavigationEntry entries = 1;
-   */
-  entries: NavigationEntry[];
-
-  /**
-   * Token of the next page; empty at the end.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message linkscore.v1.ListNavigationEntriesResponse.
- * Use `create(ListNavigationEntriesResponseSchema)` to create a new message.
- */
-export const ListNavigationEntriesResponseSchema: GenMessage<ListNavigationEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
+  messageDesc(file_linkscore_v1_site_model_service, 10);
 
 /**
  * Request of LearnSite.
@@ -1010,7 +745,7 @@ export type LearnSiteRequest = Message<"linkscore.v1.LearnSiteRequest"> & {
  * Use `create(LearnSiteRequestSchema)` to create a new message.
  */
 export const LearnSiteRequestSchema: GenMessage<LearnSiteRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
+  messageDesc(file_linkscore_v1_site_model_service, 11);
 
 /**
  * Response of LearnSite.
@@ -1031,56 +766,7 @@ export type LearnSiteResponse = Message<"linkscore.v1.LearnSiteResponse"> & {
  * Use `create(LearnSiteResponseSchema)` to create a new message.
  */
 export const LearnSiteResponseSchema: GenMessage<LearnSiteResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
-
-/**
- * Request of GetSamplePlan.
- *
- * @generated from message linkscore.v1.GetSamplePlanRequest
- */
-export type GetSamplePlanRequest = Message<"linkscore.v1.GetSamplePlanRequest"> & {
-  /**
-   * Resource name of the site.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * At most this many, 1..1000; 0 means 16.
-   *
-   * @generated from field: uint32 max_results = 2;
-   */
-  maxResults: number;
-};
-
-/**
- * Describes the message linkscore.v1.GetSamplePlanRequest.
- * Use `create(GetSamplePlanRequestSchema)` to create a new message.
- */
-export const GetSamplePlanRequestSchema: GenMessage<GetSamplePlanRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
-
-/**
- * Response of GetSamplePlan.
- *
- * @generated from message linkscore.v1.GetSamplePlanResponse
- */
-export type GetSamplePlanResponse = Message<"linkscore.v1.GetSamplePlanResponse"> & {
-  /**
-   * The pages, most useful first.
-   *
-   * @generated from field: repeated linkscore.v1.FetchSuggestion suggestions = 1;
-   */
-  suggestions: FetchSuggestion[];
-};
-
-/**
- * Describes the message linkscore.v1.GetSamplePlanResponse.
- * Use `create(GetSamplePlanResponseSchema)` to create a new message.
- */
-export const GetSamplePlanResponseSchema: GenMessage<GetSamplePlanResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 21);
+  messageDesc(file_linkscore_v1_site_model_service, 12);
 
 /**
  * Request of SuggestSeeds.
@@ -1124,7 +810,7 @@ export type SuggestSeedsRequest = Message<"linkscore.v1.SuggestSeedsRequest"> & 
  * Use `create(SuggestSeedsRequestSchema)` to create a new message.
  */
 export const SuggestSeedsRequestSchema: GenMessage<SuggestSeedsRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 22);
+  messageDesc(file_linkscore_v1_site_model_service, 13);
 
 /**
  * A page to start a crawl from.
@@ -1166,7 +852,7 @@ export type Seed = Message<"linkscore.v1.Seed"> & {
  * Use `create(SeedSchema)` to create a new message.
  */
 export const SeedSchema: GenMessage<Seed> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 23);
+  messageDesc(file_linkscore_v1_site_model_service, 14);
 
 /**
  * Response of SuggestSeeds.
@@ -1215,7 +901,7 @@ export type SuggestSeedsResponse = Message<"linkscore.v1.SuggestSeedsResponse"> 
  * Use `create(SuggestSeedsResponseSchema)` to create a new message.
  */
 export const SuggestSeedsResponseSchema: GenMessage<SuggestSeedsResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 24);
+  messageDesc(file_linkscore_v1_site_model_service, 15);
 
 /**
  * Request of ExportRules.
@@ -1257,7 +943,7 @@ export type ExportRulesRequest = Message<"linkscore.v1.ExportRulesRequest"> & {
  * Use `create(ExportRulesRequestSchema)` to create a new message.
  */
 export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 25);
+  messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
  * Request of ExportExperience.
@@ -1285,7 +971,7 @@ export type ExportExperienceRequest = Message<"linkscore.v1.ExportExperienceRequ
  * Use `create(ExportExperienceRequestSchema)` to create a new message.
  */
 export const ExportExperienceRequestSchema: GenMessage<ExportExperienceRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 26);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * Response of ExportExperience.
@@ -1328,7 +1014,7 @@ export type ExportExperienceResponse = Message<"linkscore.v1.ExportExperienceRes
  * Use `create(ExportExperienceResponseSchema)` to create a new message.
  */
 export const ExportExperienceResponseSchema: GenMessage<ExportExperienceResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 27);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * URLs of one kind, by regular expression.
@@ -1385,7 +1071,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 28);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * Links by their place on a page.
@@ -1394,7 +1080,7 @@ export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
  */
 export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
   /**
-   * Tag path of the links, as in `NavigationEntry`.
+   * Tag path of the links, as in `TemplateExit`.
    *
    * @generated from field: string tag_path = 1;
    */
@@ -1441,7 +1127,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 29);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * A file for a crawler.
@@ -1490,7 +1176,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 30);
+  messageDesc(file_linkscore_v1_site_model_service, 21);
 
 /**
  * Response of ExportRules.
@@ -1562,7 +1248,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 31);
+  messageDesc(file_linkscore_v1_site_model_service, 22);
 
 /**
  * What part a policy has on a site.
@@ -1752,7 +1438,8 @@ export const SiteModelService: GenService<{
     output: typeof ListSitesResponseSchema;
   },
   /**
-   * Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap.
+   * Reads one site, with advice: when to stop, which groups of links still bring something, what looks like a trap; and
+   * the pages that would teach most about it.
    *
    * @generated from rpc linkscore.v1.SiteModelService.GetSite
    */
@@ -1760,26 +1447,6 @@ export const SiteModelService: GenService<{
     methodKind: "unary";
     input: typeof GetSiteRequestSchema;
     output: typeof GetSiteResponseSchema;
-  },
-  /**
-   * Template clusters and the links between them.
-   *
-   * @generated from rpc linkscore.v1.SiteModelService.GetSitemap
-   */
-  getSitemap: {
-    methodKind: "unary";
-    input: typeof GetSitemapRequestSchema;
-    output: typeof GetSitemapResponseSchema;
-  },
-  /**
-   * Where links of a cluster and tag path lead.
-   *
-   * @generated from rpc linkscore.v1.SiteModelService.ListNavigationEntries
-   */
-  listNavigationEntries: {
-    methodKind: "unary";
-    input: typeof ListNavigationEntriesRequestSchema;
-    output: typeof ListNavigationEntriesResponseSchema;
   },
   /**
    * Learns the site now from the pages seen; answers when the model is active and durable.
@@ -1790,17 +1457,6 @@ export const SiteModelService: GenService<{
     methodKind: "unary";
     input: typeof LearnSiteRequestSchema;
     output: typeof LearnSiteResponseSchema;
-  },
-  /**
-   * The pages that would teach most about the site: those the crawl's policy asks for, then one link per tag path of
-   * every page (Xu 2018, section 4.1). Read-only.
-   *
-   * @generated from rpc linkscore.v1.SiteModelService.GetSamplePlan
-   */
-  getSamplePlan: {
-    methodKind: "unary";
-    input: typeof GetSamplePlanRequestSchema;
-    output: typeof GetSamplePlanResponseSchema;
   },
   /**
    * The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,

@@ -16,7 +16,6 @@ import java.util.concurrent.TimeUnit;
 import linkscore.v1.CandidateLink;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.DuePage;
-import linkscore.v1.ExplainLinksRequest;
 import linkscore.v1.Feedback;
 import linkscore.v1.GetCrawlRequest;
 import linkscore.v1.GetCrawlResponse;
@@ -181,8 +180,8 @@ public final class Crawl {
   /** Says why a link has its score, in words and numbers. */
   public LinkExplanation explain(String url, ByteString ticket) {
     var link = CandidateLink.newBuilder().setUrl(url).setTicket(ticket);
-    var request = ExplainLinksRequest.newBuilder().setCrawl(name).addLinks(link).build();
-    var explained = LinkscoreException.typed(() -> stub().explainLinks(request)).getExplanations(0);
+    var request = ScoreLinksRequest.newBuilder().setCrawl(name).addLinks(link).setExplain(true).build();
+    var explained = LinkscoreException.typed(() -> stub().scoreLinks(request)).getExplanations(0);
     LinkscoreException.check(explained.getStatus());
     return explained;
   }
