@@ -31,17 +31,16 @@ MAX_SENT_BYTES = 8 * 1024 * 1024
 _HEAD = 4_096
 """Bytes in which the first element is looked for; chosen: what stands before it are some hundred."""
 _GZIP, _GZIP_WINDOW = b"\x1f\x8b", 31  # RFC 1952, section 2.3.1; zlib: largest window, and a gzip header
-_ROOT = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?(?:(?!\?>).)*\?>\s*|<!--(?:(?!-->).)*-->\s*)*"
-    rb"<(?:[\w.-]+:)?(sitemapindex|urlset|rss|feed|RDF)[\s/>]",
-    re.DOTALL,
-)
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?(sitemapindex|urlset|rss|feed|rdf)[\s/>]", re.IGNORECASE)
+_OTHER_ROOT = re.compile(rb"<(?:html|head|body)[\s/>]|<!doctype\s+html[\s>]", re.IGNORECASE)
+_PASSED_OVER = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _KINDS = {
     b"sitemapindex": common_pb2.PAGE_KIND_SITEMAP,
     b"urlset": common_pb2.PAGE_KIND_SITEMAP,
     b"rss": common_pb2.PAGE_KIND_FEED,
     b"feed": common_pb2.PAGE_KIND_FEED,
-    b"RDF": common_pb2.PAGE_KIND_FEED,
+    b"rdf": common_pb2.PAGE_KIND_FEED,
 }
 
 
@@ -56,7 +55,7 @@ class SentSitemap(NamedTuple):
 def kind_of(body: bytes) -> common_pb2.PageKind:
     """Return whether a body is a sitemap or feed by its first element, unspecified if it is neither.
 
-    Packed with gzip it is looked at as well. One with a document type, which the server refuses, is neither.
+    Packed with gzip it is looked at as well.
 
     Examples
     --------
@@ -96,7 +95,12 @@ def named_sitemaps(url: str, body: bytes, links: Iterable[str]) -> list[str] | N
     """
     if _root(body) != b"sitemapindex":
         return None
-    return [link for link in links if _origin(link) == _origin(url)]
+    own = _origin(url)
+    return [link for link in links if _origin(link) == own]
+
+
+Fetched = bytes | tuple[str, bytes] | None
+"""A body as it came, packed or not, or (final URL, body) after redirects; None if it cannot be had."""
 
 
 def ingest_sitemaps(
@@ -104,7 +108,7 @@ def ingest_sitemaps(
     *,
     crawl: str,
     urls: Iterable[str],
-    fetch: Callable[[str], bytes | None],
+    fetch: Callable[[str], Fetched],
     max_depth: int = MAX_DEPTH,
     max_sitemaps: int = MAX_SITEMAPS,
     max_bytes: int = MAX_BYTES,
@@ -121,7 +125,8 @@ def ingest_sitemaps(
     urls
         Absolute, those that `robots.txt` names for example.
     fetch
-        URL -> body as it came, packed or not; None if it cannot be had.
+        URL -> body as it came, packed or not, or (final URL, body) after redirects: what an index names
+        there counts by that host; None if it cannot be had.
     max_depth, max_sitemaps, max_bytes
         Indexes below each other, bodies that are asked for, and bytes of all that came.
 
@@ -132,11 +137,11 @@ def ingest_sitemaps(
     """
     walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
     for url, depth in walk:
-        body = fetch(url)
+        final, body = _came(url, fetch(url))
         if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
-            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, sent)]).results[0]
+            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)]).results[0]
             yield SentSitemap(url, depth, result)
-            walk.follow(url, depth, body, result)
+            walk.follow(final, depth, body, result)
 
 
 async def async_ingest_sitemaps(
@@ -144,7 +149,7 @@ async def async_ingest_sitemaps(
     *,
     crawl: str,
     urls: Iterable[str],
-    fetch: Callable[[str], Awaitable[bytes | None]],
+    fetch: Callable[[str], Awaitable[Fetched]],
     max_depth: int = MAX_DEPTH,
     max_sitemaps: int = MAX_SITEMAPS,
     max_bytes: int = MAX_BYTES,
@@ -152,11 +157,11 @@ async def async_ingest_sitemaps(
     """Do what `ingest_sitemaps` does, with the client for asyncio; `fetch` is awaited."""
     walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
     for url, depth in walk:
-        body = await fetch(url)
+        final, body = _came(url, await fetch(url))
         if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
-            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, sent)])
+            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)])
             yield SentSitemap(url, depth, answer.results[0])
-            walk.follow(url, depth, body, answer.results[0])
+            walk.follow(final, depth, body, answer.results[0])
 
 
 class _Walk:
@@ -189,13 +194,24 @@ class _Walk:
                     self._waiting.append((named, depth + 1))
 
 
-def _as_sent(url: str, body: bytes) -> common_pb2.Page:
-    return page(url=url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
+def _came(url: str, fetched: Fetched) -> tuple[str, bytes | None]:
+    """Return the final URL of what was fetched, and its body."""
+    return fetched if isinstance(fetched, tuple) else (url, fetched)
 
 
-def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc
+def _as_sent(url: str, final: str, body: bytes) -> common_pb2.Page:
+    final_url = final if final != url else ""
+    return page(url=url, final_url=final_url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port of a URL; of one that cannot be read, what no other has."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
+        return parts.scheme, (parts.hostname or "").rstrip("."), port
+    except ValueError:
+        return "", url, None
 
 
 def _root(body: bytes) -> bytes:
@@ -206,5 +222,8 @@ def _root(body: bytes) -> bytes:
             head = zlib.decompressobj(wbits=_GZIP_WINDOW).decompress(head, _HEAD)
         except zlib.error:
             return b""
-    found = _ROOT.match(head)
-    return found[1] if found else b""
+    head = _PASSED_OVER.sub(b"", head.replace(b"\0", b""))  # as UTF-16 has them
+    found, other = _ROOT.search(head), _OTHER_ROOT.search(head)
+    if found is None or (other is not None and other.start() < found.start()):
+        return b""
+    return found[1].lower()

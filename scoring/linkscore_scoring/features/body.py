@@ -288,7 +288,7 @@ def media_type(header: str) -> MediaType:
 
 _WIDE_XML = {b"<\x00": "utf-16-le", b"\x00<": "utf-16-be"}
 """First bytes of markup in UTF-16 without a mark."""
-_XML_ENCODING = re.compile(rb"\s*<\?xml\s[^>]*?encoding\s*=\s*[\"']([^\"'>]+)")
+_XML_ENCODING = re.compile(rb"<\?xml\s[^>]*?encoding\s*=\s*[\"']([^\"'>]+)")
 _CHARSET = re.compile(
     r"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|([^\t\n\f\r ;\"']+))", re.IGNORECASE
 )
@@ -317,6 +317,12 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     """
     declared = _marked(body) or codec_of(media_type(content_type).charset)
     declared = declared or _WIDE_XML.get(body[:2], "") or _declared_within(body)
+    return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
+
+
+def detect_xml_charset(body: bytes) -> str:
+    """Return the Python codec name to read XML in; an encoding that nobody knows counts as none."""
+    declared = _marked(body) or _WIDE_XML.get(body[:2], "") or _declared_by_xml(body)
     return declared or ("utf-8" if _is_mostly_utf8(body) else "cp1252")
 
 
@@ -390,8 +396,12 @@ def _declared_within(body: bytes) -> str:
             label = next(filter(None, found.groups()), "") if found else ""
         if codec := codec_of(label):
             return _as_declared_within(codec)
-    xml = _XML_ENCODING.match(body, 0, _SNIFF_BYTES)
-    return _as_declared_within(codec_of(xml[1].decode("latin-1"))) if xml else ""
+    return _declared_by_xml(body)
+
+
+def _declared_by_xml(body: bytes) -> str:
+    found = _XML_ENCODING.search(body, 0, _SNIFF_BYTES)
+    return _as_declared_within(codec_of(found[1].decode("latin-1"))) if found else ""
 
 
 def _as_declared_within(codec: str) -> str:

@@ -1,22 +1,26 @@
-"""Sitemaps and feeds: XML that lists pages, read within hard bounds. Hostile XML is refused.
+"""Sitemaps and feeds: lists of pages, read as far as they can be read, within hard bounds.
 
-Read are sitemaps and indexes of them (sitemaps.org), RSS and Atom. Nothing outside the body is fetched, a
-document type, which could declare entities, is refused, and so is what is not XML.
+Read are sitemaps and indexes of them (sitemaps.org; XML or one URL a line), RSS and Atom. Nothing outside the
+body is fetched; a document type and what it declares is passed over.
 """
 
 from __future__ import annotations
 
 import re
-from calendar import timegm
+from calendar import monthrange, timegm
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from email.utils import mktime_tz, parsedate_tz
-from typing import Any, NamedTuple
-from xml.parsers import expat
+from functools import lru_cache
+from html.entities import html5
+from typing import NamedTuple
+
+from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.body import decompress
+from linkscore_scoring.features.body import decompress, detect_xml_charset, to_utf8
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.urls.resolve import UrlResolver
 
 MAX_ENTRIES, MAX_BYTES = 50_000, 50 * 1024 * 1024
 """Bounds of a sitemap, as sitemaps.org has them: URLs, and bytes when unpacked."""
@@ -27,14 +31,49 @@ FACT = "lastmods"
 """Name of the fact of a page: when each of its links changed last, in seconds since the epoch, or 0."""
 _MAX_CHARS = 4_096
 """A bound: characters of a URL or date; longer ones are cut, and no URL."""
-_MAX_DEPTH = 32
-"""A bound: elements within each other; sitemaps have three, feeds some six."""
-_CLOCK = r"[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d*)?)?(?:Z|([+-])(\d\d):?(\d\d))?"
-_ISO = re.compile(rf"(\d{{4}})(?:-(\d\d)(?:-(\d\d)(?:{_CLOCK})?)?)?$")
-"""A date as the W3C has it for the web (NOTE-datetime), from a year on."""
-_ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
-_DATES = ("lastmod", "updated", "pubdate", "published", "date")
-"""Elements of dates, the best first: Atom's ``updated`` moves with changes, ``published`` does not."""
+_CHUNK_BYTES = 65_536
+"""Bytes given to the parser at a time, so that what was read can be let go of; a usual buffer size."""
+
+_ATOM, _ATOM_03 = "http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"
+_DC, _DCTERMS = "http://purl.org/dc/elements/1.1/", "http://purl.org/dc/terms/"
+_NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
+_RDF_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+_ENTRIES = ("url", "sitemap", "item", "entry")
+_ROOTS = frozenset({"urlset", "sitemapindex", "rss", "rdf", "feed"})
+_DATES = (
+    "lastmod",
+    "updated",
+    "modified",
+    "pubdate",
+    "published",
+    "issued",
+    "date",
+    "publication_date",
+    "created",
+)
+"""Elements of dates, the best first: those that move with changes before those that do not."""
+_DATES_OF = {
+    _ATOM: frozenset({"updated", "published"}),
+    _ATOM_03: frozenset({"modified", "issued", "created"}),
+    _DC: frozenset({"date"}),
+    _DCTERMS: frozenset({"modified", "issued", "date", "created"}),
+    _NEWS: frozenset({"publication_date"}),
+}
+_PREFIXES = {"atom": _ATOM, "dc": _DC, "dcterms": _DCTERMS, "news": _NEWS}
+"""What prefixes mean that a listing uses and does not declare."""
+_START = re.compile(
+    rb"<(?:\?xml\s|!doctype\s|(?:[\w.-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>/])", re.IGNORECASE
+)
+"""Where XML begins; what stands before are errors that the site's programs print."""
+_CONTROLS = bytes({*range(32)} - {9, 10, 13})
+_MENDED = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
+    rb"|(<!DOCTYPE[^\[>]*+(?:(\[).*?(?:\]\s*+>|\Z)|>|\Z))"
+    rb"|&([a-zA-Z][a-zA-Z0-9]*+);(?<!&amp;)(?<!&lt;)(?<!&gt;)(?<!&quot;)(?<!&apos;)"
+    rb"|(?:&(?!#[0-9]+;|#x[0-9a-fA-F]+;|[a-zA-Z][a-zA-Z0-9]*;))+",
+    re.DOTALL | re.IGNORECASE,
+)
+"""What XML has no room for: a document type, names of characters that only HTML has, a bare ``&``."""
 
 
 class Entry(NamedTuple):
@@ -43,6 +82,13 @@ class Entry(NamedTuple):
     url: str
     lastmod_s: int
     tag_path: str
+
+
+class Listing(NamedTuple):
+    """What a listing holds, and what was repaired to read it: ``decode_errors``, ``xml_errors``."""
+
+    entries: list[Entry]
+    notes: list[str]
 
 
 def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits) -> PageFeatures:
@@ -65,131 +111,309 @@ def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits
     plain = decompress(body, content_encoding, max_bytes=MAX_BYTES)
     if plain[:2] == b"\x1f\x8b":
         plain = decompress(plain, "gzip", max_bytes=MAX_BYTES)
-    entries = read_listing(plain)
+    entries, notes = read_listing(plain, url)
     page = page_from_extracted(url, (), (), (), "", limits=limits)
     links = [ExtractedLink(each.url, "", each.tag_path) for each in entries]
     limits = replace(limits, links=MAX_ENTRIES)
     page = with_links(page, links, limits=limits, max_chars=MAX_URLS_CHARS)
     dates = [each.lastmod_s for each in entries[: len(page.links.urls)]]
-    return replace(page, facts={FACT: dates}) if any(dates) else page
+    return replace(page, notes=notes + page.notes, facts={FACT: dates} if any(dates) else page.facts)
 
 
-def read_listing(body: bytes) -> list[Entry]:
+def read_listing(body: bytes, url: str) -> Listing:
     """Return what a sitemap, an index of sitemaps, or a feed lists, the first `MAX_ENTRIES`; O(bytes).
 
     Parameters
     ----------
     body
         As unpacked, at most `MAX_BYTES`.
+    url
+        Absolute, its own: what a relative ``xml:base`` is relative to.
 
     Raises
     ------
     InvalidPage
-        If it is too long, is not XML, nests too deep or has a document type.
+        If it is too long, or neither XML of a listing nor lines of URLs.
 
     Examples
     --------
-    >>> read_listing(b"<urlset><url><loc> http://a.org/ </loc><lastmod>1970-01-02</lastmod></url></urlset>")
+    >>> body = b"<urlset><url><loc> http://a.org/ </loc><lastmod>1970-01-02</lastmod></url></urlset>"
+    >>> read_listing(body, "http://a.org/sitemap.xml").entries
     [Entry(url='http://a.org/', lastmod_s=86400, tag_path='urlset/url/loc')]
     """
     if len(body) > MAX_BYTES:
         raise _refused(f"must have at most {MAX_BYTES} bytes, got {len(body)}", "BODY_TOO_LARGE")
-    reader = _Reader()
-    try:
-        reader.parser.Parse(body, True)
-    except _FullError:
-        pass
-    except expat.ExpatError as exc:
-        raise _refused(f"must be XML: {exc}", "CORRUPT_BODY") from exc
-    return reader.entries
+    text, broken = to_utf8(body, detect_xml_charset(body))
+    notes = ["decode_errors"] if broken else []
+    first = _START.search(text)
+    start = first.start() if first else text.find(b"<")
+    if start < 0:
+        return Listing(_lines(text), notes)
+    markup, mended = _mended(text[start:])
+    reader = _Reader(markup, url)
+    entries = [entry for _, entry in zip(range(MAX_ENTRIES), reader.entries(), strict=False)]
+    if not entries and reader.root not in _ROOTS:
+        if start and (lines := _lines(text)):
+            return Listing(lines, notes)
+        raise _refused(f"must be a sitemap or a feed, got <{reader.root or '?'}>", "CORRUPT_BODY")
+    if mended or reader.has_errors or text[:start].strip():
+        notes.append("xml_errors")
+    return Listing(entries, notes)
 
 
-class _FullError(Exception):
-    """There are as many entries as are read."""
+def _lines(text: bytes) -> list[Entry]:
+    """Return the URLs of a sitemap of text, one a line; other lines are passed over."""
+    lines = (line.strip() for line in text.decode().splitlines())
+    found = [Entry(line[:_MAX_CHARS], 0, "text/url") for line in lines if _ABSOLUTE.match(line)]
+    if not found:
+        raise _refused("must be a sitemap or a feed: XML, or lines of URLs", "CORRUPT_BODY")
+    return found[:MAX_ENTRIES]
+
+
+_ABSOLUTE = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+
+
+def _mended(markup: bytes) -> tuple[bytes, bool]:
+    """Return a listing that XML has room for, and whether anything had to be changed for it."""
+    declares = changed = False
+
+    def mend(found: re.Match[bytes]) -> bytes:
+        nonlocal declares, changed
+        whole, doctype, subset, name = found[0], found[1], found[2], found[3]
+        if doctype:
+            declares = declares or subset is not None
+            changed = True
+            return b""
+        if whole.startswith(b"<"):
+            return whole
+        changed = True
+        if name is None:
+            return b"&amp;" * len(whole)
+        if char := html5.get(f"{name.decode()};"):
+            return char.encode()
+        return b"" if declares else b"&amp;" + whole[1:]
+
+    plain = markup.translate(None, _CONTROLS)
+    mended = _MENDED.sub(mend, plain) if b"&" in plain or b"<!" in plain else plain
+    return mended, changed or len(plain) < len(markup)
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.parser = parser = expat.ParserCreate()
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
-        parser.CharacterDataHandler = self._text
-        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self._hostile
-        self._path: list[str] = []
-        self._within = 0  # depth of the entry that is open, 0 if none
-        self._said: dict[str, str] = {}
-        self._chars: list[str] = []
-        self._size = 0
+    """Reads XML entry by entry, and lets go of what was read."""
 
-    def _hostile(self, *_: Any) -> None:
-        raise _refused("must have no document type and no entities", "CORRUPT_BODY")
+    def __init__(self, markup: bytes, url: str) -> None:
+        self.root = ""
+        self.has_errors = False
+        self._markup = markup
+        self._url = url
+        self._has_bases = b"xml:base" in markup
+        names = [form for name in _ENTRIES for form in (name, name.upper(), name.title())]
+        self._parser = etree.XMLPullParser(
+            events=("end",),
+            tag=[f"{{*}}{name}" for name in names],
+            base_url=url,
+            encoding="utf-8",
+            recover=True,
+            resolve_entities=False,
+            load_dtd=False,
+            no_network=True,
+            remove_comments=True,
+            remove_pis=True,
+        )
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        local = name.rpartition(":")[2].lower()
-        self._path.append(local)
-        if len(self._path) > _MAX_DEPTH:
-            raise _refused(f"must have at most {_MAX_DEPTH} elements within each other", "CORRUPT_BODY")
-        if local in _ENTRIES and not self._within:
-            self._within, self._said = len(self._path), {}
-        elif self._is_part and local == "link" and attributes.get("rel", "alternate") == "alternate":
-            self._said.setdefault("link", attributes.get("href", "")[:_MAX_CHARS])
-        self._chars, self._size = [], 0
+    def entries(self) -> Iterator[Entry]:
+        """Yield what is listed; one that the end of the body may have cut is left out."""
+        for start in range(0, len(self._markup), _CHUNK_BYTES):
+            self._parser.feed(self._markup[start : start + _CHUNK_BYTES])
+            yield from self._closed()
+        try:
+            root = self._parser.close()
+        except etree.XMLSyntaxError:
+            return
+        self.root = "" if root is None else _name(root)[1]
+        self.has_errors = len(self._parser.feed_error_log) > 0
+        ended_by_end = self._closed()
+        if not self._markup.rstrip().endswith(b">"):
+            next(ended_by_end, None)
+        yield from ended_by_end
 
-    def _text(self, text: str) -> None:
-        if self._size < _MAX_CHARS:
-            self._chars.append(text)
-            self._size += len(text)
+    def _closed(self) -> Iterator[Entry]:
+        for _, element in self._parser.read_events():
+            if entry := self._entry(element):
+                yield entry
+            above = element.getparent()
+            element.clear()
+            if above is not None:
+                above.remove(element)
 
-    @property
-    def _is_part(self) -> bool:
-        return bool(self._within) and len(self._path) == self._within + 1
+    def _entry(self, element: etree._Element) -> Entry | None:
+        """Return what an element lists, None if it names no page."""
+        namespace, _ = _name(element)
+        links: dict[str, str] = {}
+        dates: dict[str, str] = {}
+        for child in element:
+            own, local = _name(child)
+            if own == _NEWS and local == "news":
+                dates |= {_name(each)[1]: each.text or "" for each in child}
+            elif local in _DATES and (own in {namespace, ""} or local in _DATES_OF.get(own, ())):
+                dates.setdefault(local, _text(child))
+            elif own in {namespace, _ATOM, _ATOM_03} and (found := self._link(child, local)):
+                links.setdefault(local if own == namespace else "other", found)
+        about = element.get(_RDF_ABOUT, "")
+        found = next((links[kind] for kind in ("loc", "link", "other", "guid") if kind in links), about)
+        if not found:
+            return None
+        lastmod_s = next(filter(None, (seconds_of(dates[name]) for name in _DATES if name in dates)), 0)
+        names = [_name(each)[1] for each in (element, *element.iterancestors())]
+        kind = "loc" if "loc" in links else "link"
+        return Entry(found, lastmod_s, "/".join([*reversed(names), kind]))
 
-    def _end(self, name: str) -> None:
-        local = self._path[-1]
-        if self._is_part:
-            text = "".join(self._chars).strip()[:_MAX_CHARS]
-            if text and (local in ("loc", "link") or local in _DATES):
-                self._said[local] = text
-        if len(self._path) == self._within:
-            self._close()
-        self._path.pop()
-        self._chars, self._size = [], 0
+    def _link(self, child: etree._Element, local: str) -> str:
+        """Return where an element of an entry leads, empty if it does not."""
+        if local == "loc":
+            return _text(child)
+        if local == "guid":
+            is_permalink = next(
+                (value for key, value in child.items() if key.lower() == "ispermalink"), "true"
+            )
+            text = _text(child)
+            return text if is_permalink.strip().lower() != "false" and _ABSOLUTE.match(text) else ""
+        if local != "link" or child.get("rel", "alternate").rpartition("/")[2] not in {"alternate", ""}:
+            return ""
+        href = child.get("href", "").strip()[:_MAX_CHARS] or _text(child)
+        if href and self._has_bases and child.base and child.base != self._url:
+            resolved = UrlResolver(child.base).resolve(href)
+            return href if isinstance(resolved, str) else resolved[0]
+        return href
 
-    def _close(self) -> None:
-        self._within, said = 0, self._said
-        kind = "loc" if "loc" in said else "link"
-        if said.get(kind):
-            date = next((said[name] for name in _DATES if name in said), "")
-            self.entries.append(Entry(said[kind], seconds_of(date), "/".join([*self._path, kind])))
-            if len(self.entries) >= MAX_ENTRIES:
-                raise _FullError
+
+def _name(element: etree._Element) -> tuple[str, str]:
+    """Return namespace and name of an element, the name in lower case."""
+    return _split(element.tag)
+
+
+@lru_cache(maxsize=256)
+def _split(tag: str) -> tuple[str, str]:
+    namespace, _, local = tag.rpartition("}")
+    prefix, colon, rest = local.partition(":")
+    if colon and not namespace:
+        return _PREFIXES.get(prefix, prefix), rest.lower()
+    return namespace[1:], local.lower()
+
+
+def _text(element: etree._Element) -> str:
+    text = "".join(element.itertext()) if len(element) else element.text or ""
+    return text.strip()[:_MAX_CHARS]
+
+
+_CLOCK = r"(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,]\d*)?)?"
+_ISO = re.compile(rf"(\d{{4}})(?:-?(\d\d)(?:-?(\d\d))?)?(?:[Tt ]\s*{_CLOCK}\s*(\S*))?\Z")
+"""A date as ISO 8601 and the W3C's NOTE-datetime have it, from a year on, with or without ``-`` and ``:``."""
+_ORDINAL = re.compile(r"(\d{4})-?(\d{3})\Z")
+_TIME = re.compile(rf"{_CLOCK}(\D\S*)?\Z")
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d\d):?(\d\d)?\Z", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[\s,]+|(?<=\d)[/.-](?=\w)|(?<=[a-zA-Z])-(?=\d)")
+_MAX_WORDS = 12
+"""Words of a date that are read: the longest usual form has seven."""
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_HOURS_OF_ZONES = {
+    **dict.fromkeys(("z", "ut", "utc", "gmt", "wet"), 0.0),
+    **dict.fromkeys(("cet", "met", "bst", "west", "wat"), 1.0),
+    **dict.fromkeys(("cest", "mest", "eet", "sast", "cat"), 2.0),
+    **dict.fromkeys(("msk", "eest", "eat"), 3.0),
+    **dict.fromkeys(("est", "et", "cdt"), -5.0),
+    **dict.fromkeys(("edt", "ast", "at"), -4.0),
+    **dict.fromkeys(("cst", "ct", "mdt"), -6.0),
+    **dict.fromkeys(("mst", "mt", "pdt"), -7.0),
+    **dict.fromkeys(("pst", "pt", "akdt"), -8.0),
+    **dict.fromkeys(("adt", "brt", "art"), -3.0),
+    **dict.fromkeys(("hkt", "sgt", "awst"), 8.0),
+    **dict.fromkeys(("jst", "kst"), 9.0),
+    "msd": 4.0,
+    "pkt": 5.0,
+    "ist": 5.5,
+    "ict": 7.0,
+    "wib": 7.0,
+    "acst": 9.5,
+    "aest": 10.0,
+    "aedt": 11.0,
+    "nzst": 12.0,
+    "nzdt": 13.0,
+    "akst": -9.0,
+    "hst": -10.0,
+}
+"""Names of zones in feeds: those of RFC 822, and usual ones of other parts of the world; one of two meanings
+has that of RFC 822, else that of more people."""
 
 
 def seconds_of(text: str) -> int:
-    """Return a date as seconds since the epoch, 0 if it is none: W3C's, as ISO 8601, or that of RSS, RFC 822.
+    """Return a date as seconds since the epoch, 0 if it is none: W3C's, as ISO 8601, that of RSS, RFC 822, or
+    as C writes it.
 
-    A day without a time is its beginning; a time without a zone is UTC.
+    A day without a time is its beginning; a time without a zone, or of one that nobody knows, is UTC.
 
     Examples
     --------
-    >>> [seconds_of(text) for text in ("1970-01-02T01:00:00+01:00", "1970-01", "soon")]
-    [86400, 0, 0]
-    >>> seconds_of("Fri, 02 Jan 1970 00:00:01 GMT")
-    86401
+    >>> [seconds_of(text) for text in ("1970-01-02T01:00:00+01:00", "1970-01", "1970-02-31", "soon")]
+    [86400, 0, 0, 0]
+    >>> seconds_of("Fri, 02 Jan 1970 09:00:01 JST"), seconds_of("Fri Jan  2 00:00:01 1970")
+    (86401, 86401)
     """
+    text = text.strip()[:_MAX_CHARS]
+    return max(0, _iso(text) or _of_words(text))
+
+
+def _iso(text: str) -> int:
+    if ordinal := _ORDINAL.match(text):
+        return _seconds(int(ordinal[1]), 1, 1) + 86_400 * (int(ordinal[2]) - 1)
     found = _ISO.match(text)
-    try:
-        if found is None:
-            parsed = parsedate_tz(text)
-            return max(0, int(mktime_tz(parsed))) if parsed else 0
-        year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-        sign, hours, minutes = found[7], int(found[8] or 0), int(found[9] or 0)
-        if not (month <= 12 and day <= 31 and year):
-            return 0
-        zone = (hours * 60 + minutes) * (-60 if sign == "-" else 60)
-        return max(0, timegm((year, max(1, month), max(1, day), hour, minute, second)) - zone)
-    except (ValueError, OverflowError, TypeError):
+    if found is None:
         return 0
+    clock = [int(part or 0) for part in found.groups()[3:6]]
+    return _seconds(int(found[1]), int(found[2] or 1), int(found[3] or 1), clock, found[7] or "")
+
+
+def _of_words(text: str) -> int:
+    """Read a date whose month is a name or that begins with the year, whatever the order of the rest."""
+    year = month = day = 0
+    clock, zone = [0, 0, 0], ""
+    for word in _SEPARATORS.split(text)[:_MAX_WORDS]:
+        if word.isdecimal() and len(word) <= 4:
+            if len(word) == 4 or (day and month and not year):
+                year = int(word) + (0 if len(word) > 2 else 2000 if int(word) < 50 else 1900)
+            elif year and not month:
+                month = int(word)
+            else:
+                day = day or int(word)
+        elif (time := _TIME.match(word)) is not None and ":" in word:
+            clock = [int(part or 0) for part in time.groups()[:3]]
+            zone = time[4] or zone
+        elif word[:3].lower() in _MONTHS and not month and word.isalpha():
+            month = _MONTHS.index(word[:3].lower()) + 1
+        elif _OFFSET.match(word) or _zone_name(word) in _HOURS_OF_ZONES:
+            zone = word
+    return _seconds(year, month, day, clock, zone)
+
+
+def _seconds(year: int, month: int, day: int, clock: Sequence[int] = (0, 0, 0), zone: str = "") -> int:
+    """Return what a calendar and a clock say, 0 if there is no such day or hour; leap seconds are cut."""
+    hour, minute, second = clock
+    is_day = year >= 1970 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    if not is_day or hour > 24 or minute > 59:
+        return 0
+    return timegm((year, month, day, hour, minute, min(59, second))) - _offset(zone)
+
+
+def _offset(zone: str) -> int:
+    """Return how many seconds a zone is ahead of UTC."""
+    if found := _OFFSET.match(zone):
+        seconds = 3600 * int(found[2]) + 60 * int(found[3] or 0)
+        return -seconds if found[1] == "-" else seconds
+    return int(3600 * _HOURS_OF_ZONES.get(_zone_name(zone), 0.0))
+
+
+def _zone_name(word: str) -> str:
+    return word.strip("()").lower().removeprefix("etc/")
 
 
 def _refused(rule: str, reason: str) -> InvalidPage:

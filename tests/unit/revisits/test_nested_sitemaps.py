@@ -32,7 +32,8 @@ class Reading:
     def ingest_pages(self, *, crawl: str, pages: Sequence[common_pb2.Page]) -> Any:
         result = pb.PageResult()
         try:
-            read = listing_page(pages[0].body, url=pages[0].url, content_encoding="", limits=Limits())
+            url = pages[0].final_url or pages[0].url
+            read = listing_page(pages[0].body, url=url, content_encoding="", limits=Limits())
             result.links.urls.extend(read.links.urls)
         except InvalidPage:
             result.status.code = common_pb2.ITEM_CODE_INVALID
@@ -129,14 +130,39 @@ def test_an_index_does_not_speak_for_others(foreign: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked_as", "came_from", "children"),
+    [
+        ("http://a.org/0", "https://a.org/0", ["https://a.org/1"]),
+        ("http://a.org/0", "https://www.a.org/x/0", ["https://www.a.org/1", "https://www.a.org/x/2"]),
+        ("http://a.org/0", "http://a.org/0", ["http://a.org/1"]),
+        ("http://A.ORG/0", "", ["http://a.org/1", "http://a.org/2"]),
+        ("http://a.org:80/0", "", ["http://a.org/1"]),
+        ("https://a.org/0", "", ["https://a.org:443/1", "https://A.org/2"]),
+    ],
+)
+def test_children_of_the_host_that_answered_are_followed(
+    asked_as: str, came_from: str, children: list[str]
+) -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes | tuple[str, bytes] | None:
+        asked.append(url)
+        body = index(*children, "http://b.org/no") if len(asked) == 1 else urlset("/p")
+        return (came_from, body) if came_from and len(asked) == 1 else body
+
+    list(ingest_sitemaps(Reading(), crawl="c", urls=[asked_as], fetch=fetch))  # type: ignore[arg-type]
+    normal = [url.lower().replace(":443", "") for url in asked[1:]]
+    assert normal == [child.lower().replace(":443", "") for child in children]
+
+
+@pytest.mark.parametrize(
     "bad",
     [
         None,
         b"",
         b"no XML",
         b"<sitemapindex><sitemap>",
-        b"<!DOCTYPE x [<!ENTITY a 'b'>]>" + index("/3"),
-        index("/3").replace(b"?>", b"?><!DOCTYPE x SYSTEM 'http://b.org/x.dtd'>"),
+        b"<html>" + index("/3"),
         b"\x1f\x8b nothing packed",
         gzip.compress(b" " * 60_000_000),
         urlset("/3"),
@@ -168,7 +194,11 @@ def test_a_long_sitemap_is_sent_packed_and_one_that_does_not_pack_is_left_out() 
         (b"<feed xmlns='http://www.w3.org/2005/Atom'>", FEED),
         (b"<rdf:RDF>", FEED),
         (b"<html><body><urlset>", OTHER),
-        (b"<!DOCTYPE rss><rss>", OTHER),
+        (b"<!DOCTYPE rss><rss>", FEED),
+        (b"\n \n<?xml version='1.0'?><URLSET>", SITEMAP),
+        ("<urlset>".encode("utf-16"), SITEMAP),
+        (b"<!-- <urlset> --><p>", OTHER),
+        (b"<!doctype html><rss>", OTHER),
         (b"<feedback>", OTHER),
         (b"<??>" * 1_000, OTHER),
         (b"<!---->" * 1_000 + b"<", OTHER),
