@@ -949,8 +949,8 @@ type Page struct {
 	// Headers of the answer, the first 100, 8,192 characters of each. Read if the crawl has `respect`: `X-Robots-Tag`,
 	// `Content-Signal` and `TDM-Reservation`; if it has `revisit`: `ETag` and `Last-Modified`.
 	Headers []*Header `protobuf:"bytes,21,rep,name=headers,proto3" json:"headers,omitempty"`
-	// What it is. A sitemap or feed is read as XML: the first 50,000 entries of at most 50 MiB, unpacked if it is gzip, and
-	// INVALID with a document type. Its links are scored as those of a page. In a crawl with `revisit` its dates count too, as
+	// What it is. A sitemap or feed is read as far as it can be: the first 50,000 entries of at most 50 MiB, unpacked if it
+	// is gzip; INVALID if it is neither XML nor lines of URLs. Its links are scored as those of a page. In a crawl with `revisit` its dates count too, as
 	// far as they are found to tell of changes.
 	Kind PageKind `protobuf:"varint,22,opt,name=kind,proto3,enum=linkscore.v1.PageKind" json:"kind,omitempty"`
 	// The server said that the page is as it was at the fetch before (304, or the crawler knows it); send no content. In a

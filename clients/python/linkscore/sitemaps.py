@@ -115,7 +115,7 @@ def ingest_sitemaps(
 ) -> Iterator[SentSitemap]:
     """Send sitemaps, and those that indexes among them name, in the order they are found.
 
-    What an index names is known from the answer of the server, which reads the XML and refuses hostile XML.
+    What an index names is known from the answer of the server, which reads the XML.
     An index may only name sitemaps of its own host and scheme: as sitemaps.org has it, others speak for
     themselves. One of more than `MAX_SENT_BYTES` is packed. A sitemap that cannot be had, is longer than
     `MAX_SITEMAP_BYTES`, even packed longer than those, or refused names nothing, and the rest goes on.

@@ -320,8 +320,8 @@ export type Page = Message<"linkscore.v1.Page"> & {
   headers: Header[];
 
   /**
-   * What it is. A sitemap or feed is read as XML: the first 50,000 entries of at most 50 MiB, unpacked if it is gzip, and
-   * INVALID with a document type. Its links are scored as those of a page. In a crawl with `revisit` its dates count too, as
+   * What it is. A sitemap or feed is read as far as it can be: the first 50,000 entries of at most 50 MiB, unpacked if it
+   * is gzip; INVALID if it is neither XML nor lines of URLs. Its links are scored as those of a page. In a crawl with `revisit` its dates count too, as
    * far as they are found to tell of changes.
    *
    * @generated from field: linkscore.v1.PageKind kind = 22;
