@@ -218,9 +218,11 @@ def test_a_page_that_is_due_says_what_it_was_sent_as(server: Stubs, crawl: str) 
     assert common_pb2.PAGE_KIND_FEED not in {due.kind for due in rank(server, crawl, 9).pages}
 
 
-@pytest.mark.parametrize("hostile", ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', "<urlset><url>"])
-def test_hostile_xml_is_refused_and_the_call_goes_on(server: Stubs, crawl: str, hostile: str) -> None:
-    bad, good = ingest(server, crawl, sitemap(0, hostile), page(1, 0))
+@pytest.mark.parametrize(
+    "other", ['<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>', "<html><p>Not found", "no XML"]
+)
+def test_what_is_no_sitemap_is_refused_and_the_call_goes_on(server: Stubs, crawl: str, other: str) -> None:
+    bad, good = ingest(server, crawl, sitemap(0, other), page(1, 0))
     assert (bad.status.code, good.status.code) == (common_pb2.ITEM_CODE_INVALID, common_pb2.ITEM_CODE_OK)
     assert [problem.field.rpartition(".")[2] for problem in bad.status.problems] == ["body"]
 
