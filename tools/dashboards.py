@@ -109,8 +109,8 @@ SERVING = (
         ((f"sum(rate(linkscore_calls_shed_total{{{_BY}}}[$__rate_interval])) or vector(0)", "shed"),),
     ),
     Panel(
-        "Expected wait",
-        "Time that the last call was expected to wait when it came.",
+        "Longest wait",
+        "Time that the call has waited which waits for its turn for longest.",
         "s",
         ((gauge("linkscore_queue_delay_seconds", "instance", "max"), "{{instance}}"),),
     ),

@@ -21,10 +21,10 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
+from linkscore_server.access import RPCS
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.crawls.collector import RegistryCollector
-from linkscore_server.grpc.access import RPCS
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.json_port.settings import JsonPortSettings
 from linkscore_server.observability.metrics import Metrics
@@ -186,10 +186,10 @@ def rpcs_table() -> str:
             for name, comment in commented(text, r"rpc (\w+)\(.*")
         }
     rows = (
-        (f"`{method}`", f"`{rpc.role.name.lower()}`", "yes" if rpc.audited else "-", said[method])
+        (f"`{method}`", f"`{rpc.role.name.lower()}`", "yes" if rpc.is_told else "-", said[method])
         for method, rpc in RPCS.items()
     )
-    return _table(("RPC", "Role", "Audit line", "What it does"), rows)
+    return _table(("RPC", "Role", "Log line", "What it does"), rows)
 
 
 def metrics_table() -> str:
@@ -215,7 +215,6 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Load": (
         "target_delay_s",
         "max_inflight_bytes",
-        "max_items_in_work",
         "stream_window",
         "min_ping_interval_ms",
         "learning_processes",

@@ -17,9 +17,8 @@ from typing import Any
 import grpc
 
 from linkscore_frontier.advice import linkscore_name
-from linkscore_server.grpc.frames import without_frames
-from linkscore_server.grpc.overload import Overloaded
-from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.door import Arrivals, BytesInWork
+from linkscore_server.grpc.errors import Overloaded, without_frames
 from linkscore_server.tokens import ANYBODY, Caller, Role, TokenFile
 
 ROLES: dict[str, Role] = {
@@ -45,8 +44,7 @@ ROLES: dict[str, Role] = {
 }
 """Every call of the contract. One that is not here is refused to everybody."""
 
-# Seconds in which a message must come once it is begun, and longest wait for room. Bounds.
-_RECEIVE_S, _WAIT_S = 10.0, 5.0
+_RECEIVE_S = 10.0  # in which the message of a call must come; a bound
 _log = logging.getLogger(__name__)
 _OURS = "/urlfrontier.URLFrontier/"
 
@@ -99,13 +97,14 @@ class Gate(grpc.aio.ServerInterceptor):
     ----------
     tokens
         Who may call; None: everybody may do everything.
-    room
+    in_work
         Bounds the bytes of messages.
     """
 
-    def __init__(self, tokens: TokenFile | None, room: InflightBytes) -> None:
+    def __init__(self, tokens: TokenFile | None, in_work: BytesInWork) -> None:
         self._tokens = tokens
-        self._room = room
+        self._in_work = in_work
+        self._arrivals = Arrivals()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """Wrap the handler of one call; health and reflection pass."""
@@ -138,7 +137,7 @@ class Gate(grpc.aio.ServerInterceptor):
             try:
                 self._check(method, header)
                 if handler.request_streaming:
-                    with _InWork(self._room, _caller(context)) as in_work:
+                    with _InWork(self._in_work, _caller(context)) as in_work:
                         messages = self._messages(handler, method, header, context, in_work)
                         async with aclosing(handler.stream_stream(messages, context)) as answers:
                             async for one in answers:
@@ -158,33 +157,19 @@ class Gate(grpc.aio.ServerInterceptor):
     ) -> AsyncIterator[Any]:
         """Give the messages of a stream; the token is looked up for each, as it may have been revoked."""
         while True:
-            await self._room.room_for_a_stream(in_work.caller, in_work.size)
-            raw = await self._read(context, None, may_be_silent=True)
-            if raw is grpc.aio.EOF:
+            await in_work.room()
+            raw = await self._arrivals.next(context, None)
+            if raw is None:
                 return
             in_work.begin(len(raw))
             self._check(method, header)
             yield _parsed(handler, method, raw)
 
     async def _only_message(self, handler: Any, method: str, context: Any) -> Any:
-        raw = await self._read(context, _WAIT_S, may_be_silent=False)
-        if raw is grpc.aio.EOF:
+        raw = await self._arrivals.next(context, _RECEIVE_S)
+        if raw is None:
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "there is no request")
         return _parsed(handler, method, raw)
-
-    async def _read(self, context: Any, wait_s: float | None, *, may_be_silent: bool) -> Any:
-        """Read a message when there is room for it; one that does not come is not waited for."""
-        async with self._room.reading(
-            wait_s,
-            peer=context.peer(),
-            caller=_caller(context),
-            receive_s=_RECEIVE_S,
-            may_be_silent=may_be_silent,
-        ) as reading:
-            raw = await context.read()
-            if raw is not grpc.aio.EOF:
-                reading.size = len(raw)
-        return raw
 
     def _check(self, method: str, header: str) -> None:
         if self._tokens is None:
@@ -204,9 +189,9 @@ class Gate(grpc.aio.ServerInterceptor):
 class _InWork:
     """The messages of one stream that are not acknowledged yet; each has one, in their order."""
 
-    def __init__(self, room: InflightBytes, caller: str) -> None:
-        self._room = room
-        self.caller = caller
+    def __init__(self, in_work: BytesInWork, caller: str) -> None:
+        self._in_work = in_work
+        self._caller = caller
         self._sizes: deque[int] = deque()
         self._is_over = False
 
@@ -218,21 +203,22 @@ class _InWork:
         while self._sizes:
             self.end_oldest()
 
-    def size(self) -> int:
-        """Return their bytes."""
-        return sum(self._sizes)
+    async def room(self) -> None:
+        """Wait until more of the stream may be read."""
+        if self._sizes:
+            await self._in_work.room(self._caller)
 
     def begin(self, size: int) -> None:
         """Count a message; one that is read when the call is over goes with it."""
         if self._is_over:
             return
-        self._room.take(self.caller, size)
+        self._in_work.take(self._caller, size)
         self._sizes.append(size)
 
     def end_oldest(self) -> None:
         """Count the message that came first no more."""
         if self._sizes:
-            self._room.give_back(self.caller, self._sizes.popleft())
+            self._in_work.give_back(self._caller, self._sizes.popleft())
 
 
 def _caller(context: Any) -> str:

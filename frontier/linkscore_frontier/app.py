@@ -20,7 +20,7 @@ from linkscore_frontier.advice import Advisor
 from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import CrawlCollector, FrontierMetrics
 from linkscore_frontier.service import FrontierService
-from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.door import BytesInWork
 from linkscore_server.observability.http import MetricsServer
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
@@ -89,14 +89,13 @@ class FrontierApplication:
         self._advisor = Advisor(client, self._crawls, self.metrics, crawl=settings.crawl)
         self.service = FrontierService(self._crawls, self._advisor, self.metrics)
         self._health = health.aio.HealthServicer()
-        self._room = InflightBytes(_MAX_INFLIGHT_BYTES, _MAX_MESSAGE_BYTES)
         self._server = self._build()
         self._metrics_server: MetricsServer | None = None
 
     def _build(self) -> grpc.aio.Server:
         tokens = self.settings.token_file
         server = grpc.aio.server(
-            interceptors=[Gate(TokenFile(tokens) if tokens else None, self._room)],
+            interceptors=[Gate(TokenFile(tokens) if tokens else None, BytesInWork(_MAX_INFLIGHT_BYTES))],
             maximum_concurrent_rpcs=_MAX_CALLS,
             options=[
                 ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
@@ -148,7 +147,6 @@ class FrontierApplication:
         """Say NOT_SERVING, let calls end, close the files."""
         await self._health.enter_graceful_shutdown()
         await self._server.stop(_DRAIN_S)
-        self._room.close()
         await self._advisor.close()
         self._crawls.close()
         if self._metrics_server is not None:

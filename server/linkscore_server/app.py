@@ -26,24 +26,20 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_server import tasks
+from linkscore_server.access import CallerOf
 from linkscore_server.addresses import check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
+from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.directories import Directory, Parts, directory_of
-from linkscore_server.grpc.access import CallerOf
-from linkscore_server.grpc.admission import DelayEstimator
-from linkscore_server.grpc.connections import hang_up
+from linkscore_server.door import BytesInWork, Door
 from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
-from linkscore_server.grpc.gate import Gate
 from linkscore_server.grpc.inspection import InspectionService
-from linkscore_server.grpc.interceptors import CallInterceptor
-from linkscore_server.grpc.quotas import Quotas
-from linkscore_server.grpc.room import InflightBytes
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.http import MetricsServer
@@ -75,6 +71,16 @@ _CANCEL_S = 0.2
 _STREAMS = 100
 """Calls over one connection at a time; gRPC clients let more wait, or open another one. The default of others
 (Envoy, Go since 1.20). A bound."""
+
+_CALLS = 5_000
+"""Calls at a time, streams too; one more is RESOURCE_EXHAUSTED at once. A bound, of memory."""
+
+_FULL = 0.9
+"""Share of `memory_mb` from which on requests on their way are refused. Chosen, not measured."""
+
+_KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 20_000, 20_000
+"""When a silent connection is pinged, and how long its other end has to answer: who does not read its answers
+does not either, and loses the connection. Chosen, not measured."""
 
 _CONNECTIONS = 10_000
 """Connections at a time, however many descriptors there are. A bound, of memory."""
@@ -175,7 +181,7 @@ class Application:
             await self._listen()
         self._ready = True
         for annex in self.annexes:
-            await annex.listen(self.directory.servicers, self.calls, shares_port=self.directory.shares_port)
+            await annex.listen(self.directory.servicers, self.door, shares_port=self.directory.shares_port)
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
             "serving on %s, %d crawls found in %.2f s",
@@ -202,31 +208,30 @@ class Application:
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self.directory.leave()
-        await self.gate.turn_away()
+        await self.door.turn_away()
         self.scoring.drain()
         self.directory.drain()
         drain_s = self.settings.drain_s
-        await asyncio.gather(self._hang_up(drain_s), *(one.leave(drain_s) for one in self.annexes))
-        await self._server.stop(_CANCEL_S)
+        await asyncio.gather(self._idle(drain_s), *(one.leave(drain_s) for one in self.annexes))
         self._ready = False
 
-    async def _hang_up(self, within_s: float) -> None:
-        """Close the port and its connections once no call is in flight, or after so long.
-
-        gRPC ends calls as CANCELLED that come when it closes a server, which nobody repeats. Those whose
-        connection is closed are UNAVAILABLE.
-        """
+    async def _idle(self, within_s: float) -> None:
+        """Wait until no call is in flight, at most so long, and until the answers have gone out."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.calls.idle(), within_s)
+            await asyncio.wait_for(self.door.idle(), within_s)
         await asyncio.sleep(_FLUSH_S)
-        hang_up(self.address)
 
-    async def stop(self) -> None:
-        """Drain, write snapshots, release the store."""
+    async def stop(self, *, ends_process: bool = False) -> None:
+        """Drain, write snapshots, release the store, and the port too unless the process ends now.
+
+        gRPC ends calls as CANCELLED that come when it closes a port, which nobody repeats. Those whose
+        connection ends with the process are UNAVAILABLE.
+        """
         if not self._is_drained:
             await self.drain()
+        if not ends_process:
+            await self._server.stop(_CANCEL_S)
         await self.directory.close()
-        self.gate.close()
         self._parser.close()
         for annex in self.annexes:
             await annex.close()
@@ -244,16 +249,16 @@ class Application:
         return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self.settings.data_dir}"
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
-        s, work = self.settings, DelayEstimator(self.settings.target_delay_s)
-        self.gate = self._gate(work)
-        self.calls = CallInterceptor(self.metrics, self.gate, trace_id=self._tracing.trace_id)
+        s = self.settings
+        self.door = self._door()
         methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
-        services = complete(self._services(clock, work), methods)
+        services = complete(self._services(clock), methods)
         parts = Parts(s, self._store, self.registry, self.scoring, services, self.metrics, clock)
         self.directory = self._directory_of(parts)
         server = grpc.aio.server(
-            interceptors=[*self._tracing.interceptors(), self.calls],
+            interceptors=[*self._tracing.interceptors(), self.door],
             options=_options(s, shares_port=self.directory.shares_port),
+            maximum_concurrent_rpcs=_CALLS,
         )
         self._services_named = full_names(self.directory.servicers)
         add_services(self.directory.servicers, server)
@@ -263,29 +268,27 @@ class Application:
         reflection_pb2_grpc.add_ServerReflectionServicer_to_server(_Reflection(named), ByName(server))
         return server
 
-    def _gate(self, work: DelayEstimator) -> Gate:
+    def _door(self) -> Door:
         s = self.settings
-        inflight = InflightBytes(s.max_inflight_bytes, s.max_message_bytes)
+        in_work, most = BytesInWork(s.max_inflight_bytes), int(_FULL * (s.memory_mb << 20))
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
-        self.metrics.inflight_bytes.set_function(lambda: inflight.used)
-        self.metrics.queue_delay.set_function(lambda: work.delay_s)
-        return Gate(
-            inflight,
-            work,
-            quotas=Quotas(lambda token, wait_s: self.metrics.quota_wait.labels(token).inc(wait_s)),
+        self.metrics.inflight_bytes.set_function(lambda: in_work.used)
+        return Door(
+            self.metrics,
+            in_work,
+            is_full=lambda: resident_bytes() > most,
             caller_of=_caller_of(s),
             is_ready=lambda: self._ready,
-            wait_s=s.target_delay_s,
-            max_body_bytes=s.max_body_bytes,
+            trace_id=self._tracing.trace_id,
         )
 
-    def _services(self, clock: Callable[[], float], work: DelayEstimator) -> dict[str, Any]:
+    def _services(self, clock: Callable[[], float]) -> dict[str, Any]:
         s, watch = self.settings, self._tracing.watch
         limits = Limits(
             body_bytes=s.max_body_bytes, elements=s.max_elements, depth=s.max_depth, links=s.max_links
         )
         self._parser = PageParser(limits, clock, self.metrics.count_left_page, watch)
-        self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock, work, watch)
+        self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock, watch)
         return {
             "LinkScoringService": self.scoring,
             "CrawlService": CrawlService(self.registry, clock),
@@ -340,9 +343,10 @@ async def run(settings: Settings) -> None:
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
     await stopping.wait()
     _log.info("draining for at most %g s", settings.drain_s)
-    await app.stop()
+    await app.stop(ends_process=True)
     _log.info("stopped: %s", app.what_is_saved)
-    gc.unfreeze()  # DuckDB complains at the end of the process of objects that the collector was kept from
+    sys.stdout.flush()
+    os._exit(0)  # which closes the connections; gRPC itself would end late calls as CANCELLED, see `stop`
 
 
 @contextmanager
@@ -403,6 +407,8 @@ def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
         ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+        ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),
         ("grpc.so_reuseport", int(shares_port)),
         ("grpc.max_concurrent_streams", _STREAMS),
         ("grpc.max_allowed_incoming_connections", _connections()),

@@ -60,15 +60,10 @@ class Settings:
     max_sites_per_call: int = setting(100_000, "sites in one RankSites call")
     max_feedback_per_call: int = setting(5_000, "events in one ReportFeedback call")
     max_crawls: int = setting(100, "crawls a server may have; another one is refused with LIMIT_EXCEEDED")
-    max_items_in_work: int = setting(
-        20_000,
-        "pages and feedback events without an answer yet; above it a crawl with more than its share gets "
-        "RESOURCE_EXHAUSTED and a retry delay",
-    )
     max_inflight_bytes: int = setting(
         256 << 20,
-        "total size of requests being processed, bytes; above it new calls wait, then get "
-        "RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
+        "size of all requests and answers in work, bytes; a crawl that has more of it than it leaves free "
+        "gets RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
     )
     site_memory_mb: int = setting(
         1_350,
@@ -82,8 +77,7 @@ class Settings:
     )
     target_delay_s: float = setting(
         5.0,
-        "seconds a call may have to wait; a call that would wait longer is rejected at once; four times as "
-        "much in a burst after idle time",
+        "seconds a call may wait for others of its crawl; then it gets RESOURCE_EXHAUSTED with a retry delay",
     )
     site_links: int = setting(
         200_000, "links remembered per site, the bound on memory that matters most: some 0.7 KB each"
@@ -130,8 +124,8 @@ class Settings:
     )
     token_file: str = setting(
         "",
-        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it, or one "
-        "plain token alone; empty: every call is taken",
+        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it; empty: "
+        "every call is taken",
     )
     log_level: str = setting("info", "least level of log lines: debug, info, warning or error")
     otlp_endpoint: str = setting(

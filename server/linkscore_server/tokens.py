@@ -1,9 +1,8 @@
 """Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
 
 A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it, and after that
-what the token may bring, `pages_per_s=20` say; empty lines and lines that begin with `# ` say nothing. A file
-that says one word of 16 characters or more, and nothing else, has a plain token, of role admin; so a line
-with a slip in it is named, and never a token itself.
+`crawls=3`, say, if the token may have no more crawls than that; empty lines, and lines that begin with `# `,
+say nothing.
 
 Only digests are kept. Plain SHA-256 is enough for them: a token is 256 random bits, which nobody finds by
 trying, so the salt and slowness that protect passwords (scrypt, argon2) would cost every call and add
@@ -17,22 +16,18 @@ import logging
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 from linkscore_server.text_files import text_of
 
 _log = logging.getLogger(__name__)
-_LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<quota>.*)")
-_PLAIN_CHARS = 16
-"""Least characters of a plain token: names and words of a comment are shorter. A judgement."""
-
-_PLAIN_TOKEN = re.compile(rf"[^\s#:]{{{_PLAIN_CHARS},}}")
+_LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<limit>.*)")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _PATTERN = re.compile(r"[a-z0-9_*-]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_AMOUNT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,3})?")
+_LIMIT = re.compile(r"crawls=([1-9][0-9]{0,5})")
 
 
 class Role(IntEnum):
@@ -44,29 +39,10 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
-    """What a token may bring.
-
-    Attributes
-    ----------
-    pages_per_s, bytes_per_s
-        Pages, and bytes of requests, a second.
-    crawls
-        Crawls that are there, among those of the token, above which its calls create none.
-    """
-
-    pages_per_s: float = math.inf
-    bytes_per_s: float = math.inf
-    crawls: float = math.inf
-
-
-NO_QUOTA = Quota()
-"""That of a token whose line says none."""
-
-
-@dataclass(frozen=True, slots=True)
 class Caller:
     """Who makes a call: a name for the log, a role, and patterns of crawls, in which `*` stands for any text.
+
+    Of the crawls that fit, it creates none when there are `most_crawls`.
 
     >>> Caller("news", Role.WRITE, ("news-*",)).may_touch("news-fr")
     True
@@ -75,7 +51,7 @@ class Caller:
     name: str
     role: Role
     crawls: tuple[str, ...] = ("*",)
-    quota: Quota = NO_QUOTA
+    most_crawls: float = math.inf
 
     def may_touch(self, crawl: str) -> bool:
         """Say whether a crawl is among those of the caller."""
@@ -118,8 +94,6 @@ def parse_tokens(text: str) -> dict[str, Caller]:
     """
     numbered = enumerate((line.strip() for line in text.splitlines()), 1)
     lines = [(number, line) for number, line in numbered if line and not (line + " ").startswith("# ")]
-    if len(lines) == 1 and len(lines[0][1].split()) == 1:
-        return {digest_of(_plain(*lines[0])): Caller("token", Role.ADMIN)}
     callers: dict[str, Caller] = {}
     for number, line in lines:
         digest, caller = _entry(number, line)
@@ -131,19 +105,11 @@ def parse_tokens(text: str) -> dict[str, Caller]:
     return callers
 
 
-def _plain(number: int, line: str) -> str:
-    """Return a plain token, unless a slip is more likely: a comment, or a name or digest left alone."""
-    if not _PLAIN_TOKEN.fullmatch(line):
-        rule = f"one plain token of {_PLAIN_CHARS} or more characters, without # and :"
-        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX, or {rule}")
-    return line
-
-
 def _entry(number: int, line: str) -> tuple[str, Caller]:
     found = _LINE.fullmatch(line)
     if found is None:
-        rule = "" if len(line.split()) > 1 else "; a plain token must be the only one in its file"
-        raise ValueError(f"line {number}: must be NAME ROLE CRAWLS sha256:HEX{rule}")
+        rule = "must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token new` prints it"
+        raise ValueError(f"line {number}: {rule}")
     crawls = tuple(found["crawls"].split(","))
     rules = {
         "the name must be letters, digits and ._@-": _NAME.fullmatch(found["name"]),
@@ -156,23 +122,12 @@ def _entry(number: int, line: str) -> tuple[str, Caller]:
     for rule, kept in rules.items():
         if not kept:
             raise ValueError(f"line {number}: {rule}")
-    quota = _quota(number, found["quota"].split())
-    return found["digest"], Caller(found["name"], Role[found["role"].upper()], crawls, quota)
-
-
-def _quota(number: int, words: list[str]) -> Quota:
-    """Return what the words after the digest of a line allow."""
-    amounts: dict[str, float] = {}
-    known = [field.name for field in fields(Quota)]
-    for word in words:
-        name, _, amount = word.partition("=")
-        if name not in known or name in amounts:
-            rule = ", ".join(f"{each}=NUMBER" for each in known)
-            raise ValueError(f"line {number}: after the digest may only stand {rule}, each once")
-        if not _AMOUNT.fullmatch(amount) or not float(amount):
-            raise ValueError(f"line {number}: {name} must be a number from 0.001 to 999999999999")
-        amounts[name] = float(amount)
-    return Quota(**amounts) if amounts else NO_QUOTA
+    limit = found["limit"].strip()
+    most = _LIMIT.fullmatch(limit)
+    if limit and most is None:
+        raise ValueError(f"line {number}: after the digest may only stand crawls=NUMBER, from 1 to 999999")
+    most_crawls = int(most[1]) if most else math.inf
+    return found["digest"], Caller(found["name"], Role[found["role"].upper()], crawls, most_crawls)
 
 
 class TokenFile:

@@ -20,6 +20,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_server.tokens import digest_of
 from support.json_calls import JSON, port_of, post
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 from support.small_site import HOST, page
@@ -99,13 +100,13 @@ def test_an_error_is_the_same_over_both(
 
 
 def test_tokens_are_those_of_the_server(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    tokens.write_text("secret-token-of-somebody-who-may-do-everything\n")
+    tokens, mine = tmp_path / "tokens", "secret-of-somebody"
+    tokens.write_text(f"somebody admin * sha256:{digest_of(mine)}\n")
     with serving(tmp_path, *JSON, "--token-file", str(tokens)) as process:
         ask = crawl_pb.ListCrawlsRequest()
         assert post(process, "CrawlService/ListCrawls", ask).reason == "BAD_TOKEN"
         assert post(process, "CrawlService/ListCrawls", ask, token="wrong").status == 401
-        assert post(process, "CrawlService/ListCrawls", ask, token=tokens.read_text().strip()).status == 200
+        assert post(process, "CrawlService/ListCrawls", ask, token=mine).status == 200
 
 
 def test_tls_is_that_of_the_server(tmp_path: Path) -> None:

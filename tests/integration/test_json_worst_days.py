@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_server.tokens import digest_of
 from support.json_calls import JSON, Posted, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, serving
 
@@ -133,7 +134,7 @@ def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Pat
 
 def test_a_token_that_is_taken_away_is_refused_on_a_connection_that_is_kept(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
-    tokens.write_text(f"{TOKEN}\n")
+    tokens.write_text(f"a admin * sha256:{digest_of(TOKEN)}\n")
     with serving(tmp_path, *JSON, "--token-file", str(tokens)) as process:
         created(process, token=TOKEN)
         with closing(http.client.HTTPConnection("127.0.0.1", port_of(process), timeout=PATIENCE_S)) as kept:
@@ -146,10 +147,10 @@ def test_a_token_that_is_taken_away_is_refused_on_a_connection_that_is_kept(tmp_
                 return answer.status
 
             assert status() == 200
-            tokens.write_text("another-token-of-somebody-who-may-do-everything\n")
+            another = "another-token"
+            tokens.write_text(f"b admin * sha256:{digest_of(another)}\n")
             assert waited(lambda: status() == 401)
         process.process.send_signal(signal.SIGHUP)
-        another = tokens.read_text().strip()
         assert counted(process, token=another) == 1
 
 

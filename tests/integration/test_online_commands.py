@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from linkscore import Client, page
+from linkscore_server.tokens import digest_of
 from support.bare_command import run_bare
 from support.command_line import run
 from support.server_process import serving
@@ -42,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = ("-subj", "/CN=localhost", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem")
     subprocess.run(["openssl", *new, *named], cwd=made, check=True, capture_output=True)
     (made / "token").write_text("s3cret-of-this-test\n")
+    (made / "tokens").write_text(f"ops admin * sha256:{digest_of('s3cret-of-this-test')}\n")
     return made
 
 
@@ -49,7 +51,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def there(folder: Path) -> Iterator[dict[str, str]]:
     """Variables that reach a server which asks for TLS and a token, and holds pages of a site."""
     ca, token = folder / "cert.pem", folder / "token"
-    flags = ["--tls-cert", str(ca), "--tls-key", str(folder / "key.pem"), "--token-file", str(token)]
+    flags = [
+        "--tls-cert",
+        str(ca),
+        "--tls-key",
+        str(folder / "key.pem"),
+        "--token-file",
+        str(folder / "tokens"),
+    ]
     with serving(folder / "server", *flags) as server:
         with Client(server.target, tls=ca, token="s3cret-of-this-test") as client:
             client.create_crawl(crawl="life")

@@ -1,7 +1,4 @@
-"""Real Scrapy crawls with a budget (docs/guides/budgets.md): they end at the very fetch, and lose nothing.
-
-With a token that has a quota (docs/guides/secure.md#quotas) they take longer, and lose nothing either.
-"""
+"""Real Scrapy crawls with a budget (docs/guides/budgets.md): they end at the very fetch, and lose nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_server.tokens import digest_of
 from support.server_process import ServerProcess, serving
 
 CRAWL = """
@@ -121,21 +117,6 @@ def test_a_crawl_ends_at_its_last_fetch_with_many_in_flight(
     assert (len(seen), stats["finish_reason"]) == (30, "linkscore_budget")
     with Client(server.target) as client:
         assert client.get_crawl(crawl="last").page_count == 30
-
-
-@pytest.mark.slow
-def test_a_crawl_beyond_the_quota_of_its_token_waits_and_loses_nothing(
-    shop: tuple[str, list[str]], tmp_path: Path
-) -> None:
-    base, seen = shop
-    (tmp_path / "tokens").write_text(f"small admin * sha256:{digest_of('small')} pages_per_s=8")
-    asks = {"LINKSCORE_CRAWL": "slow", "LINKSCORE_TOKEN": "small", "LINKSCORE_TIMEOUT": 1}
-    with serving(tmp_path, "--token-file", str(tmp_path / "tokens")) as server:
-        stats = crawl(base, server.target, LINKSCORE_BUDGET={"max_fetches": 40}, **asks)
-        with Client(server.target, token="small") as client:
-            assert client.get_crawl(crawl="slow").page_count == len(seen) == 40
-    assert stats["linkscore/quota/waits"] > 0
-    assert not [name for name in stats if name.startswith(("linkscore/errors", "linkscore/late"))]
 
 
 def test_what_waited_goes_on_with_more_budget(

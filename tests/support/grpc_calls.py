@@ -7,10 +7,7 @@ from typing import Any, NoReturn
 
 import grpc
 
-from linkscore_server.grpc.admission import DelayEstimator
-from linkscore_server.grpc.gate import Gate
-from linkscore_server.grpc.interceptors import CallInterceptor
-from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.door import BytesInWork, Door
 from linkscore_server.observability.metrics import Metrics
 
 
@@ -88,26 +85,13 @@ class Wrapped:
         return self._handler.stream_stream(sent, context)
 
 
-class Clock:
-    """Time that goes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def interceptor(metrics: Metrics | None = None, **options: Any) -> CallInterceptor:
-    """An interceptor with room and time for everything, but for what `options` say."""
-    traced = {"trace_id": options.pop("trace_id")} if "trace_id" in options else {}
-    room = InflightBytes(1 << 20, 1 << 16)
-    gate = Gate(**{"inflight": room, "work": DelayEstimator(5.0)} | options)
-    return CallInterceptor(metrics or Metrics(), gate, **traced)
+def door(metrics: Metrics | None = None, room: BytesInWork | None = None, **options: Any) -> Door:
+    """A door that lets everything in, but for what `options` say."""
+    return Door(metrics or Metrics(), room or BytesInWork(1 << 20), **options)
 
 
 async def intercepted(
-    guard: CallInterceptor, handler: Any, method: str = "CrawlService/GetCrawl", **metadata: str
+    guard: Door, handler: Any, method: str = "CrawlService/GetCrawl", **metadata: str
 ) -> Any:
     """Return the handler that gRPC gets for a call."""
 

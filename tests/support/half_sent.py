@@ -83,17 +83,6 @@ class HalfCaller:
         if self._send(self.begin(method), framed) < len(framed):
             raise ConnectionError("the message is not taken")
 
-    def is_closed(self) -> bool:
-        """Say whether the server closes the connection, after at most a minute."""
-        self._socket.settimeout(60.0)
-        try:
-            while True:
-                self._hear()
-        except TimeoutError:
-            return False
-        except OSError:
-            return True
-
     def _send(self, stream: int, left: bytes) -> int:
         """Send bytes as far as the server takes them; returns how many."""
         done = 0

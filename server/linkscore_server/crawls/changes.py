@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import re
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -62,8 +62,16 @@ class CrawlChanges:
         self._in_creation: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def create(self, config: CrawlConfig, group: int = 0) -> CrawlActor:
+    async def create(
+        self,
+        config: CrawlConfig,
+        group: int = 0,
+        *,
+        check_count: Callable[[set[str]], None] = lambda others: None,
+    ) -> CrawlActor:
         """Create a crawl, or one group of it; return it if it exists with the same configuration.
+
+        `check_count` is told the other crawls, with those being created, and may refuse one more.
 
         Raises
         ------
@@ -77,7 +85,9 @@ class CrawlChanges:
         await self.check(config)
         self._space.check()
         config = dataclasses.replace(config, bounds=self._bounds())
-        return await self._keep(self._create(config, Shard(config.name, group, config.groups).key))
+        return await self._keep(
+            self._create(config, Shard(config.name, group, config.groups).key, check_count)
+        )
 
     async def check(self, config: CrawlConfig) -> None:
         """Refuse a crawl that cannot be created.
@@ -138,13 +148,15 @@ class CrawlChanges:
         """Delete a crawl that every process has let go of, at once with all its groups."""
         await self._opener.in_thread(self._store.delete, name)
 
-    async def _create(self, config: CrawlConfig, name: str) -> CrawlActor:
+    async def _create(
+        self, config: CrawlConfig, name: str, check_count: Callable[[set[str]], None]
+    ) -> CrawlActor:
         async with self._locks[name]:
             if name in self._open.names:
                 with suppress(CrawlNotFound):  # what is there is an unfinished creation
                     return await self._existing(config, name)
             await self._open.require(Shard.of(name))
-            with self._counted(config.name):
+            with self._counted(config.name, check_count):
                 async with self._open.place():
                     actor = await self._created(config, name)
             if actor is not None:
@@ -153,13 +165,14 @@ class CrawlChanges:
             return await self._existing(config, name)
 
     @contextmanager
-    def _counted(self, crawl: str) -> Iterator[None]:
+    def _counted(self, crawl: str, check_count: Callable[[set[str]], None]) -> Iterator[None]:
         """Count a crawl while it is made; raise LimitExceeded if there are as many as there may be."""
         crawls = (
             {Shard.of(key).crawl for key in self._open.names - self._open.damaged.keys()} | self._in_creation
         ) - {crawl}
         if (n := len(crawls)) >= self._settings.max_crawls:
             raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+        check_count(crawls)
         self._in_creation.add(crawl)
         try:
             yield

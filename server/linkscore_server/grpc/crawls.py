@@ -11,8 +11,8 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.reports.inspection import activity
 from linkscore_scoring.errors import InvalidInput
+from linkscore_server.access import caller, check_count
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.access import caller, check_count
 from linkscore_server.grpc.convert.crawls import (
     config_of,
     crawl_message,
@@ -47,8 +47,7 @@ class CrawlService:
                 f"must be 1: this server has no directory of several groups, got {config.groups}",
                 field="crawl.groups",
             )
-        check_count(config.name, self._registry.names())
-        actor = await self._registry.changes.create(config)
+        actor = await self._registry.changes.create(config, check_count=check_count)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from collections.abc import Sequence
+from contextvars import ContextVar
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
@@ -25,8 +28,6 @@ from linkscore_server.crawls.memory import MemoryShort
 from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.turns import CrawlOpening
 from linkscore_server.crawls.writer import CrawlClosed
-from linkscore_server.grpc.overload import Overloaded, QuotaExceeded
-from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.storage.base import LogAway
 from linkscore_server.storage.sites import SiteLost
 from linkscore_server.storage.space import DiskFull, as_disk_full
@@ -36,7 +37,44 @@ DOMAIN = "linkscore"
 _MESSAGE_CHARS = 300
 _FIELD_CHARS = 200  # of the path of one wrong field
 _VIOLATION_BYTES = 2_000  # of all wrong fields together
+_LONGEST_RETRY_S = 10.0  # pause that a refused caller is asked to make at most; chosen, not measured
 _log = logging.getLogger(__name__)
+
+REQUEST_ID = "x-request-id"
+"""Metadata by which a client may name its call, and trailing metadata that names every call."""
+
+_NAME_BYTES = 8
+"""Of a made name: two of a billion calls are named alike with a chance of 3 %, and a log holds fewer."""
+
+_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""Of a client. With a trace id and both keys it fits into the 128 characters of an exemplar (OpenMetrics)."""
+
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def begin_request(given: str) -> str:
+    """Name the call that the current task answers: as its client says, if that is usable, else anew."""
+    name = given if _GIVEN.fullmatch(given) else os.urandom(_NAME_BYTES).hex()
+    _request_id.set(name)
+    return name
+
+
+def request_id() -> str:
+    """Return the name of the call that the current task answers."""
+    return _request_id.get()
+
+
+class Overloaded(LinkscoreError):
+    """A call would wait too long for its turn or for memory; nothing of it was applied."""
+
+    def __init__(self, message: str, *, retry_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_s = retry_s
+
+
+def overloaded(rule: str, retry_s: float) -> Overloaded:
+    """Return the refusal of a call that may come again after some seconds, within bounds."""
+    return Overloaded(f"overloaded: {rule}", retry_s=min(max(retry_s, 0.1), _LONGEST_RETRY_S))
 
 
 class NotServing(LinkscoreError):
@@ -83,7 +121,6 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (NoRules, code_pb2.FAILED_PRECONDITION, "NO_RULES"),
     (PolicyFailed, code_pb2.FAILED_PRECONDITION, "POLICY_FAILED"),
     (CorruptState, code_pb2.FAILED_PRECONDITION, "CORRUPT_STATE"),
-    (QuotaExceeded, code_pb2.RESOURCE_EXHAUSTED, "QUOTA_EXCEEDED"),
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
@@ -123,6 +160,16 @@ def is_unavailable(error: Exception) -> bool:
         return bool(error.status.code == code_pb2.UNAVAILABLE)
     found = next((code for kind, code, _ in STATUS_TABLE if isinstance(error, kind)), code_pb2.INTERNAL)
     return bool(found == code_pb2.UNAVAILABLE)
+
+
+def without_frames(error: Exception) -> Exception:
+    """Return an error that no longer holds the frames it came through.
+
+    They hold the request, and often the error: such a ring is left to the garbage collector, which comes by
+    numbers of objects, not by bytes. 84 refused pages of 20 MB filled a server for good.
+    """
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error
 
 
 def logged(error: Exception) -> str:

@@ -12,12 +12,11 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.errors import CorruptState, LinkscoreError
 from linkscore_scoring.features.types import PageFeatures, Words
-from linkscore_server.grpc.admission import require_caller
 from linkscore_server.grpc.convert.pages import PageParser
-from linkscore_server.grpc.frames import without_frames
-from linkscore_server.grpc.scheduler import FairScheduler, Queue
+from linkscore_server.grpc.errors import without_frames
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.storage.formats import SEGMENT
+from linkscore_server.turns import Queue, Turns, require_caller
 
 PreparsedPage = PageFeatures | bytes | Exception | None
 """What is known of a page before its turn: features or failure of one that was read elsewhere, its event if
@@ -108,7 +107,7 @@ class PageReader:
         Where pages are counted that are passed on.
     """
 
-    def __init__(self, parser: PageParser, turns: FairScheduler, metrics: Metrics) -> None:
+    def __init__(self, parser: PageParser, turns: Turns, metrics: Metrics) -> None:
         self.turns = turns
         self._parser = parser
         self._limits = astuple(parser.limits)
@@ -138,11 +137,7 @@ class PageReader:
         for page in pages:
             try:
                 preparsed = await self._parser.parse_remote(
-                    page,
-                    layout=options.layout,
-                    words=options.words,
-                    title=options.title,
-                    leave=self.turns.work.leave,
+                    page, layout=options.layout, words=options.words, title=options.title
                 )
             except Exception as exc:  # raised again when it is the turn of the page
                 found.append(without_frames(exc))
@@ -222,8 +217,7 @@ class PageReader:
         known = await self.parse_remote(pages, options, context)
         async with turn as queue:
             for page, preparsed in zip(pages, known, strict=True):
-                is_last = len(events) + 1 == len(known)
-                async with self.turns.of_page(queue, context, is_last=is_last):
+                async with self.turns.of_page(queue, context):
                     event = self._encoded(page, options, site_of, preparsed)
                     more = len(event or b"") - len(page.body)
                     if more > room:

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from google.protobuf.message import Message
-
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
@@ -24,18 +22,16 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
-from linkscore_server.grpc.admission import AdmissionLimit, DelayEstimator
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.names import parse_crawl, parse_site
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.errors import NotServing, logged
+from linkscore_server.grpc.errors import NotServing, logged, without_frames
 from linkscore_server.grpc.feedback import FeedbackInbox
-from linkscore_server.grpc.frames import without_frames
 from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage, ReadPages
-from linkscore_server.grpc.scheduler import FairScheduler, Queue
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
+from linkscore_server.turns import Queue, Turns
 
 _log = logging.getLogger(__name__)
 
@@ -74,8 +70,6 @@ class LinkScoringService:
         Where pages, links and ranks are counted.
     clock
         Seconds since the epoch.
-    work
-        Predicts what calls take.
     watch
         Told when the answer to a page is made, as `answer`.
 
@@ -92,7 +86,6 @@ class LinkScoringService:
         settings: Settings,
         metrics: Metrics,
         clock: Callable[[], float],
-        work: DelayEstimator,
         watch: Watch = unwatched,
     ) -> None:
         self._registry = registry
@@ -100,11 +93,9 @@ class LinkScoringService:
         self._settings = settings
         self._metrics = metrics
         self._inbox = FeedbackInbox(parser.limits, metrics, clock)
-        self._admission = AdmissionLimit(settings.max_items_in_work, registry.check_room)
-        self._work = work
-        self._big_questions = DelayEstimator(settings.target_delay_s)
         self._watch = watch
-        self._turns = FairScheduler(work)
+        self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
+        metrics.queue_delay.set_function(lambda: self._turns.delay_s)
         self.reader = PageReader(parser, self._turns, metrics)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
@@ -120,8 +111,8 @@ class LinkScoringService:
         """Take in pages and score their links; `read` are those that another process has read."""
         actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
-        with self._admission.admitted(self._work.flow(request.crawl), len(request.pages)):
-            return await self._ingest_all(actor, request, choice, encode, context, read)
+        self._registry.check_room()
+        return await self._ingest_all(actor, request, choice, encode, context, read)
 
     async def StreamPages(
         self, requests: AsyncIterator[_Message], context: Any
@@ -150,7 +141,7 @@ class LinkScoringService:
         found = []
         options = self.reader.parse_options(actor.model.config)
         known = await self.reader.parse_remote(request.pages, options, context)
-        async with self._turns.of_call(request, context) as queue:
+        async with self._turns.of_call(actor.model.config.name) as queue:
             for page, preparsed in zip(request.pages, known, strict=True):
                 async with self._turns.of_page(queue, context):
                     question = partial(self._classify, actor, page, options, preparsed)
@@ -188,7 +179,7 @@ class LinkScoringService:
             return response
 
         is_big = len(request.links) > _BIG_LINKS
-        return await self._answered(actor, answer, request, context, is_big=is_big)
+        return await self._answered(actor, answer, is_big=is_big)
 
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
@@ -213,7 +204,7 @@ class LinkScoringService:
             return found
 
         is_big = len(buckets.distinct) > _BIG_BUCKETS
-        return await self._answered(actor, answer, request, context, is_big=is_big)
+        return await self._answered(actor, answer, is_big=is_big)
 
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
@@ -228,7 +219,7 @@ class LinkScoringService:
             return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
         is_big = len(request.sites) > _BIG_SITES
-        return await self._answered(actor, answer, request, context, is_big=is_big)
+        return await self._answered(actor, answer, is_big=is_big)
 
     async def ReportFeedback(
         self, request: pb.ReportFeedbackRequest, context: Any
@@ -236,8 +227,8 @@ class LinkScoringService:
         """Take in what extraction found."""
         actor = await self._actor(request.crawl)
         _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
-        with self._admission.admitted(self._work.flow(request.crawl), len(request.feedback)):
-            return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
+        self._registry.check_room()
+        return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
 
     async def SuggestExamples(
         self, request: pb.SuggestExamplesRequest, context: Any
@@ -270,22 +261,17 @@ class LinkScoringService:
     async def _actor(self, crawl: str) -> CrawlActor:
         return await self._registry.open(parse_crawl(crawl))
 
-    async def _answered(
-        self, actor: CrawlActor, answer: Callable[[], _T], request: Message, context: Any, *, is_big: bool
-    ) -> _T:
+    async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
         """Answer at once, or a big question in a thread, where only other big ones wait for it.
 
         Raises
         ------
         Overloaded
-            If so many big questions wait that it would be late.
+            If big questions of this crawl wait for too long.
         """
         if not is_big:
             return await actor.answer(answer)
-        flow, size = self._work.flow(actor.model.config.name), self._work.size_of(request)
-        self._work.leave()
-        self._big_questions.check(flow, size, context.time_remaining())
-        with self._big_questions.counted(flow, size):
+        async with self._big_questions.of_call(actor.model.config.name):
             return await actor.ask(answer)
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
@@ -318,12 +304,10 @@ class LinkScoringService:
         raw: list[bytes | None] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
-            async with self._turns.of_call(request, context) as queue:
+            async with self._turns.of_call(actor.model.config.name) as queue:
                 for page, preparsed in zip(request.pages, known, strict=True):
                     is_last = len(parsed) + 1 == len(known)
-                    event = await self._parsed(
-                        actor, page, options, preparsed, context, queue, is_last=is_last
-                    )
+                    event = await self._parsed(actor, page, options, preparsed, context, queue)
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
@@ -359,7 +343,7 @@ class LinkScoringService:
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
-        async with self._turns.queue(actor.model.config.name) as queue:
+        async with self._turns.of_call(actor.model.config.name, is_patient=True) as queue:
             parsed = await self._parsed(actor, request.page, options, preparsed, context, queue)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
@@ -379,11 +363,9 @@ class LinkScoringService:
         preparsed: PreparsedPage,
         context: Any,
         queue: Queue,
-        *,
-        is_last: bool = True,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        async with self._turns.of_page(queue, context, is_last=is_last):
+        async with self._turns.of_page(queue, context):
             try:
                 return self.reader.event(page, options, actor.model.site_of, preparsed)
             except InvalidInput as exc:
@@ -460,7 +442,7 @@ class LinkScoringService:
                 first = first or await self.resolve(request)
                 if request.crawl not in ("", crawl):  # by its name: another one may be of another process
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
-                self._admission.check_room()
+                self._registry.check_room()
                 await slots.acquire()
                 options = self.reader.parse_options(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream

@@ -22,10 +22,10 @@ from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from linkscore_scoring.errors import InvalidInput
+from linkscore_server.door import METADATA
 from linkscore_server.grpc.contract import SERVICES, add_services
+from linkscore_server.grpc.errors import REQUEST_ID as KEY
 from linkscore_server.grpc.errors import MalformedMessage, status_of
-from linkscore_server.grpc.interceptors import METADATA
-from linkscore_server.grpc.request_ids import KEY
 from linkscore_server.json_port.http import Answer, Request
 
 _JSON_BYTES = 16 << 20

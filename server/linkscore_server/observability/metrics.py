@@ -1,4 +1,4 @@
-"""Prometheus metrics. Labels are few and bounded: never a host, a URL or a crawl; at most a token's name."""
+"""Prometheus metrics. Labels are few and bounded: never a host, a URL, a crawl or a token."""
 
 from __future__ import annotations
 
@@ -90,32 +90,20 @@ class Metrics:
 
     def _add_load_metrics(self, r: CollectorRegistry) -> None:
         self.inflight_bytes = Gauge(
-            "linkscore_inflight_bytes", "Bytes of requests in work, of all calls", registry=r
+            "linkscore_inflight_bytes", "Bytes of requests and answers in work, of all calls", registry=r
         )
         self.inflight_bytes_limit = Gauge(
             "linkscore_inflight_bytes_limit", "The setting max_inflight_bytes", registry=r
         )
         self.queue_delay = Gauge(
             "linkscore_queue_delay_seconds",
-            "Time until all calls of LinkScoringService in progress are answered; compare target_delay_s",
+            "Time that the call has waited which waits for its turn for longest; compare target_delay_s",
             registry=r,
         )
         self.calls_shed = Counter(
             "linkscore_calls_shed",
             "Calls rejected or dropped for want of time or memory; their callers try again",
             ["method"],
-            registry=r,
-        )
-        self.quota_wait = Counter(
-            "linkscore_quota_wait_seconds",
-            "Seconds that calls were held until the quota of their token allowed them",
-            ["token"],
-            registry=r,
-        )
-        self.quota_refusals = Counter(
-            "linkscore_quota_refusals",
-            "Calls refused as the quota of their token allows them too late; their callers try again",
-            ["token"],
             registry=r,
         )
 

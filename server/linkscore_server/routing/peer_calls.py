@@ -12,13 +12,13 @@ import msgpack
 from grpc_status import rpc_status
 
 from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_server.access import crawl_in
 from linkscore_server.crawls import reads
 from linkscore_server.crawls.turns import set_wait
-from linkscore_server.grpc.access import crawl_in
 from linkscore_server.grpc.contract import add_services
-from linkscore_server.grpc.errors import status_of
+from linkscore_server.grpc.errors import REQUEST_ID as KEY
+from linkscore_server.grpc.errors import begin_request, status_of
 from linkscore_server.grpc.reading import ReadOtherwise
-from linkscore_server.grpc.request_ids import KEY, begin_request
 from linkscore_server.routing.handlers import servicers_of
 from linkscore_server.routing.owners import STREAM, LocalOwner, Owners, Values
 from linkscore_server.routing.peers import ASK, OWNER, Peer, options_of

@@ -17,8 +17,8 @@ from grpc_status import rpc_status
 from linkscore_server import tasks
 from linkscore_server.crawls import reads
 from linkscore_server.grpc.contract import SERVICES
-from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing
-from linkscore_server.grpc.request_ids import KEY, request_id
+from linkscore_server.grpc.errors import REQUEST_ID as KEY
+from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, request_id
 from linkscore_server.routing.owners import Values
 
 _PACKAGE = "linkscore.v1"

@@ -24,14 +24,15 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.urls.identity import host_of
+from linkscore_server.access import crawl_of
 from linkscore_server.crawls.libraries import load_for_reading, registrable_domain
 from linkscore_server.grpc.errors import Forwarded, NotServing
 from linkscore_server.grpc.reading import PageReader, ParseOptions, ReadPages
-from linkscore_server.grpc.scheduler import Queue
 from linkscore_server.routing.owners import INGEST, STREAM
 from linkscore_server.routing.peers import OWNER, Peer, answer_of, answers_of, meant_for
 from linkscore_server.routing.scatter_gather import without
 from linkscore_server.routing.streams import first_of, with_first
+from linkscore_server.turns import Queue
 
 READ_INGEST, READ_STREAM = "IngestPages", "StreamPages"
 """Methods of `peers.OWNER`: the calls that bring pages, where these are read already."""
@@ -81,7 +82,7 @@ class ReadingPeer(Peer):
         """See `Owner.call`."""
         if method != INGEST or (options := await self._options(request.crawl)) is None:
             return await super().call(method, request, context)
-        turn = self._reader.turns.of_call(request, context)
+        turn = self._reader.turns.of_call(crawl_of(request.crawl))
         call = await self._read(request, options, context, turn)
         await self.its_turn()
         try:
@@ -117,7 +118,8 @@ class ReadingPeer(Peer):
     ) -> AsyncGenerator[Any, None]:
         async def read() -> AsyncIterator[ReadCall]:
             async for message in messages:
-                yield await self._read(message, options, context, self._reader.turns.queue(crawl))
+                turn = self._reader.turns.of_call(crawl_of(crawl), is_patient=True)
+                yield await self._read(message, options, context, turn)
 
         await self.its_turn()
         begin = partial(self._stream, **meant_for(context))

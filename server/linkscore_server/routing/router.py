@@ -15,9 +15,9 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_server.access import caller, check_count, crawl_in
 from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.access import caller, check_count, crawl_in
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.routing.coordinator import CrawlCoordinator
@@ -203,8 +203,10 @@ class Router:
         )
 
     async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
-        if method == _CREATE and math.isfinite(caller().quota.crawls):
-            check_count(name, await self.coordinator.names())
+        if method == _CREATE and math.isfinite(caller().most_crawls):
+            there = await self.coordinator.names()
+            if name not in there:
+                check_count(there)
         home = self._owners.home(name)
         self._known.pop(name, None)
         if home is not self._owners.local:

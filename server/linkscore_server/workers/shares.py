@@ -21,7 +21,6 @@ def share_of(settings: WorkerSettings, listen: str) -> Settings:
         site_memory_mb=max(1, settings.site_memory_mb // n),
         memory_mb=max(1, settings.memory_mb // n),
         max_inflight_bytes=max(settings.max_message_bytes, settings.max_inflight_bytes // n),
-        max_items_in_work=max(1, settings.max_items_in_work // n),
     )
 
 

@@ -74,7 +74,6 @@ class PageParser:
         layout: bool = False,
         words: Words = Words.NONE,
         title: bool = False,
-        leave: Callable[[int], None] = lambda size: None,
     ) -> PageFeatures | None:
         """Return the features of the body of a page that takes long, for `event`; None of any other page.
 
@@ -82,8 +81,6 @@ class PageParser:
         ----------
         page, layout, words, title
             As of `event`.
-        leave
-            Called with the bytes of a body that is not read in this process.
 
         Raises
         ------
@@ -100,8 +97,6 @@ class PageParser:
         if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
             return None
         self._checked(page)
-        if size is Size.LARGE:
-            leave(len(body.body))
         if not body.is_packed and len(body.body) > self.limits.body_bytes:
             raise too_large(self.limits.body_bytes)
         with self._watch("read"):

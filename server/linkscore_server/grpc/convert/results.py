@@ -14,7 +14,6 @@ from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
-from linkscore_server.grpc.convert import packed
 from linkscore_server.grpc.convert.limits import standing_message
 from linkscore_server.grpc.convert.names import site_name, site_of
 
@@ -327,15 +326,13 @@ def planned_fetches(
 ) -> pb.RankBucketsResponse:
     """Return what was asked for of a plan: buckets best first, and the links each is given."""
     order = plan.order(request.max_results)
-    answer = pb.RankBucketsResponse(policy=policy, event_seq=event_seq)
-    columns = [
-        packed.uints(pb.RankBucketsResponse.ORDER_FIELD_NUMBER, order),
-        packed.doubles(pb.RankBucketsResponse.VALUES_FIELD_NUMBER, plan.values[order]),
-    ]
-    if request.n:
-        columns.append(packed.uints(pb.RankBucketsResponse.URLS_FIELD_NUMBER, plan.takes[order]))
-    answer.MergeFromString(b"".join(columns))
-    return answer
+    return pb.RankBucketsResponse(
+        policy=policy,
+        event_seq=event_seq,
+        order=order.tolist(),
+        values=plan.values[order].tolist(),
+        urls=plan.takes[order].tolist() if request.n else (),
+    )
 
 
 def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int | None], int]:

@@ -25,9 +25,9 @@ from linkscore_server.grpc.errors import (
     NotAllowed,
     NotServing,
     Overloaded,
+    begin_request,
     status_of,
 )
-from linkscore_server.grpc.request_ids import begin_request
 from linkscore_server.storage.space import DiskFull
 
 PREFIX = "ERROR_REASON_"

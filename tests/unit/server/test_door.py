@@ -15,11 +15,10 @@ import pytest
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from linkscore_server.grpc.admission import DelayEstimator, Flow
-from linkscore_server.grpc.room import InflightBytes
+from linkscore_server.door import BytesInWork
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
-from support.grpc_calls import Context, Sent, intercepted, interceptor
+from support.grpc_calls import Context, Sent, door, intercepted
 
 REQUEST = pb.GetCrawlRequest(name="crawls/life")
 RAW = REQUEST.SerializeToString()
@@ -51,7 +50,7 @@ def exemplars(metrics: Metrics) -> list[dict[str, str]]:
 
 async def test_an_answer_passes_and_is_measured() -> None:
     metrics = Metrics()
-    handler = await intercepted(interceptor(metrics), unary(echo))
+    handler = await intercepted(door(metrics), unary(echo))
     assert await handler.stream_unary(Sent(RAW), Context()) == RAW
     assert calls(metrics, "OK") == 1
 
@@ -61,7 +60,7 @@ async def test_a_failure_becomes_a_status_and_is_measured_by_its_code() -> None:
         raise ZeroDivisionError("inside")
 
     metrics, context = Metrics(), Context()
-    handler = await intercepted(interceptor(metrics), unary(call))
+    handler = await intercepted(door(metrics), unary(call))
     assert await handler.stream_unary(Sent(RAW), context) is None
     assert context.code == grpc.StatusCode.INTERNAL
     assert "inside" not in str(context.details)
@@ -77,7 +76,7 @@ async def test_a_failure_becomes_a_status_and_is_measured_by_its_code() -> None:
 )
 async def test_a_client_that_names_its_call_usably_gets_that_name_back(given: str, named: str) -> None:
     context = Context()
-    handler = await intercepted(interceptor(), unary(echo), **{"x-request-id": given})
+    handler = await intercepted(door(), unary(echo), **{"x-request-id": given})
     await handler.stream_unary(Sent(RAW), context)
     assert re.fullmatch(named, dict(context.trailers)["x-request-id"])
 
@@ -89,7 +88,7 @@ async def test_trailers_log_and_exemplar_of_a_call_that_fails_have_one_name(
         raise ZeroDivisionError
 
     metrics, context = Metrics(), Context()
-    handler = await intercepted(interceptor(metrics, trace_id=lambda: "7" * 32), unary(call))
+    handler = await intercepted(door(metrics, trace_id=lambda: "7" * 32), unary(call))
     await handler.stream_unary(Sent(RAW), context)
     name = dict(context.trailers)["x-request-id"]
     assert name in str(context.details)
@@ -100,14 +99,14 @@ async def test_trailers_log_and_exemplar_of_a_call_that_fails_have_one_name(
 async def test_a_slow_call_leaves_a_line_with_its_name_and_a_mining_does_not(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkscore_server.grpc.interceptors._SLOW_S", 0.0)
+    monkeypatch.setattr("linkscore_server.door._SLOW_S", 0.0)
     for method in ("CrawlService/GetCrawl", "BrowseLogService/MineSite"):
-        handler = await intercepted(interceptor(), unary(echo), method)
-        with caplog.at_level(logging.WARNING, logger="linkscore_server.audit"):
+        handler = await intercepted(door(), unary(echo), method)
+        with caplog.at_level(logging.WARNING):
             await handler.stream_unary(Sent(RAW), Context())
     (record,) = caplog.records
     assert re.fullmatch(
-        "request [0-9a-f]{16}: CrawlService/GetCrawl of - at ipv4:127.0.0.1:1 took [0-9.]+ s, OK",
+        "request [0-9a-f]{16}: CrawlService/GetCrawl crawls/life of - at ipv4:127.0.0.1:1 took [0-9.]+ s, OK",
         record.getMessage(),
     )
 
@@ -120,7 +119,7 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
         await asyncio.Event().wait()
 
     metrics = Metrics()
-    guard = interceptor(metrics)
+    guard = door(metrics)
     handler = await intercepted(guard, unary(call))
     running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
     await begun.wait()
@@ -136,7 +135,7 @@ async def test_a_call_that_is_given_up_is_measured_as_cancelled() -> None:
 
 async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> None:
     context, sent = Context(), Sent(RAW)
-    handler = await intercepted(interceptor(is_ready=lambda: False), unary(never))
+    handler = await intercepted(door(is_ready=lambda: False), unary(never))
     with pytest.raises(grpc.aio.AbortError):
         await handler.stream_unary(sent, context)
     assert (context.code, sent.read) == (grpc.StatusCode.UNAVAILABLE, 0)
@@ -146,7 +145,7 @@ async def test_while_state_loads_calls_are_unavailable_and_nothing_is_read() -> 
 async def reached(service: str, method: str, handler: Any) -> AsyncIterator[grpc.aio.Channel]:
     """Serve a handler behind an interceptor that is ready at the third look; gives a channel to it."""
     looks = iter((False, False))
-    server = grpc.aio.server(interceptors=[interceptor(is_ready=lambda: next(looks, True))])
+    server = grpc.aio.server(interceptors=[door(is_ready=lambda: next(looks, True))])
     made = grpc.method_handlers_generic_handler(f"linkscore.v1.{service}", {method: handler})
     server.add_generic_rpc_handlers((made,))
     port = server.add_insecure_port("127.0.0.1:0")
@@ -167,9 +166,9 @@ async def test_a_call_that_is_unavailable_is_repeated_by_grpc_itself() -> None:
 
 
 async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.grpc.gate._TURN_AWAY_S", 0.0)
-    calls, context = interceptor(), Context()
-    await calls._gate.turn_away()
+    monkeypatch.setattr("linkscore_server.door._TURN_AWAY_S", 0.0)
+    calls, context = door(), Context()
+    await calls.turn_away()
     handler = await intercepted(calls, unary(never))
     with pytest.raises(grpc.aio.AbortError):
         await handler.stream_unary(Sent(RAW), context)
@@ -178,7 +177,7 @@ async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest
 
 
 async def test_who_is_turned_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.grpc.gate._TURN_AWAY_S", 0.0)
+    monkeypatch.setattr("linkscore_server.door._TURN_AWAY_S", 0.0)
     turned_away, told = asyncio.Event(), asyncio.Event()
 
     class Slow(Context):
@@ -187,8 +186,8 @@ async def test_who_is_turned_away_is_not_waited_for(monkeypatch: pytest.MonkeyPa
             await told.wait()
             await super().abort(*args)
 
-    guard = interceptor()
-    await guard._gate.turn_away()
+    guard = door()
+    await guard.turn_away()
     handler = await intercepted(guard, unary(never))
     running = asyncio.create_task(handler.stream_unary(Sent(RAW), Slow()))
     await turned_away.wait()
@@ -206,7 +205,7 @@ async def test_only_a_known_token_lets_a_call_in_and_without_nothing_is_read(
 ) -> None:
     known = {"Bearer t": Caller("a", Role.ADMIN)}
     context, sent = Context(), Sent(RAW)
-    handler = await intercepted(interceptor(caller_of=known.get), unary(echo), authorization=given)
+    handler = await intercepted(door(caller_of=known.get), unary(echo), authorization=given)
     assert (await handler.stream_unary(sent, context) == RAW) == allowed
     assert (context.code, sent.read) == ((None, 1) if allowed else (grpc.StatusCode.UNAUTHENTICATED, 0))
 
@@ -217,7 +216,7 @@ async def test_a_stream_without_a_token_is_not_read_either() -> None:
 
     context, sent = Context(), Sent(b"x")
     handler = await intercepted(
-        interceptor(caller_of=lambda _: None),
+        door(caller_of=lambda _: None),
         grpc.stream_stream_rpc_method_handler(answers),
         "LinkScoringService/StreamPages",
     )
@@ -230,7 +229,7 @@ async def test_bytes_that_are_no_request_are_invalid_with_one_line_in_the_log(
     sent: Sent, caplog: pytest.LogCaptureFixture
 ) -> None:
     context = Context()
-    handler = await intercepted(interceptor(), unary(never))
+    handler = await intercepted(door(), unary(never))
     with caplog.at_level(logging.INFO):
         await handler.stream_unary(sent, context)
     assert context.code == grpc.StatusCode.INVALID_ARGUMENT
@@ -240,58 +239,68 @@ async def test_bytes_that_are_no_request_are_invalid_with_one_line_in_the_log(
     assert record.exc_info is None
 
 
-async def test_a_request_that_never_comes_gives_its_room_back() -> None:
-    class Silent(Sent):
-        async def __anext__(self) -> bytes:
-            await asyncio.Event().wait()
-            raise AssertionError
+class Silent(Sent):
+    async def __anext__(self) -> bytes:
+        await asyncio.Event().wait()
+        raise AssertionError
 
-    room = InflightBytes(100, 100)
+
+async def test_a_request_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscore_server.door._RECEIVE_S", 0.0)
     context = Context()
-    handler = await intercepted(interceptor(inflight=room, receive_s=0.0), unary(never))
+    handler = await intercepted(door(), unary(never))
     await handler.stream_unary(Silent(), context)
     assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
-    async with room.reading(10.0):
-        pass
 
 
-async def test_without_room_a_call_is_told_to_come_back_and_is_not_read() -> None:
-    room = InflightBytes(100, 60)
-    metrics, context, sent = Metrics(), Context(), Sent(RAW)
-    handler = await intercepted(interceptor(metrics, inflight=room, wait_s=0.0), unary(never))
-    with room.held("", 41):
-        await handler.stream_unary(sent, context)
-    assert (context.code, sent.read) == (grpc.StatusCode.RESOURCE_EXHAUSTED, 0)
+async def test_without_memory_requests_on_their_way_are_refused_those_begun_first_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("linkscore_server.door._YOUNG_S", 0.0)
+    monkeypatch.setattr("linkscore_server.door._LOOK_S", 0.0)
+    full = iter((True, True))
+    handler = await intercepted(door(is_full=lambda: next(full, False)), unary(never))
+    contexts = [Context() for _ in range(4)]
+    calls = [asyncio.create_task(handler.stream_unary(Silent(), context)) for context in contexts]
+    await asyncio.gather(*calls[:2])
+    assert contexts[0].code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert "memory_mb" in str(contexts[0].details)
+    assert not any(call.done() for call in calls[2:])
+    for call in calls[2:]:
+        call.cancel()
+
+
+async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("linkscore_server.door._SMALL_BYTES", 1)
+    room, metrics, context = BytesInWork(4 * len(RAW)), Metrics(), Context()
+    handler = await intercepted(door(metrics, room), unary(echo))
+    with room.held("life", len(RAW)):
+        assert await asyncio.create_task(handler.stream_unary(Sent(RAW), Context())) == RAW
+        with room.held("another", 2 * len(RAW)):
+            await asyncio.create_task(handler.stream_unary(Sent(RAW), context))
+    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert b"OVERLOADED" in context.trailers[0][1]
-    shed = metrics.registry.get_sample_value(
-        "linkscore_calls_shed_total", {"method": "CrawlService/GetCrawl"}
-    )
-    assert shed == 1
+    labels = {"method": "CrawlService/GetCrawl"}
+    assert metrics.registry.get_sample_value("linkscore_calls_shed_total", labels) == 1
 
 
-async def test_a_request_counts_as_bytes_until_it_is_answered() -> None:
+async def test_request_and_answer_count_as_bytes_until_the_call_ends() -> None:
     async def call(request: Any, context: Context) -> Any:
         assert room.used == len(RAW)
         return request
 
-    room = InflightBytes(100, 60)
-    handler = await intercepted(interceptor(inflight=room), unary(call))
-    assert await handler.stream_unary(Sent(RAW), Context()) == RAW
+    room = BytesInWork(100)
+    handler = await intercepted(door(room=room), unary(call))
+    running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
+    assert await running == RAW
+    await asyncio.sleep(0)
     assert room.used == 0
 
 
-async def test_a_call_that_could_not_be_answered_before_its_deadline_is_not_begun() -> None:
-    work = DelayEstimator(5.0)
-    handler = await intercepted(interceptor(work=work), unary(never, links_pb.IngestPagesRequest), INGEST)
-    context, mine = Context(remaining_s=0.5), Flow("ipv4:127.0.0.1", "life")
-    raw = links_pb.IngestPagesRequest(crawl="crawls/life").SerializeToString()
-    with work.counted(mine, 10_000_000):  # two seconds
-        await handler.stream_unary(Sent(raw), context)
-    assert context.code == grpc.StatusCode.RESOURCE_EXHAUSTED
-
-
 async def test_messages_of_a_stream_count_until_their_answers() -> None:
-    room = InflightBytes(100, 60)
+    room = BytesInWork(1_000)
 
     async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
         first, second = await anext(requests), await anext(requests)
@@ -303,6 +312,6 @@ async def test_messages_of_a_stream_count_until_their_answers() -> None:
     raw = links_pb.StreamPagesRequest(crawl="crawls/life").SerializeToString()
     kind = links_pb.StreamPagesRequest
     handler = grpc.stream_stream_rpc_method_handler(answers, kind.FromString, kind.SerializeToString)
-    wrapped = await intercepted(interceptor(inflight=room), handler, "LinkScoringService/StreamPages")
+    wrapped = await intercepted(door(room=room), handler, "LinkScoringService/StreamPages")
     assert len([answer async for answer in wrapped.stream_stream(Sent(raw, raw), Context())]) == 2
     assert room.used == 0

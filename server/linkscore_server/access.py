@@ -1,8 +1,7 @@
-"""Who may do what: the role that every RPC asks for, the crawl it is about, and what is written of it."""
+"""Who may do what: the role that every RPC asks for, and the crawl it is about."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,11 +9,7 @@ from typing import Any
 
 from linkscore_scoring.errors import InvalidInput, LimitExceeded
 from linkscore_server.grpc.errors import NotAllowed
-from linkscore_server.grpc.request_ids import request_id
 from linkscore_server.tokens import ANYBODY, Caller, Role
-
-_audit = logging.getLogger("linkscore_server.audit")
-_audit.setLevel(logging.INFO)  # whatever the level of the rest: who deletes is asked after the fact
 
 _MOST_NAME_CHARS = 8_192
 """Characters of a resource name: more than those of the longest crawl and site, escaped. A bound."""
@@ -30,13 +25,13 @@ class Rpc:
         Least role of its caller.
     crawl
         Field of the request that names the crawl, or a resource of it; empty if it is about none.
-    audited
-        Whether a line is written of every call: those that change or delete more than a crawl's own traffic.
+    is_told
+        Whether the log has a line of every call: those that change or delete more than a crawl's own traffic.
     """
 
     role: Role
     crawl: str
-    audited: bool = False
+    is_told: bool = False
 
 
 RPCS: dict[str, Rpc] = {
@@ -50,20 +45,20 @@ RPCS: dict[str, Rpc] = {
     "LinkScoringService/SuggestExamples": Rpc(Role.READ, "crawl"),
     "LinkScoringService/RankRevisits": Rpc(Role.READ, "crawl"),
     "LinkScoringService/NotifyChanged": Rpc(Role.WRITE, "crawl"),
-    "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
+    "CrawlService/CreateCrawl": Rpc(Role.WRITE, "crawl.name", is_told=True),
     "CrawlService/GetCrawl": Rpc(Role.READ, "name"),
     "CrawlService/ListCrawls": Rpc(Role.READ, ""),
-    "CrawlService/UpdateCrawl": Rpc(Role.WRITE, "crawl.name", audited=True),
-    "CrawlService/DeleteCrawl": Rpc(Role.ADMIN, "name", audited=True),
+    "CrawlService/UpdateCrawl": Rpc(Role.WRITE, "crawl.name", is_told=True),
+    "CrawlService/DeleteCrawl": Rpc(Role.ADMIN, "name", is_told=True),
     "CrawlService/ListShards": Rpc(Role.READ, "crawl"),
     "SiteModelService/ListSites": Rpc(Role.READ, "crawl"),
     "SiteModelService/GetSite": Rpc(Role.READ, "name"),
-    "SiteModelService/LearnSite": Rpc(Role.WRITE, "name", audited=True),
+    "SiteModelService/LearnSite": Rpc(Role.WRITE, "name", is_told=True),
     "SiteModelService/SuggestSeeds": Rpc(Role.READ, "crawl"),
     "SiteModelService/ExportRules": Rpc(Role.READ, "name"),
     "SiteModelService/ExportExperience": Rpc(Role.READ, "name"),
-    "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", audited=True),
-    "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", audited=True),
+    "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", is_told=True),
+    "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", is_told=True),
     "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),
     "InspectionService/ListTemplates": Rpc(Role.READ, "name"),
     "InspectionService/ListTemplatePages": Rpc(Role.READ, "name"),
@@ -123,8 +118,8 @@ def check_crawl(who: Caller, method: str, request: Any) -> str:
     return name
 
 
-def check_count(new: str, there: Collection[str]) -> None:
-    """Refuse a new crawl if the quota of its creator's token allows no more than those of its crawls there.
+def check_count(others: Collection[str]) -> None:
+    """Refuse a new crawl if its creator's token allows no more than those of its crawls that are there.
 
     Raises
     ------
@@ -132,8 +127,8 @@ def check_count(new: str, there: Collection[str]) -> None:
         Naming the token.
     """
     who = caller()
-    if new not in there and (n := sum(map(who.may_touch, there))) >= who.quota.crawls:
-        raise LimitExceeded(f"{n} crawls of {who.name} are there, and its quota allows no more: delete one")
+    if (n := sum(map(who.may_touch, others))) >= who.most_crawls:
+        raise LimitExceeded(f"{n} crawls of {who.name} are there, and its token allows no more: delete one")
 
 
 def name_in(method: str, request: Any) -> str:
@@ -152,14 +147,6 @@ def crawl_in(method: str, request: Any) -> str:
 def crawl_of(name: str) -> str:
     """Return the crawl that a resource is of, empty if it has no name."""
     return name.removeprefix("crawls/").partition("/")[0]
-
-
-def write_audit_line(name: str, method: str, about: str, *, peer: str, code: str) -> None:
-    """Log one line of a call that is audited: who, from where, what, about what, and how it ended."""
-    if method in RPCS and RPCS[method].audited:
-        facts = {"who": name, "peer": peer, "method": method, "about": about, "code": code}
-        facts["request_id"] = request_id()
-        _audit.info("%s: %s %s", name, method, about, extra={"audit": facts})
 
 
 CallerOf = Callable[[str], Caller | None]

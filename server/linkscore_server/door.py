@@ -1,0 +1,514 @@
+"""One door before every call: who makes it, how many bytes it brings, how it ends.
+
+Every handler is given to gRPC as one that takes a stream of raw bytes, also where the contract has a single
+request: on the wire that is the same, and nothing is read of a call that is refused. gRPC's own limits bound
+calls, streams, connections and the size of a message (`app`); here the bytes in work are bounded, and those
+on their way. Whose turn it is says `turns`, what a token may do `access`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import grpc
+from grpc_status import rpc_status
+
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
+from linkscore_server.crawls import reads
+from linkscore_server.crawls.turns import set_wait
+from linkscore_server.grpc.errors import REQUEST_ID as KEY
+from linkscore_server.grpc.errors import (
+    BadToken,
+    Leaving,
+    MalformedMessage,
+    NotServing,
+    Overloaded,
+    begin_request,
+    overloaded,
+    status_of,
+    without_frames,
+)
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.tokens import ANYBODY, Caller, Role
+
+METADATA = ("authorization", KEY, reads.KEY)
+"""What a call says beside its request."""
+
+_OURS = "/linkscore.v1."
+_SMALL_BYTES = 1 << 16
+"""Below so many bytes a message is let in whatever its crawl has: calls are bounded. Chosen, not measured."""
+_AGAIN_S = 1.0
+"""Pause that a caller without room is asked to make. Chosen, not measured."""
+_RECEIVE_S = 60.0
+"""Seconds in which the request of a call must have come: 64 MB at 9 Mbit/s. A bound."""
+_YOUNG_S = 0.25
+"""A message that was begun so shortly ago is not refused for memory: small ones are there by then. Chosen."""
+_LOOK_S = 0.1
+"""Seconds between looks at the memory while messages are on their way: 1 Gbit/s brings 12 MB. Chosen."""
+_SHED = 2
+"""Of the messages on their way one in so many is refused at each look without memory. Chosen."""
+_TURN_AWAY_S = 0.1
+"""How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
+_PUSHBACK, _COME_AGAIN_MS = "grpc-retry-pushback-ms", 250
+"""Trailer that tells gRPC's own retries when to begin, and the time: after the server has closed."""
+_SLOW_S = 2.5
+"""Seconds from which a call leaves a line in the log: the bound of `LinkscoreSlow`, which sends you there."""
+_UNTIMED = frozenset({"StreamPages", "LearnSite", "ImportBrowseRecords", "MineSite"})
+"""Calls that last as long as their crawl or a learning takes: slow says nothing of them."""
+
+_log = logging.getLogger(__name__)
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)  # glibc keeps what it was given back
+
+
+class BytesInWork:
+    """Bounds the bytes of requests and answers in work; the greediest crawl leaves room to others.
+
+    A crawl may have as much as it leaves free: half of the bound when it is alone, a third when two bring
+    much. Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches, IEEE/ACM
+    Transactions on Networking 6(2), 1998, with a factor of 1.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.used = 0
+        self._of: Counter[str] = Counter()
+        self._freed: list[asyncio.Future[None]] = []
+
+    def fits(self, crawl: str, size: int) -> bool:
+        """Say whether a crawl may have so many bytes more; a small message always, and one that is alone."""
+        return not self.used or size < _SMALL_BYTES or self._of[crawl] + size <= self.most - self.used
+
+    def take(self, crawl: str, size: int, *, is_owed: bool = False) -> None:
+        """Count bytes of a crawl; those that `is_owed`, whatever it has.
+
+        Raises
+        ------
+        Overloaded
+            If it has its share.
+        """
+        if not is_owed and not self.fits(crawl, size):
+            own = f"{self._of[crawl]} of them of this crawl"
+            raise overloaded(f"max_inflight_bytes: {self.used} bytes are in work, {own}", _AGAIN_S)
+        self.used += size
+        self._of[crawl] += size
+
+    def give_back(self, crawl: str, size: int, *_: object) -> None:
+        """Count bytes no more."""
+        self.used -= size
+        self._of[crawl] -= size
+        if not self._of[crawl]:
+            del self._of[crawl]
+        for freed in self._freed:
+            if not freed.done():
+                freed.set_result(None)
+        self._freed.clear()
+
+    @contextmanager
+    def held(self, crawl: str, size: int, *, is_owed: bool = False) -> Iterator[None]:
+        """Count bytes of a crawl for as long as the context lasts."""
+        self.take(crawl, size, is_owed=is_owed)
+        try:
+            yield
+        finally:
+            self.give_back(crawl, size)
+
+    async def room(self, crawl: str) -> None:
+        """Wait until a crawl has no more than its share."""
+        while self._of[crawl] > self.most - self.used:
+            self._freed.append(asyncio.get_running_loop().create_future())
+            await self._freed[-1]
+
+
+@dataclass(slots=True, eq=False)
+class _Arrival:
+    """A message that is waited for."""
+
+    began_s: float
+    timeout: asyncio.Timeout
+    is_shed: bool = False
+
+
+class Arrivals:
+    """Reads messages; when the process has no memory left, those that were begun first are refused.
+
+    gRPC gives a message when it is whole and says nothing before. What it holds of messages on their way is
+    seen in the memory of the process alone.
+
+    Parameters
+    ----------
+    is_full
+        Whether the process takes as much memory as it may.
+    """
+
+    def __init__(self, is_full: Callable[[], bool] = lambda: False) -> None:
+        self._is_full = is_full
+        self._all: dict[_Arrival, None] = {}
+        self._next_look: asyncio.TimerHandle | None = None
+
+    async def next(self, context: Any, within_s: float | None) -> bytes | None:
+        """Return the next message of a call, None after the last.
+
+        Raises
+        ------
+        Overloaded
+            If it does not come in time, or there is no memory for it.
+        """
+        arrival = _Arrival(time.monotonic(), asyncio.timeout(within_s))
+        self._all[arrival] = None
+        if self._next_look is None:
+            self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+        try:
+            # gRPC's own iterator would keep the last message until cycles are collected.
+            async with arrival.timeout:
+                raw = await context.read()
+        except TimeoutError:
+            late = f"the request did not come within {within_s:g} s" if within_s else ""
+            rule = "memory_mb: requests on their way take too much" if arrival.is_shed else late
+            raise overloaded(rule, _AGAIN_S) from None
+        finally:
+            del self._all[arrival]
+        return None if raw is grpc.aio.EOF else raw
+
+    def _look(self) -> None:
+        self._next_look = None
+        if not self._all:
+            return
+        old = [one for one in self._all if time.monotonic() - one.began_s > _YOUNG_S and not one.is_shed]
+        if old and self._is_full():
+            _trim(0)
+            if self._is_full():
+                self._shed(old)
+        self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+
+    def _shed(self, old: list[_Arrival]) -> None:
+        shed = old[: -(-len(old) // _SHED)]
+        _log.warning("memory_mb: %d of %d requests on their way are refused", len(shed), len(self._all))
+        for arrival in shed:
+            arrival.is_shed = True
+            arrival.timeout.reschedule(0.0)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call on its way: who makes it, what it is about, how it ended."""
+
+    method: str
+    who: Caller | None
+    authorization: str
+    context: Any
+    peer: str
+    request_id: str
+    started: float = field(default_factory=time.perf_counter)
+    about: str = ""
+    code: grpc.StatusCode = grpc.StatusCode.CANCELLED
+
+    @property
+    def crawl(self) -> str:
+        return crawl_of(self.about)
+
+
+_Begin = Callable[[Any], _Call]
+
+
+class Door(grpc.aio.ServerInterceptor):
+    """Lets the calls of a server in, and says how they ended; health and reflection are for everybody.
+
+    Parameters
+    ----------
+    metrics
+        Where latencies go.
+    in_work
+        Bounds the bytes of calls.
+    is_full
+        Whether the process takes as much memory as it may.
+    caller_of
+        Gives who sends a header; None: everybody may do everything.
+    is_ready
+        Whether state is loaded.
+    trace_id
+        Gives the trace of the call that is being answered, empty without one.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        in_work: BytesInWork,
+        *,
+        is_full: Callable[[], bool] = lambda: False,
+        caller_of: CallerOf | None = None,
+        is_ready: Callable[[], bool] = lambda: True,
+        trace_id: Callable[[], str] = str,
+    ) -> None:
+        self._metrics = metrics
+        self._in_work = in_work
+        self._arrivals = Arrivals(is_full)
+        self._caller_of = caller_of or (lambda _: ANYBODY)
+        self._is_ready = is_ready
+        self._trace_id = trace_id
+        self._is_leaving = False
+        self._calls = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def turn_away(self) -> None:
+        """Tell new calls to come again once the connection is closed.
+
+        gRPC ends a call without a word of its reason that is sent after the server began to close and before
+        its caller hears of it. Who is turned away sends nothing at that moment.
+        """
+        self._is_leaving = True
+        await asyncio.sleep(_TURN_AWAY_S)
+
+    async def idle(self) -> None:
+        """Wait until no call of linkscore's own services that was let in is in flight."""
+        await self._idle.wait()
+
+    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
+        """Wrap the handler of one call."""
+        handler = await continuation(details)
+        if handler is None:
+            return None
+        if not details.method.startswith(_OURS):
+            return self._open(handler)
+        method = details.method.removeprefix(_OURS)
+        begin = partial(self._begin, method, dict(details.invocation_metadata))
+        if handler.response_streaming:
+            return grpc.stream_stream_rpc_method_handler(self._stream(handler, begin))
+        return grpc.stream_unary_rpc_method_handler(self._unary(handler, begin))
+
+    def _unary(self, handler: Any, begin: _Begin) -> Callable[[Any, Any], Awaitable[Any]]:
+        async def answer(_: Any, context: Any) -> Any:
+            call = begin(context)
+            try:
+                self._check(call)
+                with self._in_flight():
+                    response = await self._answered(handler, call)
+                raw = handler.response_serializer(response)
+                self._count_until_sent(call, len(raw))
+                call.code = grpc.StatusCode.OK
+                return raw
+            except Exception as exc:
+                await self._fail(call, exc)
+            finally:
+                self._end(call)
+
+        return answer
+
+    async def _answered(self, handler: Any, call: _Call) -> Any:
+        if handler.request_streaming:
+            with self._held() as held:
+                messages = self._messages(handler, call, held, one_by_one=True)
+                return await handler.stream_unary(messages, call.context)
+        raw = await self._arrivals.next(call.context, _RECEIVE_S)
+        if raw is None:
+            raise MalformedMessage("there is no request")
+        request, size = _parsed(handler, raw, call), len(raw)
+        del raw
+        with self._in_work.held(call.crawl, size):
+            return await handler.unary_unary(request, call.context)
+
+    def _count_until_sent(self, call: _Call, size: int) -> None:
+        """Count an answer until its task ends: when gRPC has sent it. One of a call that changed something is
+        sent whatever its crawl has."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._in_work.take(call.crawl, size, is_owed=RPCS[call.method].role > Role.READ)
+        task.add_done_callback(partial(self._in_work.give_back, call.crawl, size))
+
+    def _stream(self, handler: Any, begin: _Begin) -> Callable[[Any, Any], AsyncIterator[Any]]:
+        async def answer(_: Any, context: Any) -> AsyncIterator[Any]:
+            call = begin(context)
+            try:
+                self._check(call)
+                with self._in_flight(), self._held() as held:
+                    messages = self._messages(handler, call, held)
+                    async with aclosing(handler.stream_stream(messages, context)) as answers:
+                        async for response in answers:
+                            self._let_go(held)
+                            raw = handler.response_serializer(response)
+                            with self._in_work.held(call.crawl, len(raw), is_owed=True):
+                                yield raw
+                call.code = grpc.StatusCode.OK
+            except Exception as exc:
+                await self._fail(call, exc)
+            finally:
+                self._end(call)
+
+        return answer
+
+    async def _messages(
+        self, handler: Any, call: _Call, held: deque[tuple[str, int]], *, one_by_one: bool = False
+    ) -> AsyncGenerator[Any, None]:
+        """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for."""
+        while True:
+            if held:
+                await self._in_work.room(call.crawl)
+            raw = await self._arrivals.next(call.context, None)
+            if raw is None:
+                return
+            self._check_still_known(call)
+            request, size = _parsed(handler, raw, call), len(raw)
+            del raw
+            self._in_work.take(call.crawl, size)
+            held.append((call.crawl, size))
+            yield request
+            del request  # the next one may be long in coming
+            if one_by_one:
+                self._let_go(held)
+
+    @contextmanager
+    def _held(self) -> Iterator[deque[tuple[str, int]]]:
+        """Give what notes the messages of a stream that are not answered: crawl and bytes, in their order."""
+        held: deque[tuple[str, int]] = deque()
+        try:
+            yield held
+        finally:
+            while held:
+                self._let_go(held)
+
+    def _let_go(self, held: deque[tuple[str, int]]) -> None:
+        if held:
+            self._in_work.give_back(*held.popleft())
+
+    def _open(self, handler: Any) -> Any:
+        """Wrap a call that anybody may make at any time: health and reflection."""
+
+        async def unary(_: Any, context: Any) -> Any:
+            try:
+                raw = await self._arrivals.next(context, _RECEIVE_S)
+                request = handler.request_deserializer(raw or b"")
+                return await (handler.unary_unary or handler.unary_stream)(request, context)
+            except LinkscoreError as exc:
+                await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+        async def messages(context: Any) -> AsyncIterator[Any]:
+            while (raw := await self._arrivals.next(context, None)) is not None:
+                yield handler.request_deserializer(raw)
+
+        async def streamed(_: Any, context: Any) -> AsyncIterator[Any]:
+            try:
+                async with aclosing(handler.stream_stream(messages(context), context)) as answers:
+                    async for answer in answers:
+                        yield answer
+            except LinkscoreError as exc:
+                await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+        if handler.stream_stream is not None:
+            return grpc.stream_stream_rpc_method_handler(streamed, None, handler.response_serializer)
+        if handler.unary_stream is not None:  # it writes its answers itself
+            return grpc.stream_stream_rpc_method_handler(unary, None, handler.response_serializer)
+        return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
+
+    def _begin(self, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
+        name = begin_request(str(metadata.get(KEY, "")))
+        set_wait(context.time_remaining())
+        reads.set_reads(str(metadata.get(reads.KEY, "")))
+        authorization = str(metadata.get("authorization", ""))
+        context.set_trailing_metadata(((KEY, name),))
+        # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
+        peer, who = context.peer(), self._caller_of(authorization)
+        return _Call(method, who, authorization, context, peer, name)
+
+    def _check(self, call: _Call) -> None:
+        """Refuse a call for who makes it, or for the state of the server."""
+        if call.who is None:
+            raise BadToken("authorization: must be 'Bearer <token>' with a token of this server")
+        if self._is_leaving:
+            raise Leaving
+        if not self._is_ready():
+            raise NotServing("state is loading or the server drains, try again")
+        check_role(call.who, call.method)
+        set_caller(call.who)
+
+    def _check_still_known(self, call: _Call) -> None:
+        """Refuse the next message of a stream whose token is none any more, or may do less by now."""
+        who = self._caller_of(call.authorization)
+        if who is None:
+            raise BadToken("authorization: the token is none of this server any more")
+        if who != call.who:
+            check_role(who, call.method)
+            call.who = who
+
+    @contextmanager
+    def _in_flight(self) -> Iterator[None]:
+        # Calls that are turned away do not count: callers may begin the next before the last has ended.
+        self._calls += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._idle.set()
+
+    async def _fail(self, call: _Call, error: Exception) -> None:
+        """Set the status of a failed call; the handler then ends without a response.
+
+        Raises
+        ------
+        grpc.aio.AbortError
+            If the call was aborted already, or its caller may repeat it.
+        """
+        if isinstance(error, grpc.aio.AbortError):
+            raise error
+        if isinstance(error, MalformedMessage):
+            _log.warning("%s of %s at %s: %s", call.method, _name(call), call.peer, error)
+        if isinstance(error, Overloaded):
+            self._metrics.calls_shed.labels(call.method).inc()
+        status = rpc_status.to_status(status_of(error))
+        call.context.set_code(status.code)
+        call.context.set_details(status.details)
+        trailers = [*status.trailing_metadata, (KEY, call.request_id)]
+        if isinstance(error, Leaving):
+            trailers.append((_PUSHBACK, str(_COME_AGAIN_MS)))
+        call.context.set_trailing_metadata(trailers)
+        call.code = status.code
+        without_frames(error)
+        if status.code is grpc.StatusCode.UNAVAILABLE:
+            # Only a call that is aborted is answered by trailers alone, which is what gRPC's retries ask for.
+            await call.context.abort(status.code, status.details, tuple(trailers))
+
+    def _end(self, call: _Call) -> None:
+        seconds = time.perf_counter() - call.started
+        self._metrics.count_call(
+            call.method, call.code.name, seconds, request_id=call.request_id, trace_id=self._trace_id()
+        )
+        is_slow = seconds > _SLOW_S and call.method.rpartition("/")[2] not in _UNTIMED
+        is_told = call.method in RPCS and RPCS[call.method].is_told
+        if is_slow or is_told:
+            said = (call.request_id, call.method, call.about, _name(call), call.peer, seconds, call.code.name)
+            level = logging.WARNING if is_slow else logging.INFO
+            _log.log(level, "request %s: %s %s of %s at %s took %.1f s, %s", *said)
+
+
+def _name(call: _Call) -> str:
+    return call.who.name if call.who is not None else "nobody"
+
+
+def _parsed(handler: Any, raw: bytes, call: _Call) -> Any:
+    """Return a request that its caller may make.
+
+    Raises
+    ------
+    MalformedMessage
+        If the bytes are no such message.
+    NotAllowed
+        If it is about a crawl that its caller must not touch.
+    """
+    try:
+        request = handler.request_deserializer(raw)
+    except Exception:  # what protobuf raises depends on its implementation
+        raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
+    assert call.who is not None
+    call.about = check_crawl(call.who, call.method, request) or call.about
+    return request
