@@ -31,14 +31,16 @@ def strip_session_ids(event: PageFetched, sessions: SessionIds) -> PageFetched:
 
 
 def _stripped(features: PageFeatures, sessions: SessionIds) -> PageFeatures:
-    own = sessions.strip(features.key), sessions.strip(features.canonical_key)
+    before = [features.key, features.canonical_key, features.moved_to]
+    own = sessions.strip_all(before)
     links = features.links
     keys = sessions.strip_all(links.keys)
-    if keys == links.keys and own == (features.key, features.canonical_key):
+    if keys == links.keys and own == before:
         return features
     links = replace(links, keys=keys, urls=sessions.strip_all(links.urls))
     url = sessions.strip(features.url)
-    return replace(features, url=url, key=own[0], canonical_key=own[1], links=links)
+    key, canonical_key, moved_to = own
+    return replace(features, url=url, key=key, canonical_key=canonical_key, moved_to=moved_to, links=links)
 
 
 def fetch_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from threading import local
@@ -51,6 +52,17 @@ MAX_TITLE_CHARS = 200
 
 _DEEP = 2_000
 """Open elements at the end of a page from which on libxml2 may have stopped reading: it does at 2,048."""
+
+REFRESH_LINK_PATH = "html/head/meta[]"
+
+MAX_REDIRECT_S = 1
+"""Seconds of a refresh that sends browsers on at once: nobody reads such a page. Chosen, not measured."""
+
+_REFRESH = re.compile(
+    r"[\t\n\f\r ]*(?:([0-9]{1,9})[0-9.]*|\.[0-9.]*)(?:[\t\n\f\r ]*[;,]|[\t\n\f\r ])[\t\n\f\r ]*"
+    r"(?:url[\t\n\f\r ]*=[\t\n\f\r ]*)?(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 _INERT_TAGS = ("noscript", "svg", "template")
 """What stands in these says nothing of the page itself."""
@@ -118,8 +130,11 @@ class Extractor:
         markup = without_last_ends(markup)
         if broken:
             features.notes.append("decode_errors")
-        if not self._read_compiled(markup, features, layout=layout):
-            self._read_purely(markup, features, layout=layout)
+        head = self._read_compiled(markup, features, layout=layout)
+        if head is None:
+            head = self._read_purely(markup, features, layout=layout)
+        if head.refresh:
+            self._add_refresh(features, head)
         if words and (root := self._parse(markup, features)) is not None:
             chars = features.text_chars + features.anchor_chars
             features.words = page_words(root, words, in_anchors=features.anchor_chars / max(1, chars))
@@ -127,18 +142,18 @@ class Extractor:
             features.title = ""
         return features
 
-    def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> bool:
-        """Fill the features from a page, or say that this is left to Python."""
+    def _read_compiled(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head | None:
+        """Fill the features from a page and return its head; None if this is left to Python."""
         if self._compiled is None:
-            return False
+            return None
         measured = layout_reader() if layout else None
         found = self._compiled(markup, measured is not None)
         if isinstance(found, str):
             self._on_left(found)
-            return False
+            return None
         if found["is_empty"]:
             features.notes.append("empty")
-            return True
+            return Head()
         features.paths = PathTrie(*found["paths"])
         for name in ("text_chars", "anchor_chars", "block_hashes", "block_chars"):
             setattr(features, name, found[name])
@@ -147,14 +162,14 @@ class Extractor:
         numbers = self._add_links(features, Anchors(*found["anchors"]), head, cuts)
         if measured is not None:
             features.layout = measured.of_outline(found["outline"], features, numbers)
-        return True
+        return head
 
-    def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> None:
+    def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head:
         root = self._parse(markup, features)
         if root is None:
             features.notes.append("empty")
-        else:
-            self._read(root, features, layout=layout)
+            return Head()
+        return self._read(root, features, layout=layout)
 
     def _parse(self, markup: bytes, features: PageFeatures) -> etree._Element | None:
         thinned = without_crowds(markup) if len(markup) > CROWDED_BYTES else markup
@@ -174,7 +189,7 @@ class Extractor:
         except etree.XMLSyntaxError:
             return None
 
-    def _read(self, root: etree._Element, features: PageFeatures, *, layout: bool) -> None:
+    def _read(self, root: etree._Element, features: PageFeatures, *, layout: bool) -> Head:
         head = read_head(root)
         strip_skipped(root)
         take_svg_links(root)
@@ -196,6 +211,7 @@ class Extractor:
         if layout and (reader := layout_reader()) is not None:
             cut = cut_tags(markup, self.limits)[0]
             features.layout = reader.of_tags(cut, self._tags, features, numbers)
+        return head
 
     def _add_links(self, features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str]) -> list[int]:
         """Add the links of a page and what was cut, and return the number of each link's anchor."""
@@ -219,6 +235,23 @@ class Extractor:
             features.canonical_key = "" if isinstance(canonical, str) else canonical[1]
         return resolver
 
+    def _base_of(self, features: PageFeatures, head: Head) -> UrlResolver:
+        resolver = self._resolver(features.url, features.charset)
+        base = resolver.resolve(head.base) if head.base else ""
+        return resolver if isinstance(base, str) else self._resolver(base[0], features.charset)
+
+    def _add_refresh(self, features: PageFeatures, head: Head) -> None:
+        """Add the link of a ``<meta>`` refresh as the last one, and note it if browsers follow it at once."""
+        seconds, href = refresh_of(head.refresh)
+        answer = self._base_of(features, head).resolve(href) if href else ""
+        if isinstance(answer, str) or answer[1] == features.key:
+            return
+        features.links.append(*answer, link_path=REFRESH_LINK_PATH)
+        if features.layout is not None:
+            features.layout.append(REFRESH_LINK_PATH)
+        if seconds <= MAX_REDIRECT_S:
+            features.moved_to = answer[1]
+
     def _resolver(self, base_url: str, charset: str) -> UrlResolver:
         return UrlResolver(base_url, max_chars=self.limits.url_chars, charset=charset, cache=self._urls)
 
@@ -239,7 +272,8 @@ def extract(
     Displayed leaves are non-blank texts, ``img`` and ``a`` with href; ``script``, ``style``, ``noscript``,
     ``noframes``, ``noembed``, ``head``, ``template`` that is no shadow root, comments and processing
     instructions are not looked at. Links are ``a`` and ``area`` with href, ``a`` of SVG, ``frame`` and
-    ``iframe``. Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
+    ``iframe``, and as the last one where a ``<meta>`` refresh leads; at once, it is `PageFeatures.moved_to`.
+    Wrong charsets, broken markup and nesting of any depth never raise; what was cut or
     repaired is in `PageFeatures.notes`: ``not_html``, ``empty``, ``decode_errors``, ``attributes_cut``,
     ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``, ``apaths_cut``.
 
@@ -392,6 +426,25 @@ def _says_nofollow(meta: etree._Element) -> bool:
         return False
     directives = set(meta.get("content", "").lower().replace(",", " ").split())
     return not directives.isdisjoint({"nofollow", "none"})
+
+
+def refresh_of(content: str) -> tuple[int, str]:
+    """Return after how many seconds a refresh leads where; the address is empty if it reloads the page.
+
+    Source: WHATWG HTML, 4.2.5.3, shared declarative refresh steps.
+
+    Examples
+    --------
+    >>> refresh_of("5; URL='/next'"), refresh_of("0,/next"), refresh_of("300")
+    ((5, '/next'), (0, '/next'), (0, ''))
+    """
+    found = _REFRESH.match(content)
+    if found is None:
+        return 0, ""
+    href = found[2]
+    if href[:1] in {"'", '"'}:
+        href = href[1:].partition(href[0])[0]
+    return int(found[1] or 0), href
 
 
 def _refresh(meta: etree._Element) -> str:

@@ -82,6 +82,17 @@ class Links:
     def __len__(self) -> int:
         return len(self.urls)
 
+    def append(self, url: str, key: str, *, link_path: str) -> None:
+        """Add a link without text, below all of the page."""
+        if link_path not in self.link_path_table:
+            self.link_path_table.append(link_path)
+        self.urls.append(url)
+        self.keys.append(key)
+        self.anchors.append("")
+        self.link_paths.append(self.link_path_table.index(link_path))
+        self.rels.append("")
+        self.blocks_before.append(0)
+
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any]) -> Links:
         """Return links from columns that are named as in the log; see `LOG_NAMES`."""
@@ -127,6 +138,13 @@ class PageLayout:
     groups: list[int] = field(default_factory=list)
     group_table: list[str] = field(default_factory=list)
     records: list[int] = field(default_factory=list)
+
+    def append(self, group: str) -> None:
+        """Add a link outside of all records."""
+        if group not in self.group_table:
+            self.group_table.append(group)
+        self.groups.append(self.group_table.index(group))
+        self.records.append(-1)
 
 
 Hashes = NDArray[np.uint32]
@@ -205,6 +223,8 @@ class PageFeatures:
         All outlinks.
     canonical_key
         Identity of ``<link rel=canonical>``, empty if none.
+    moved_to
+        Identity of where its head sends browsers at once, empty if nowhere: it is no page but a redirect.
     nofollow
         ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all the same).
     charset
@@ -232,6 +252,7 @@ class PageFeatures:
     block_chars: list[int] = field(default_factory=list)
     links: Links = field(default_factory=Links)
     canonical_key: str = ""
+    moved_to: str = ""
     nofollow: bool = False
     charset: str = ""
     text_chars: int = 0

@@ -16,11 +16,13 @@ from linkscore_scoring.engine.events import (
     LearningFailed,
     LearningRequested,
     ModelActivated,
+    PageFetched,
     decode,
     encode,
 )
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
+from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import run
@@ -275,3 +277,19 @@ def test_a_configuration_comes_back_from_its_state() -> None:
     assert CrawlConfig.from_state(config().to_state()) == config()
     on_demand = config(learning=ON_DEMAND)
     assert CrawlConfig.from_state(on_demand.to_state()) == on_demand
+
+
+def moved(url: str, to: str) -> PageFetched:
+    """Return the fetch of a page whose head sends browsers on at once."""
+    body = f"<meta http-equiv=refresh content='0;url={to}'><body><p>{'Moved. ' * 9}</p>".encode()
+    return replace(page(url), features=extract(body, url=url))
+
+
+def test_a_page_that_refreshes_at_once_is_no_pull_and_its_target_inherits_the_link() -> None:
+    crawl = model(policy=PolicyChoice("harvest"))
+    crawl.apply(1, page(A, B))
+    (link,) = crawl.shard("h").model.memory.contexts(hash64(B))
+    taken = crawl.apply(2, moved(B, C)).observation
+    assert taken.refetch
+    assert crawl.shard("h").model.memory.contexts(hash64(C)) == [(hash64(B), link[1])]
+    assert not crawl.apply(3, page(C)).observation.refetch

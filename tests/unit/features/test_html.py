@@ -233,6 +233,49 @@ def test_what_is_inert_says_nothing_of_the_page(around: str, inside: str) -> Non
     assert (found.nofollow, found.title) == (True, "t")
 
 
+@pytest.mark.parametrize(
+    ("content", "url", "moved"),
+    [
+        ("0;url=/n", "/n", True),
+        ("0; URL = '/n'", "/n", True),
+        ('1, url="/n"x', "/n", True),
+        (".5;/n", "/n", True),
+        ("0 /n", "/n", True),
+        ("0.9;urL=n", "/dir/n", True),
+        ("\n 5 ; url=/n ", "/n", False),
+        ("99999999999999999999;url=/n", None, False),
+        ("0", None, False),
+        ("", None, False),
+        ("300;", None, False),
+        ("0;url=#top", None, False),
+        ("0;url=page.html", None, False),
+        ("0;url=javascript:x", None, False),
+        ("url=/n", None, False),
+        ("-1;url=/n", None, False),
+    ],
+)
+@pytest.mark.parametrize("around", ["<head>{}</head><a href=/1>a</a>", "<a href=/1>a</a>{}"])
+def test_a_refresh_is_a_link_and_at_once_a_redirect(
+    content: str, url: str | None, moved: bool, around: str
+) -> None:
+    meta = f"<meta http-equiv=Refresh content='{content.replace(chr(39), '&#39;')}'>"
+    found = page(around.format(meta))
+    target = f"http://example.org{url}"
+    assert found.links.urls == ["http://example.org/1", *([target] if url else [])]
+    assert found.moved_to == (target if moved else "")
+    assert page(f"<noscript>{meta}</noscript><svg>{meta}</svg>").links.urls == []
+
+
+def test_the_first_refresh_counts_and_is_relative_to_the_base() -> None:
+    found = page(
+        "<base href=/b/><meta http-equiv=refresh content='0;url=n'><meta http-equiv=refresh content='0;url=/2'>"
+    )
+    assert (found.links.urls, found.links.link_path_table) == (
+        ["http://example.org/b/n"],
+        ["html/head/meta[]"],
+    )
+
+
 def test_a_frame_is_named_by_its_title() -> None:
     links = page("<iframe src=x class='b a' rel=y title=' The  map '></iframe>text<a href=y>z</a>").links
     assert (links.anchors, links.rels) == (["The map", "z"], ["", ""])
