@@ -26,7 +26,7 @@ from linkscore import Client, page
 from linkscore_console import ConsoleSettings, console_app
 from linkscore_scoring.clustering.templates import ClusterStats
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
+from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_server import app as server_app
 
 HOST, CRAWL = "big.test", "big"
@@ -84,10 +84,7 @@ def fill(site: SiteModel) -> None:
         site.history._known[at] = event  # type: ignore[assignment]
     empty = site.sample[0].paths
     site.sample.clear()
-    site.sample.extend(
-        SampledPage(at, f"http://{HOST}/t{at}/{at}", at, SampledPaths(empty), SampledLinks.of([], [], []))
-        for at in range(SAMPLE)
-    )
+    site.sample.extend(SampledPage.of(at, f"http://{HOST}/t{at}/{at}", at, empty, []) for at in range(SAMPLE))
     for at in range(TEMPLATES):
         for path in draw.sample(paths, 6):
             site.navigation.observe_links(at, [path.id], [draw.randrange(1, 90)])

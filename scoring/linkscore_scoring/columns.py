@@ -19,12 +19,8 @@ class Repeated(Sequence[_V], Generic[_V]):
 
     Who works on the distinct values alone is done with thousands of rows in the time of some hundred.
 
-    Parameters
-    ----------
-    distinct
-        The distinct values, in the order of their first rows.
-    places
-        (n_rows,) int64, the number of the value of each row among them.
+    `distinct`: the distinct values, in the order of their first rows. `places`: (n_rows,) int64, the number
+    of the value of each row among them.
 
     Examples
     --------

@@ -42,12 +42,8 @@ _UNSETTLED = object()
 class PathNodes(Generic[Value]):
     """Filtered bags of pages, with what earlier pages showed remembered; it never changes an answer.
 
-    Parameters
-    ----------
-    separator
-        Stands between elements.
-    max_nodes
-        Nodes, and distinct (tag, class tokens), remembered; above it all are forgotten.
+    `separator`: stands between elements. `max_nodes`: nodes, and distinct (tag, class tokens), remembered;
+    above it all are forgotten.
     """
 
     def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
@@ -63,14 +59,9 @@ class PathNodes(Generic[Value]):
     ) -> dict[Value, int]:
         """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes).
 
-        Parameters
-        ----------
-        trie
-            Tag paths of the page.
-        element_of
-            (tag, class tokens) -> element of a path with the tokens that count; the same at every call.
-        settle
-            Path of such elements -> what it stands for, None to leave it out; the same at every call.
+        `trie`: tag paths of the page. `element_of`: (tag, class tokens) -> element of a path with the tokens
+        that count; the same at every call. `settle`: path of such elements -> what it stands for, None to
+        leave it out; the same at every call.
         """
         places = self.places(trie, element_of)
         settled, bag = self._settled, dict[Value, int]()
@@ -134,14 +125,9 @@ _REMEMBERED = 20_000
 class ClassPathFilter:
     """Frozen rarity filter: turns the trie of any page of the site into a bag of class-aware paths.
 
-    Parameters
-    ----------
-    token_pages
-        Surviving class tokens (digits as ``#``) -> pages of the sample that hold them.
-    numbered
-        Tokens that keep their digits.
-    paths
-        Paths that reached the page threshold in the sample; a new path is shortened until it is one of them.
+    `token_pages`: surviving class tokens (digits as ``#``) -> pages of the sample that hold them.
+    `numbered`: tokens that keep their digits. `paths`: paths that reached the page threshold in the sample;
+    a new path is shortened until it is one of them.
     """
 
     token_pages: Mapping[str, int]
@@ -193,15 +179,9 @@ def fit_class_paths(
 ) -> tuple[ClassPathFilter, list[dict[str, int]]]:
     """Learn the rarity filter of a sample and return it with the filtered bags of the sample.
 
-    Parameters
-    ----------
-    tries
-        Tag paths of the sampled pages.
-    min_pages, min_share
-        The threshold m is the larger of `min_pages` and `min_share` of the sample, as in steps 2 and 3 above.
+    `tries`: tag paths of the sampled pages. `min_pages`, `min_share`: the threshold m is the larger of
+    `min_pages` and `min_share` of the sample, as in steps 2 and 3 above.
 
-    Notes
-    -----
     Cost O(distinct paths x tokens). Not in Xu 2018, whose XPaths carry no classes.
     """
     threshold = max(min_pages, min_share * len(tries))

@@ -56,15 +56,9 @@ def template_numbers(sample: SampleTrie, threshold: float) -> frozenset[str]:
     - the value explains layout: it accounts for at least 10 % of the variance of the plain path vectors of
       its pages (adjusted R-squared of a one-way analysis of variance, so that chance scores 0).
 
-    Parameters
-    ----------
-    sample
-        Tag paths of the sampled pages.
-    threshold
-        Pages a token must be on to count as a value of its own.
+    `sample`: tag paths of the sampled pages. `threshold`: pages a token must be on to count as a value of
+    its own.
 
-    Notes
-    -----
     Cost O(total nodes + n_pages x n_paths). Not from a paper.
     """
     families = _families(sample)
@@ -114,12 +108,8 @@ def _few_values(members: Mapping[str, set[int]], threshold: float) -> bool:
 def explained_share(vectors: NDArray[np.float64], groups: Sequence[Collection[int]]) -> float:
     """Return the adjusted R-squared of grouping rows: 1 if groups explain all variance, about 0 by chance.
 
-    Parameters
-    ----------
-    vectors
-        Feature vectors, (n_pages, n_paths).
-    groups
-        Row indices of each group; a row in several groups counts in each.
+    `vectors`: feature vectors, (n_pages, n_paths). `groups`: row indices of each group; a row in several
+    groups counts in each.
     """
     rows = [vectors[sorted(group)] for group in groups]
     n = sum(len(group) for group in rows)
@@ -154,15 +144,9 @@ def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
     than "this template, modified" (``category-paged``: ``category`` and ``paged``). Two tokens cross when
     their common pages and the pages of either one alone all reach the page threshold.
 
-    Parameters
-    ----------
-    pages
-        Class tokens of ``html`` and ``body`` of every sampled page; see `page_level_tokens`.
-    threshold
-        Pages that count as evidence.
+    `pages`: class tokens of ``html`` and ``body`` of every sampled page; see `page_level_tokens`.
+    `threshold`: pages that count as evidence.
 
-    Notes
-    -----
     Looks at the 300 page-level tokens on most pages. Cost O(modifiers x tokens^2 x n_pages). Not from a
     paper.
     """
@@ -235,16 +219,9 @@ def class_values(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
     if they exclude each other, as values of one variable do, and have a long tail: half of them or more, and
     three at least, are below the page threshold.
 
-    Parameters
-    ----------
-    pages
-        Class tokens of ``html`` and ``body`` of every sampled page, digits as ``#``, without modifiers.
-        Tokens that end in a number are no names.
-    threshold
-        Tokens on fewer pages are rare.
+    `pages`: class tokens of ``html`` and ``body`` of every sampled page, digits as ``#``, without modifiers.
+    Tokens that end in a number are no names. `threshold`: tokens on fewer pages are rare.
 
-    Notes
-    -----
     Cost O(pages x tokens of a page squared). Not from a paper.
     """
     df = Counter(token for held in pages for token in held)

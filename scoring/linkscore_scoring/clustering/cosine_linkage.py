@@ -104,17 +104,9 @@ class _Nearness:
 class CosineLinkage(Clusterer):
     """The default: finds templates that share their tags and differ in classes, with few outliers.
 
-    Parameters
-    ----------
-    cut
-        Cosine distance, in [0, 1], above which groups are not merged.
-    min_size
-        Groups below are outliers.
-    min_df
-        Paths on fewer pages are dropped.
+    `cut`: cosine distance, in [0, 1], above which groups are not merged. `min_size`: groups below are
+    outliers. `min_df`: paths on fewer pages are dropped.
 
-    Notes
-    -----
     Weights are ln(tf + 1) ln(|D| / df + 1), rows scaled to L2 norm 1, linkage is UPGMA. Cost O(n^2 (n_paths +
     log n)).
 

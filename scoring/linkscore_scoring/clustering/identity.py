@@ -19,15 +19,9 @@ class ClusterIdentities:
     the id of the larger is kept. All others get new ids. An id that was given out is never given out again;
     outliers are always -1.
 
-    Parameters
-    ----------
-    min_overlap
-        Smallest Jaccard overlap, in [0, 1], that counts as the same cluster.
-    next_id
-        First id that was never used.
+    `min_overlap`: smallest Jaccard overlap, in [0, 1], that counts as the same cluster. `next_id`: first id
+    that was never used.
 
-    Notes
-    -----
     Cost O(pages + pairs log pairs). Not in Xu 2018, which learns once.
 
     Examples
@@ -47,12 +41,8 @@ class ClusterIdentities:
     ) -> dict[int, int]:
         """Return the persistent id of every new label (without -1) and advance `next_id`.
 
-        Parameters
-        ----------
-        old
-            Page key -> persistent id before; empty at the first learning.
-        pages, labels
-            Keys of the newly clustered pages and their labels, same length.
+        `old`: page key -> persistent id before; empty at the first learning. `pages`, `labels`: keys of the
+        newly clustered pages and their labels, same length.
         """
         ids = self._matched(old, pages, labels)
         for label in sorted(set(labels) - {OUTLIER} - set(ids)):

@@ -20,16 +20,9 @@ InLink = tuple[int, int]
 class SamplePage:
     """A page to cluster or to classify.
 
-    Attributes
-    ----------
-    key
-        Identity of its URL.
-    paths
-        Its tag paths.
-    links
-        Its distinct links within the crawl; read when a sample is clustered, not when a page is classified.
-    in_links
-        Distinct known links that lead to it; `with_in_links` finds those of a sample.
+    `key`: identity of its URL. `paths`: its tag paths. `links`: its distinct links within the crawl; read
+    when a sample is clustered, not when a page is classified. `in_links`: distinct known links that lead to
+    it; `with_in_links` finds those of a sample.
     """
 
     key: str

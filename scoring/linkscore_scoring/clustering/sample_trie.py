@@ -15,24 +15,12 @@ _Node = tuple[int, str, str]
 class SampleTrie:
     """Tag paths of a sample; pages of a site share most of theirs.
 
-    Parameters
-    ----------
-    tries
-        Tag paths of each page.
+    `tries`: tag paths of each page.
 
-    Attributes
-    ----------
-    nodes
-        Parent (-1 for none), tag and class tokens of each node; parents come first.
-    pages
-        Nodes of each page, in its order.
-    leaves
-        Nodes of each page where displayed leaves end, and how many, in its order.
-    classes
-        Distinct class tokens of elements, as `PathTrie.classes` has them, of each page.
+    `nodes`: parent (-1 for none), tag and class tokens of each node; parents come first. `pages`: nodes of
+    each page, in its order. `leaves`: nodes of each page where displayed leaves end, and how many, in its
+    order. `classes`: distinct class tokens of elements, as `PathTrie.classes` has them, of each page.
 
-    Notes
-    -----
     Cost O(nodes of all pages).
 
     Examples
@@ -62,12 +50,8 @@ class SampleTrie:
     def paths(self, element_of: Callable[[str, str], str], separator: str) -> list[str]:
         """Return the path of every node: names of its elements, from the root on.
 
-        Parameters
-        ----------
-        element_of
-            (tag, class tokens) -> name of an element; asked once for each that is different.
-        separator
-            Stands between names.
+        `element_of`: (tag, class tokens) -> name of an element; asked once for each that is different.
+        `separator`: stands between names.
         """
         elements: dict[tuple[str, str], str] = {}
         paths: list[str] = []

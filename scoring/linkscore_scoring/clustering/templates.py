@@ -22,18 +22,10 @@ _TOP_PATHS = 5
 class ClusterStats:
     """What is known of one cluster.
 
-    Attributes
-    ----------
-    id
-        Persistent id (`ClusterIdentities`); the label itself until `TemplateModel.renamed`.
-    size
-        Pages of the sample.
-    dsim
-        Mean distance to the mean vector (eq. 10).
-    example
-        URL key of the medoid, the page nearest to the mean.
-    top_paths
-        Paths with the largest weight above the site's mean, at most 5: what is special about the cluster.
+    `id`: persistent id (`ClusterIdentities`); the label itself until `TemplateModel.renamed`. `size`: pages
+    of the sample. `dsim`: mean distance to the mean vector (eq. 10). `example`: URL key of the medoid, the
+    page nearest to the mean. `top_paths`: paths with the largest weight above the site's mean, at most 5:
+    what is special about the cluster.
     """
 
     id: int
@@ -46,16 +38,9 @@ class ClusterStats:
 class TemplateModel:
     """Learned templates of a site: classifies pages and describes clusters; immutable once learned.
 
-    Attributes
-    ----------
-    clusterer
-        Name of the clusterer that made it.
-    clusters
-        Statistics by label 0, 1, ...
-    sample
-        URL key -> persistent cluster id of every sampled page, -1 for outliers.
-    notes
-        What was unusual while learning.
+    `clusterer`: name of the clusterer that made it. `clusters`: statistics by label 0, 1, ... `sample`: URL
+    key -> persistent cluster id of every sampled page, -1 for outliers. `notes`: what was unusual while
+    learning.
     """
 
     def __init__(
@@ -111,10 +96,7 @@ class TemplateModel:
     def from_state(cls, state: State) -> TemplateModel:
         """Rebuild a model.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
+        Raises `CorruptState`: if a field is missing or malformed.
         """
         try:
             clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
@@ -127,20 +109,11 @@ class TemplateModel:
 def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
     """Learn the templates of a site from a sample.
 
-    Parameters
-    ----------
-    sample
-        Distinct pages of one site, at most 2,000; the order decides cluster numbers and ties, nothing else.
-    clusterer
-        An instance from `linkscore_scoring.clustering.registry`, with its parameters.
+    `sample`: distinct pages of one site, at most 2,000; the order decides cluster numbers and ties, nothing
+    else. `clusterer`: an instance from `linkscore_scoring.clustering.registry`, with its parameters.
 
-    Raises
-    ------
-    LimitExceeded
-        If the sample is too large.
+    Raises `LimitExceeded`: if the sample is too large.
 
-    Notes
-    -----
     Cost O(n^2 n_paths), some .3 s for 1,600 pages by the default clusterer; run it beside the request path.
 
     Examples
@@ -187,17 +160,9 @@ def dsim(
 ) -> NDArray[np.float64]:
     """Return the mean Euclidean distance of members to their mean vector, (n_clusters,) float64 (eq. 10).
 
-    Parameters
-    ----------
-    vectors
-        Weights of the sample, (n_pages, n_paths).
-    labels
-        Cluster of every page, (n_pages,).
-    clusters
-        Labels to report, in this order.
+    `vectors`: weights of the sample, (n_pages, n_paths). `labels`: cluster of every page, (n_pages,).
+    `clusters`: labels to report, in this order.
 
-    Notes
-    -----
     A cluster of one page or of identical pages has 0, a cluster without pages too: policies floor the factor.
     The paper calls the term a variance in prose; the printed formula (plain distance, not squared) is
     implemented.

@@ -19,19 +19,10 @@ Norm = Literal["l1", "l2"]
 class Vectorizer:
     """Frozen TF-IDF space: new pages are weighted with the document frequencies of the learned sample.
 
-    Parameters
-    ----------
-    vocabulary
-        Paths that survived the df filter, sorted; one column each.
-    df
-        Pages of the sample that hold the path, same order.
-    n_pages
-        Pages of the sample, |D|.
-    norm
-        ``l1`` as in the paper (Euclidean distances lie in [0, sqrt 2]) or ``l2`` for cosine.
+    `vocabulary`: paths that survived the df filter, sorted; one column each. `df`: pages of the sample that
+    hold the path, same order. `n_pages`: pages of the sample, |D|. `norm`: ``l1`` as in the paper (Euclidean
+    distances lie in [0, sqrt 2]) or ``l2`` for cosine.
 
-    Notes
-    -----
     Source: Xu 2018, section 3.2, equations 1 and 2. Differences from the paper: the paper does not say how a
     page outside the sample is weighted; here unseen paths are dropped *before* normalising, so a page of
     known paths has norm 1 whatever else it carries. The ``l2`` variant is ours.
@@ -82,16 +73,9 @@ def fit_vectorizer(
 ) -> Vectorizer:
     """Learn the TF-IDF space of a sample.
 
-    Parameters
-    ----------
-    bags
-        Bag of paths of every sampled page.
-    min_df
-        Paths on fewer pages are dropped (theta = minPts in the paper).
-    norm
-        See `Vectorizer`.
-    max_paths
-        Bound of the vocabulary: the paths on most pages are kept, ties by name. Not in the paper.
+    `bags`: bag of paths of every sampled page. `min_df`: paths on fewer pages are dropped (theta = minPts in
+    the paper). `norm`: see `Vectorizer`. `max_paths`: bound of the vocabulary: the paths on most pages are
+    kept, ties by name. Not in the paper.
     """
     df = Counter(path for bag in bags for path in bag)
     frequent = sorted((path for path, count in df.items() if count >= min_df), key=lambda p: (-df[p], p))

@@ -230,7 +230,7 @@ class SiteShard:
         """Estimate what the site takes in memory, from counts; O(pages sampled since the last time)."""
         site, (count, nodes) = self.model, self._sampled
         new = islice(reversed(site.sample), max(0, len(site.sample) - count))
-        nodes += sum(len(page.kept_paths) for page in new)
+        nodes += sum(page.nodes for page in new)
         self._sampled = (len(site.sample), nodes)
         a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
         others = sum(companion.memory_bytes() for companion in self.companions.values())

@@ -49,22 +49,12 @@ def page_from_extracted(
 ) -> PageFeatures:
     """Return the features of a page from its tag paths and long text blocks.
 
-    Parameters
-    ----------
-    url
-        Final absolute URL.
-    tag_paths, counts
-        Distinct root-to-leaf paths such as ``html/body[home]/div/text()`` and how often each occurs, same
-        length.
-    text_blocks
-        Texts outside anchors; those under 25 characters are passed over.
-    words
-        What to read of the words of the text blocks; title, headings and anchors are not known.
+    `url`: final absolute URL. `tag_paths`, `counts`: distinct root-to-leaf paths such as
+    ``html/body[home]/div/text()`` and how often each occurs, same length. `text_blocks`: texts outside
+    anchors; those under 25 characters are passed over. `words`: what to read of the words of the text
+    blocks; title, headings and anchors are not known.
 
-    Raises
-    ------
-    InvalidPage
-        If the URL, a path or the number of paths is not usable.
+    Raises `InvalidPage`: if the URL, a path or the number of paths is not usable.
     """
     if len(tag_paths) > limits.path_nodes:
         rule = f"must have at most {limits.path_nodes} entries, got {len(tag_paths)}"

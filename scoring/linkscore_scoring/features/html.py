@@ -73,18 +73,10 @@ class Extractor:
 
     One thread at a time may use an extractor; what it gives does not depend on the pages it saw before.
 
-    Parameters
-    ----------
-    limits
-        Bounds for every page.
-    max_remembered
-        Tags remembered between pages, or steps and paths by the compiled reader; above it the extractor
-        forgets them all.
-    kernels
-        Read what they can; those of this process unless others are given.
-    on_left
-        Called with the reason for each page that a compiled reader leaves to this one; what it
-        raises ends the reading.
+    `limits`: bounds for every page. `max_remembered`: tags remembered between pages, or steps and paths by
+    the compiled reader; above it the extractor forgets them all. `kernels`: read what they can; those of
+    this process unless others are given. `on_left`: called with the reason for each page that a compiled
+    reader leaves to this one; what it raises ends the reading.
     """
 
     def __init__(
@@ -277,31 +269,14 @@ def extract(
     repaired is in `PageFeatures.notes`: ``not_html``, ``empty``, ``decode_errors``, ``attributes_cut``,
     ``elements_cut``, ``paths_cut``, ``depth_cut``, ``links_cut``, ``apaths_cut``.
 
-    Parameters
-    ----------
-    body
-        Bytes as fetched.
-    url
-        Absolute http(s) URL after redirects.
-    content_type, content_encoding
-        The HTTP headers, empty if unknown.
-    limits
-        Bounds of the extraction; `Limits` defaults.
-    layout
-        Whether to find records and link groups too, where something measures them (`features.layouts`);
-        it costs two to three times as much again.
-    words
-        What to read of its words; see `features.words`.
-    title
-        Whether to keep its title, cut at 200 characters.
+    `body`: bytes as fetched. `url`: absolute http(s) URL after redirects. `content_type`,
+    `content_encoding`: the HTTP headers, empty if unknown. `limits`: bounds of the extraction; `Limits`
+    defaults. `layout`: whether to find records and link groups too, where something measures them
+    (`features.layouts`); it costs two to three times as much again. `words`: what to read of its words; see
+    `features.words`. `title`: whether to keep its title, cut at 200 characters.
 
-    Raises
-    ------
-    InvalidPage
-        `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.
+    Raises `InvalidPage`: `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.
 
-    Notes
-    -----
     Cost: about three times the bare parse, when pages of a site follow each other. Source: Xu, Gao, Callan
     2018, sections 3.1 and 3.2. Differences: the leaf set is made precise as above; the link path is kept for
     links out of the site too.

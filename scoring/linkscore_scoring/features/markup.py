@@ -80,12 +80,8 @@ class TagTable:
 
     Pages of a site repeat their tags, so most tags of a page are one dictionary look-up.
 
-    Attributes
-    ----------
-    steps
-        Meaning of the tags that only change the place: a `Step` to go down, `END` or `VOID`.
-    specials
-        Meaning of the tags that are leaves or links.
+    `steps`: meaning of the tags that only change the place: a `Step` to go down, `END` or `VOID`.
+    `specials`: meaning of the tags that are leaves or links.
     """
 
     def __init__(self) -> None:

@@ -27,10 +27,7 @@ OTHER_LINK_PATH = "a[]"
 class PageLinkPaths:
     """The distinct link paths of a page, within bounds.
 
-    Attributes
-    ----------
-    is_cut
-        Some were not told apart.
+    `is_cut`: some were not told apart.
     """
 
     def __init__(self) -> None:
@@ -64,14 +61,9 @@ class PageLinkPaths:
 class Anchors:
     """The anchors of a page as columns, in document order: what either reader gives.
 
-    Attributes
-    ----------
-    hrefs, texts, rels, blocks_before
-        As `Links` has them; hrefs as written.
-    link_paths
-        Index into `link_path_table`.
-    is_cut, link_paths_cut
-        The page has more anchors, or more link paths than are told apart.
+    `hrefs`, `texts`, `rels`, `blocks_before`: as `Links` has them; hrefs as written. `link_paths`: index
+    into `link_path_table`. `is_cut`, `link_paths_cut`: the page has more anchors, or more link paths than
+    are told apart.
     """
 
     hrefs: list[str]

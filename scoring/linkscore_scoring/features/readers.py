@@ -31,10 +31,7 @@ def _readers() -> dict[str, Reader]:
 def reader_of(kind: str) -> Reader:
     """Return the reader of a kind of page.
 
-    Raises
-    ------
-    InvalidPage
-        If no annex that is installed reads it.
+    Raises `InvalidPage`: if no annex that is installed reads it.
     """
     found = _readers().get(kind)
     if found is None:

@@ -45,25 +45,13 @@ _MAX_MEASURED_WORDS = 20_000  # of a page, the first ones; a bound, chosen: some
 class Measures(NamedTuple):
     """What is measured of the main text of a page; shares are in [0, 1].
 
-    Attributes
-    ----------
-    words
-        Of main text, each block once.
-    in_anchors
-        Share of the displayed characters that are in anchors.
-    repeated_blocks
-        Share of the characters of text blocks that another block said before.
-    top_grams, repeated_grams
-        Share of its characters in the most frequent n-gram of words, and in n-grams that occur again, each as
-        a multiple of the most that Gopher keeps, for the n where it is most.
-    ended
-        Share of the characters of text blocks that end like a sentence.
-    word_chars
-        Mean length of a word; 0 in a script without blanks.
-    alphabetic
-        Share of the words that have a letter.
-    symbols
-        Hash signs and ellipses for each word.
+    `words`: of main text, each block once. `in_anchors`: share of the displayed characters that are in
+    anchors. `repeated_blocks`: share of the characters of text blocks that another block said before.
+    `top_grams`, `repeated_grams`: share of its characters in the most frequent n-gram of words, and in
+    n-grams that occur again, each as a multiple of the most that Gopher keeps, for the n where it is most.
+    `ended`: share of the characters of text blocks that end like a sentence. `word_chars`: mean length of a
+    word; 0 in a script without blanks. `alphabetic`: share of the words that have a letter. `symbols`: hash
+    signs and ellipses for each word.
     """
 
     words: float
@@ -97,16 +85,9 @@ def measure(
 ) -> Measures:
     """Return the measures of a page.
 
-    Parameters
-    ----------
-    blocks
-        Texts of its main text, in their order.
-    words
-        Words of the distinct blocks, as `words_of` gives them.
-    in_anchors
-        See `Measures`.
-    spaced
-        Whether the words are separated by blanks, as in most scripts.
+    `blocks`: texts of its main text, in their order. `words`: words of the distinct blocks, as `words_of`
+    gives them. `in_anchors`: see `Measures`. `spaced`: whether the words are separated by blanks, as in most
+    scripts.
 
     Examples
     --------

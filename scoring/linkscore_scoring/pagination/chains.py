@@ -16,16 +16,10 @@ _UNKNOWN_RANK = 1_000_000
 class PageChains(Stateful):
     """The lists and threads of a site that run over several pages (union of pages that page links join).
 
-    Parameters
-    ----------
-    max_pages
-        Pages remembered; beyond it the oldest quarter is forgotten, whole lists or parts of them.
-    max_list
-        Pages of one list; a link that would join more joins nothing, so that one wrong link cannot make one
-        list of the whole site.
+    `max_pages`: pages remembered; beyond it the oldest quarter is forgotten, whole lists or parts of them.
+    `max_list`: pages of one list; a link that would join more joins nothing, so that one wrong link cannot
+    make one list of the whole site.
 
-    Notes
-    -----
     A page that names another one as its canonical form, and links to it, is of the list of that one:
     permalinks of posts. `observe` costs O(page links of the page), `first_page` O(1) as a rule; memory
     O(max_pages). What is told does not depend on the order of pages, as far as `max_list` is not reached.
@@ -55,10 +49,7 @@ class PageChains(Stateful):
     def first_page(self, key: int) -> str:
         """Return the URL of the first page of the list a page belongs to, as far as known; empty if of none.
 
-        Parameters
-        ----------
-        key
-            Identity hash of the page.
+        `key`: identity hash of the page.
         """
         if key not in self._parents:
             return ""

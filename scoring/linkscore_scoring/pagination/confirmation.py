@@ -62,19 +62,10 @@ class PageLinkConfirmation(Stateful):
     leads back and forth. Page links of other lists, such as the page numbers of threads on a board, are not
     judged: where they lead is no page of the list they stand on.
 
-    Parameters
-    ----------
-    max_pages
-        Pages kept for comparison, the oldest go first.
-    max_families
-        Families counted; those beyond it stay unknown.
-    least
-        Links of a family that must hold before it is confirmed, or fail before it is denied.
-    enough
-        Links of a family after which it is decided, and no more are compared.
+    `max_pages`: pages kept for comparison, the oldest go first. `max_families`: families counted; those
+    beyond it stay unknown. `least`: links of a family that must hold before it is confirmed, or fail before
+    it is denied. `enough`: links of a family after which it is decided, and no more are compared.
 
-    Notes
-    -----
     `observe` costs O(page links + paths of the page) and one comparison for each link between two pages kept,
     and O(page links) once the families are decided. Memory O(max_pages x paths of a page).
 
@@ -99,12 +90,8 @@ class PageLinkConfirmation(Stateful):
     def observe(self, page: PageObservation, places: Sequence[int]) -> None:
         """Take in a page: compare it with the pages kept that its page links lead to, or that lead to it.
 
-        Parameters
-        ----------
-        page
-            The page.
-        places
-            Place of each link, any hash that is the same at the same place of another page.
+        `page`: the page. `places`: place of each link, any hash that is the same at the same place of
+        another page.
         """
         if page.failed or page.key in self._pages:
             return
@@ -132,12 +119,8 @@ class PageLinkConfirmation(Stateful):
     def without_denied(self, kinds: Sequence[int], urls: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return the kind of page link of each link, `NO_PAGE_LINK` for links of families that are denied.
 
-        Parameters
-        ----------
-        kinds
-            What `find_page_links` says, (n_links,).
-        urls, places
-            Of each link; places as for `observe`.
+        `kinds`: what `find_page_links` says, (n_links,). `urls`, `places`: of each link; places as for
+        `observe`.
         """
         if not self._denied:
             return list(kinds)

@@ -40,14 +40,9 @@ _YEARS = range(1900, 2101)
 class PageLinkGroup:
     """Numbered links of one list.
 
-    Attributes
-    ----------
-    rows, numbers
-        Row and number of each link, in document order.
-    slots
-        URL of the first link that has a number slot.
-    lines
-        Slot -> (a, c): value of the slot is ``a (n - 1) + c``; empty while the group has one link.
+    `rows`, `numbers`: row and number of each link, in document order. `slots`: URL of the first link that
+    has a number slot. `lines`: slot -> (a, c): value of the slot is ``a (n - 1) + c``; empty while the group
+    has one link.
     """
 
     rows: list[int]
@@ -75,17 +70,9 @@ class PageLinkGroup:
 def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark]) -> list[PageLinkGroup]:
     """Return the groups of numbered page links among the links of a page.
 
-    Parameters
-    ----------
-    page_url
-        URL of the page.
-    urls
-        URL of each link.
-    marks
-        What the anchors say that say anything, by row, rows ascending.
+    `page_url`: URL of the page. `urls`: URL of each link. `marks`: what the anchors say that say anything,
+    by row, rows ascending.
 
-    Notes
-    -----
     Cost O(characters of the numbered links' URLs).
     """
     rows = [row for row, mark in marks.items() if mark.kind == PAGE and urls[row]]

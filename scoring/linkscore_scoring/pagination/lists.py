@@ -17,15 +17,9 @@ _NEAR = 6
 class PageList:
     """Page links of one list.
 
-    Attributes
-    ----------
-    is_own
-        The page that the links stand on is of the list.
-    page
-        Which page of it that one is, 0 if not known.
-    targets
-        Rows of the page links, and of the link to the first page if it stands before them, with the number
-        of the page each leads to, 0 if not known.
+    `is_own`: the page that the links stand on is of the list. `page`: which page of it that one is, 0 if not
+    known. `targets`: rows of the page links, and of the link to the first page if it stands before them,
+    with the number of the page each leads to, 0 if not known.
     """
 
     is_own: bool
@@ -38,15 +32,8 @@ def page_lists(
 ) -> list[PageList]:
     """Return the lists that the page links of a page belong to, the own one first.
 
-    Parameters
-    ----------
-    page_url, urls, anchors
-        As for `find_page_links`.
-    kinds
-        What that found.
+    `page_url`, `urls`, `anchors`: as for `find_page_links`. `kinds`: what that found.
 
-    Notes
-    -----
     Cost O(characters of the URLs of page links).
     """
     marks = {row: read_anchor(anchors[row]) for row, kind in enumerate(kinds) if kind == PAGE}

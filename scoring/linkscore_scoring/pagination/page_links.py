@@ -43,23 +43,12 @@ def find_page_links(
 ) -> list[int]:
     """Return the kind of page link each link of a page is, 0 for none; see `anchors`.
 
-    Parameters
-    ----------
-    page_url
-        URL of the page.
-    urls, anchors, rels
-        Of each link, in document order; `rels` may be empty if unknown.
-    places
-        Text of the place of each link, a link path or a link group that ends in the classes of the ``a`` in
-        brackets; may be empty if unknown.
+    `page_url`: URL of the page. `urls`, `anchors`, `rels`: of each link, in document order; `rels` may be
+    empty if unknown. `places`: text of the place of each link, a link path or a link group that ends in the
+    classes of the ``a`` in brackets; may be empty if unknown.
 
-    Returns
-    -------
-    list of int
-        (n_links,), one of `NO_PAGE_LINK`, `PAGE`, `NEXT`, `PREV`, `FIRST`, `LAST`.
+    `list of int`: (n_links,), one of `NO_PAGE_LINK`, `PAGE`, `NEXT`, `PREV`, `FIRST`, `LAST`.
 
-    Notes
-    -----
     Cost O(characters of the links that may be page links); no step backtracks.
 
     Differences from the paper: no destination is fetched, URLs and words decide; see `confirmation` for what
@@ -98,12 +87,8 @@ def page_links_of(page_url: str, links: Links) -> list[int]:
 def with_page_links(url_types: Sequence[int] | None, page_links: Sequence[int]) -> list[int] | None:
     """Return the types of URLs that a policy tells, and `PAGE_FLIP` where it tells none; None if all are 0.
 
-    Parameters
-    ----------
-    url_types
-        What the policy says, one of `site.url_rules` per link, or None.
-    page_links
-        Kind of page link of each link.
+    `url_types`: what the policy says, one of `site.url_rules` per link, or None. `page_links`: kind of page
+    link of each link.
     """
     if url_types is None:
         return [PAGE_FLIP if kind else NO_TYPE for kind in page_links] if any(page_links) else None
@@ -188,16 +173,8 @@ _NAMED = (NEXT, PREV, FIRST, LAST)
 class _LinkRows:
     """The links of a page, as far as named page links look at them.
 
-    Attributes
-    ----------
-    url
-        URL of the page.
-    urls, marks
-        As for `grouped.page_link_groups`.
-    places
-        Place of each link, empty if unknown.
-    groups
-        The numbered page links found.
+    `url`: URL of the page. `urls`, `marks`: as for `grouped.page_link_groups`. `places`: place of each link,
+    empty if unknown. `groups`: the numbered page links found.
     """
 
     url: str

@@ -66,14 +66,8 @@ _EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
 class Slots:
     """A URL cut at its digit runs.
 
-    Attributes
-    ----------
-    skeleton
-        The URL with ``#`` for each digit run.
-    values
-        The numbers, in order; -1 for one of more than nine digits.
-    texts
-        What stands before each number and after the last, one more than `values`.
+    `skeleton`: the URL with ``#`` for each digit run. `values`: the numbers, in order; -1 for one of more
+    than nine digits. `texts`: what stands before each number and after the last, one more than `values`.
     """
 
     skeleton: str
@@ -141,20 +135,11 @@ def _bare(url: str) -> str:
 class PagedUrl:
     """A URL without what may name its page.
 
-    Attributes
-    ----------
-    whole
-        Host and path, without slash or extension at the end.
-    path
-        The same without the page number at the end.
-    query
-        Pairs that name no page.
-    number
-        Page number or offset; None if the URL names none, -1 if it is a cursor that is no number.
-    explicit
-        The number is named as one of a page, not just a number at the end of the path.
-    counts
-        The name is one that nothing but page numbers have: ``page``, not ``p`` or ``start``.
+    `whole`: host and path, without slash or extension at the end. `path`: the same without the page number
+    at the end. `query`: pairs that name no page. `number`: page number or offset; None if the URL names
+    none, -1 if it is a cursor that is no number. `explicit`: the number is named as one of a page, not just
+    a number at the end of the path. `counts`: the name is one that nothing but page numbers have: ``page``,
+    not ``p`` or ``start``.
     """
 
     whole: str

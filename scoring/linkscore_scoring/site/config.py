@@ -16,19 +16,11 @@ square (docs/concepts/architecture.md)."""
 class LearningConfig:
     """How templates are learned.
 
-    Attributes
-    ----------
-    clusterer
-        Name of a page clusterer (`site.clusterers`).
-    sample_pages
-        Distinct pages before the first learning; relearning follows at 2, 4 and 8 times as many, then on
-        drift.
-    max_sample_pages
-        Distinct pages kept for learning.
-    on_demand
-        Sites are learned when somebody asks, unless a policy reads templates; see `CrawlConfig`.
-    paper
-        The rules of Xu 2018 where ours differ: literal eps, navigation table frozen after the first learning.
+    `clusterer`: name of a page clusterer (`site.clusterers`). `sample_pages`: distinct pages before the
+    first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `max_sample_pages`:
+    distinct pages kept for learning. `on_demand`: sites are learned when somebody asks, unless a policy
+    reads templates; see `CrawlConfig`. `paper`: the rules of Xu 2018 where ours differ: literal eps,
+    navigation table frozen after the first learning.
     """
 
     clusterer: str = "cosine_linkage"

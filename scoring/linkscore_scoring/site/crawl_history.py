@@ -52,26 +52,12 @@ Bin = list[float]
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over some fetches.
+    """Sums over some fetches, each a number of fetches unless it says otherwise.
 
-    Attributes
-    ----------
-    fetched
-        Number of fetches.
-    text
-        Sum of novelty rewards: x / (x + 400), x = characters of long text the site had never shown.
-    hub
-        Sum of what the links found first there are worth, at most 1 a fetch.
-    copies
-        Fetches that showed long text and none of it new, or were led to a page fetched before.
-    silent
-        Fetches without any long text, failed ones included.
-    grown
-        Links of the same group found first there.
-    reported
-        Fetches with feedback.
-    reward
-        Sum of the rewards of feedback.
+    `text` sums the novelty rewards x / (x + 400), x = characters of long text the site had never shown; `hub`
+    what the links found first there are worth, at most 1 a fetch; `grown` counts the links of the same group
+    found first there; `reward` sums the rewards of feedback on the `reported` ones. `copies` showed long text
+    and none of it new, or were led to a page fetched before; `silent` had no long text, failed ones included.
     """
 
     fetched: float = 0.0
@@ -98,23 +84,15 @@ class Tally:
         return list(_fields_of(self))
 
 
-_FETCHED, _TEXT, _SILENT, _REPORTED, _REWARD = 1, 2, 5, 7, 8  # columns of a bin, of fields of `Tally`
 _fields_of = attrgetter(*(field.name for field in fields(Tally)))
+_FETCHED, _TEXT, _SILENT, _REPORTED, _REWARD = 1, 2, 5, 7, 8  # columns of a bin
 
 
 class History:
     """The tallies of a group of fetches in at most 16 bins, oldest first; bins widen in pairs as they fill.
 
-    Adding costs O(1) amortised. Totals are exact; a half is exact to the bin.
-
-    Attributes
-    ----------
-    bins
-        See `Bin`.
-    examples
-        URLs of the latest fetches, at most 3.
-    fetched
-        Number of fetches.
+    Adding costs O(1) amortised. Totals are exact; a half is exact to the bin. `examples` are the URLs of the
+    latest fetches, at most 3.
     """
 
     __slots__ = ("_width", "bins", "examples", "fetched")
@@ -128,25 +106,21 @@ class History:
     def add(self, at: int, values: Sequence[float]) -> None:
         """Count a fetch, the site's number `at`, by the fields of its tally."""
         self.fetched += values[0]
-        if not self.bins or self.bins[-1][1] >= self._width:
-            self.bins.append([at, *values])
-            if len(self.bins) > MAX_BINS:
-                self._widen()
+        if self.bins and self.bins[-1][_FETCHED] < self._width:
+            _add(self.bins[-1], values)
             return
-        _add(self.bins[-1], values)
+        self.bins.append([at, *values])
+        if len(self.bins) > MAX_BINS:
+            self._widen()
 
     def amend(self, at: int, values: Sequence[float]) -> None:
         """Add to the bin of a fetch counted before."""
         if self.bins:
             self.fetched += values[0]
-            _add(self._bin(at), values)
-
-    def rate(self, at: int, reported: int, reward: float) -> None:
-        """Add feedback to the bin of a fetch counted before: reports, and reward or a change of it."""
-        if self.bins:
-            counts = self._bin(at)
-            counts[_REPORTED] += reported
-            counts[_REWARD] += reward
+            place = (
+                len(self.bins) if at >= self.bins[-1][0] else bisect_right(self.bins, at, key=itemgetter(0))
+            )
+            _add(self.bins[max(0, place - 1)], values)
 
     def saw(self, url: str) -> None:
         """Note a URL as the latest example."""
@@ -177,11 +151,6 @@ class History:
         """Return the bins of the last `share` of the fetches, at least one if there is any."""
         return self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :]
 
-    def _bin(self, at: int) -> Bin:
-        if at >= self.bins[-1][0]:
-            return self.bins[-1]
-        return self.bins[max(0, bisect_right(self.bins, at, key=itemgetter(0)) - 1)]
-
     def _cut(self, share: float) -> int:
         """Return how many bins hold about the first `share` of the fetches."""
         left, wanted = 0.0, share * self.fetched
@@ -192,11 +161,9 @@ class History:
         return len(self.bins)
 
     def _widen(self) -> None:
-        pairs = [self.bins[i : i + 2] for i in range(0, len(self.bins), 2)]
-        for first, *rest in pairs:
-            for counts in rest:
-                _add(first, counts[1:])
-        self.bins = [first for first, *_ in pairs]
+        for first, second in zip(self.bins[::2], self.bins[1::2], strict=False):
+            _add(first, second[1:])
+        self.bins = self.bins[::2]
         self._width *= 2
 
     def to_state(self) -> list[Any]:
@@ -241,30 +208,19 @@ class _Fetch:
     at: int
     pattern: int
     link_path: int
-    is_page: bool
+    is_page: bool = False
     text: float = 0.0
     reward: float = _NOT_REPORTED
 
 
 class CrawlHistory(Stateful):
-    """Histories of the fetches of a site.
+    """Histories of the fetches of a site by shape of URL, finest pattern to root, by tag path, and by both.
 
-    A fetch counts in the history of every shape its URL has (finest pattern to root), of the tag path it was
-    fetched through, and of both together. Feedback is counted at the fetch it is about, however late it
-    comes; a page that is reported and never ingested counts as a fetch. Repeated fetches of a URL do not
-    count.
-
-    Parameters
-    ----------
-    max_fetches
-        Fetches remembered one by one; feedback that comes later than that is left out.
-    max_groups
-        Histories of each kind; beyond it the quarter with the fewest fetches is dropped.
-
-    Notes
-    -----
-    Cost of a fetch: O(depth of its pattern + distinct patterns of new links). About 400 bytes a history with
-    few fetches, at most 2 KB. Not from a paper.
+    Feedback is counted at the fetch it is about, however late it comes, as long as the fetch is one of the
+    last `max_fetches`; a page that is reported and never ingested counts as a fetch, a repeated one of a URL
+    does not. Of each kind of history at most `max_groups` are kept, some 400 bytes each, 2 KB at most; beyond
+    it the quarter with the fewest fetches is dropped. A fetch costs O(depth of its pattern + distinct
+    patterns of new links). Not from a paper.
     """
 
     fetches: Annotated[int, stored_as("counts")]
@@ -295,25 +251,17 @@ class CrawlHistory(Stateful):
     def observe(
         self, page: PageObservation, link_path: int, patterns: UrlPatterns, fold: Fold
     ) -> float | None:
-        """Count a fetch; return the reward that was reported before the page came, None if none was.
+        """Count a fetch that came through a link path; return the reward reported before it, if one was.
 
-        Parameters
-        ----------
-        page
-            The fetch.
-        link_path
-            link path it was fetched through.
-        patterns, fold
-            The site's URL patterns, and the id each link path is counted under.
+        `fold` gives the id that a link path is counted under.
         """
         key = page.requested if page.refetch else page.key
         early = self._known.get(page.requested) or self._known.get(key)
         if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
             return None
-        fetch = early or _Fetch(self._next(), page.pattern, fold(link_path), is_page=True)
-        fetch.is_page, fetch.text = True, text_reward(page.novel_chars)
         self._known.pop(page.requested, None)
-        self._remember(key, fetch)
+        fetch = self._remember(key, early or self._new(page.pattern, fold(link_path)))
+        fetch.is_page, fetch.text = True, text_reward(page.novel_chars)
         self._count_page(page, fetch, patterns, fold, is_new=early is None)
         return early.reward if early is not None else None
 
@@ -327,24 +275,20 @@ class CrawlHistory(Stateful):
         fetch = self._known.get(event.key)
         if not event.key or (fetch is None and was_fetched):
             return
-        is_new = fetch is None
+        is_new = float(fetch is None)
         if fetch is None:
             link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
-            fetch = _Fetch(self._next(), event.pattern, fold(link_path), is_page=False)
-            self._remember(event.key, fetch)
+            fetch = self._remember(event.key, self._new(event.pattern, fold(link_path)))
         first = fetch.reward == _NOT_REPORTED
         change = event.reward - (0.0 if first else fetch.reward)
         fetch.reward = event.reward
         self.reported += first
-        lineage = patterns.lineage(fetch.pattern)
-        values = Tally(fetched=1.0, silent=1.0, reported=1.0, reward=event.reward).values() if is_new else ()
-        for history in self._histories(fetch, lineage):
-            history.add(fetch.at, values) if is_new else history.rate(fetch.at, first, change)
+        values = Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change).values()
+        for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
+            (history.add if is_new else history.amend)(fetch.at, values)
 
     def recent(self, n: int) -> tuple[float, int]:
-        """Return the mean reward of the last `n` fetches (of those reported on, once there is feedback), and
-        the number of fetches it is the mean of.
-        """
+        """Return the mean reward of the last `n` fetches, or of those reported on, and how many those are."""
         last = list(islice(reversed(self._known.values()), n))
         if self.by_reward:
             rewards = [fetch.reward for fetch in last if fetch.reward != _NOT_REPORTED]
@@ -353,10 +297,7 @@ class CrawlHistory(Stateful):
         return (left_sum(rewards) / len(rewards) if rewards else 0.0), len(rewards)
 
     def judged(self) -> Iterator[tuple[int, int, float]]:
-        """Yield identity hash, number and reward of the fetches remembered one by one whose reward is known.
-
-        By feedback once enough came, else by new text, as everywhere here. Cost O(1) each.
-        """
+        """Yield identity hash, number and reward of the fetches remembered whose reward is known."""
         by_reward = self.by_reward
         for key, fetch in self._known.items():
             if by_reward and fetch.reward != _NOT_REPORTED:
@@ -376,7 +317,7 @@ class CrawlHistory(Stateful):
         """Return the histories of groups by the shapes there are now."""
         return _folded(self.groups, lambda group: (patterns.resolve(group[0]), group[1]))
 
-    def prior(self, *, by_reward: bool) -> float:
+    def prior(self) -> float:
         """Return the reward expected where nothing is known: the mean of the last quarter of the fetches, at
         least of ten.
         """
@@ -384,11 +325,11 @@ class CrawlHistory(Stateful):
         if not site.fetched:
             return _PRIOR
         bins = site.latest_bins(max(_LATEST, _LATEST_FETCHES / max(1.0, site.fetched)))
-        n, worth = (_REPORTED, _REWARD) if by_reward else (_FETCHED, _TEXT)
+        n, worth = (_REPORTED, _REWARD) if self.by_reward else (_FETCHED, _TEXT)
         weight = _sum(n, bins)
         return _sum(worth, bins) / weight if weight else 0.0
 
-    def promise(self, lineage: Iterable[int], prior: float, *, by_reward: bool) -> float:
+    def promise(self, lineage: Iterable[int], prior: float) -> float:
         """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.
 
         Fetches without any long text say nothing about new text: the prior stands for them, as it does for
@@ -397,16 +338,17 @@ class CrawlHistory(Stateful):
         for node in lineage:
             history = self.shapes.get(node)
             if history is not None and history.fetched >= _KNOWN_AFTER:
-                return late_worth(history, prior, by_reward=by_reward)
+                return late_worth(history, prior, by_reward=self.by_reward)
         return prior
 
-    def _next(self) -> int:
+    def _new(self, pattern: int, link_path: int) -> _Fetch:
         self.fetches += 1
-        return self.fetches
+        return _Fetch(self.fetches, pattern, link_path)
 
-    def _remember(self, key: int, fetch: _Fetch) -> None:
+    def _remember(self, key: int, fetch: _Fetch) -> _Fetch:
         self._known[key] = fetch
         drop_oldest(self._known, self.max_fetches)
+        return fetch
 
     def _count_page(
         self, page: PageObservation, fetch: _Fetch, patterns: UrlPatterns, fold: Fold, *, is_new: bool
@@ -418,16 +360,14 @@ class CrawlHistory(Stateful):
             fetched=float(is_new),
             text=fetch.text,
             hub=self._hub(found, lineage[0], patterns),
-            copies=float(_is_copy(page)),
+            copies=float(page.refetch or (page.long_chars > 0 and not page.novel_chars)),
             silent=float(not page.long_chars) - (not is_new),
         ).values()
         grown = _grown(found, lineage, patterns)
-        here = sum(
-            fold(found_at) == fetch.link_path for found_at in compress(page.links.link_paths, page.fresh)
-        )
+        here = sum(map(fetch.link_path.__eq__, map(fold, compress(page.links.link_paths, page.fresh))))
         for history, n in zip(self._histories(fetch, lineage), [*grown, here, grown[0]], strict=True):
             values[_GROWN] = float(n)
-            history.add(fetch.at, values) if is_new else history.amend(fetch.at, values)
+            (history.add if is_new else history.amend)(fetch.at, values)
             history.saw(page.url)
         self._bound(patterns)
 
@@ -435,12 +375,11 @@ class CrawlHistory(Stateful):
         """Return what new links of other shapes promise together, at most 1."""
         if not found:
             return 0.0
-        by_reward, hub = self.by_reward, 0.0
-        prior = self.prior(by_reward=by_reward)
+        hub, prior = 0.0, self.prior()
         for pattern, n in found.items():
             lineage = patterns.lineage(pattern)
             if lineage[0] != own:
-                hub += n * self.promise(lineage, prior, by_reward=by_reward)
+                hub += n * self.promise(lineage, prior)
             if hub >= 1.0:
                 return 1.0
         return hub
@@ -493,10 +432,6 @@ def late_worth(history: History, prior: float, *, by_reward: bool) -> float:
     else:
         n, worth = _sum(_FETCHED, late) - _sum(_SILENT, late), _sum(_TEXT, late)
     return shrunk(worth, n, prior, _PRIOR_WEIGHT)
-
-
-def _is_copy(page: PageObservation) -> bool:
-    return page.refetch or (page.long_chars > 0 and not page.novel_chars)
 
 
 def _grown(found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns) -> list[int]:

@@ -16,30 +16,15 @@ NOT_MODIFIED = 304
 class Fetch:
     """One fetch, as the engine hands it over.
 
-    Attributes
-    ----------
-    seq
-        Sequence number of the event.
-    key, requested, canonical
-        Identity hashes of the final URL, of the requested one (equal without redirect), and of the canonical
-        form the page names (`key` if none).
-    requested_key
-        Identity of the requested URL.
-    features
-        Features of the page, None if no usable page came back.
-    link_keys
-        Identity hash of every link of `features`.
-    in_scope
-        Rows of the links that belong to the crawl.
-    page_links
-        Kind of page link of every link of `features`, see `pagination.anchors`.
-    source, link_path, depth
-        Context from the ticket: hash of the linking page (0 if unknown), link path id, clicks (None if
-        unknown).
-    seed
-        Seed of the crawl, for the draws of the sampling plan.
-    now_s, status_code
-        Time of the fetch in seconds since the epoch, and its HTTP status, 0 if there was no answer.
+    `seq`: sequence number of the event. `key`, `requested`, `canonical`: identity hashes of the final URL,
+    of the requested one (equal without redirect), and of the canonical form the page names (`key` if none).
+    `requested_key`: identity of the requested URL. `features`: features of the page, None if no usable page
+    came back. `link_keys`: identity hash of every link of `features`. `in_scope`: rows of the links that
+    belong to the crawl. `page_links`: kind of page link of every link of `features`, see
+    `pagination.anchors`. `source`, `link_path`, `depth`: context from the ticket: hash of the linking page
+    (0 if unknown), link path id, clicks (None if unknown). `seed`: seed of the crawl, for the draws of the
+    sampling plan. `now_s`, `status_code`: time of the fetch in seconds since the epoch, and its HTTP status,
+    0 if there was no answer.
     """
 
     seq: int

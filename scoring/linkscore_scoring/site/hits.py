@@ -11,18 +11,10 @@ Vector = NDArray[np.float64]
 def hits(A: NDArray[np.float64], *, tolerance: float = 1e-9, max_rounds: int = 100) -> tuple[Vector, Vector]:
     """Return hub and authority scores, two (n,) float64 vectors of L2 norm 1.
 
-    Parameters
-    ----------
-    A
-        Adjacency of the clusters, (n, n), ``A[i, j]`` = expected links from cluster i to cluster j (eq. 6).
-        Outliers take no part: leave their row and column out.
-    tolerance
-        Stop when authorities and hubs together change by less (L1).
-    max_rounds
-        Bound for graphs whose two largest eigenvalues nearly agree.
+    `A`: adjacency of the clusters, (n, n), ``A[i, j]`` = expected links from cluster i to cluster j (eq. 6).
+    Outliers take no part: leave their row and column out. `tolerance`: stop when authorities and hubs
+    together change by less (L1). `max_rounds`: bound for graphs whose two largest eigenvalues nearly agree.
 
-    Notes
-    -----
     Cost O(rounds x n^2). Source: Xu 2018, equations 7 and 8. Differences from the paper: the uniform start
     ``1/sqrt(n)``, the L2 norm and the stop rule are ours (the paper says "until convergence"); the fixed
     start makes the result of a disconnected graph deterministic; without any link both vectors stay uniform.

@@ -6,7 +6,7 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from linkscore_scoring.clustering.base import Clusterer
@@ -17,7 +17,7 @@ from linkscore_scoring.clustering.templates import TemplateModel, learn
 from linkscore_scoring.errors import reading_state
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage
+from linkscore_scoring.site.sampled_pages import SampledLink, SampledPage
 from linkscore_scoring.state import State, digest, from_state, to_state
 
 _DOUBLINGS = 3
@@ -67,10 +67,7 @@ class LearnedSite:
     def from_state(cls, state: State, config: LearningConfig) -> LearnedSite:
         """Rebuild a result.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
+        Raises `CorruptState`: if a field is missing or malformed.
         """
         with reading_state("learned site"):
             table = NavigationTable(navigation_params(config))
@@ -87,14 +84,9 @@ class LearnedSite:
 class LearningSchedule:
     """Decides when a learning is due.
 
-    Attributes
-    ----------
-    next_at
-        Sample size of the next scheduled learning, 0 when the schedule is through.
-    last_at
-        Sample size of the last scheduled one.
-    outliers, classified
-        Decayed counts (window 200 pages) of pages that fitted no template, and of all classified pages.
+    `next_at`: sample size of the next scheduled learning, 0 when the schedule is through. `last_at`: sample
+    size of the last scheduled one. `outliers`, `classified`: decayed counts (window 200 pages) of pages that
+    fitted no template, and of all classified pages.
     """
 
     next_at: int
@@ -176,7 +168,7 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
     return table
 
 
-def observe_page_links(table: NavigationTable, source: int, links: SampledLinks) -> None:
+def observe_page_links(table: NavigationTable, source: int, links: Sequence[SampledLink]) -> None:
     """Count the links of one page by link path (eq. 4)."""
-    counts = links.counts()
+    counts = Counter(link_path for link_path, _, _ in links)
     table.observe_links(source, list(counts), list(counts.values()))

@@ -29,16 +29,10 @@ _UNSEEN = (0, NOT_FETCHED, 0)
 class Sighting:
     """What the links of a page meant to the memory, per row.
 
-    Attributes
-    ----------
-    patterns
-        URL pattern each target had when it was first seen.
-    fresh
-        The target was never seen before this page.
-    first_here
-        The row is the first by which this page is a remembered source of an unfetched target.
-    displaced
-        Of the page: the (source, link path) in-links of unfetched targets that were given up for its own.
+    `patterns`: URL pattern each target had when it was first seen. `fresh`: the target was never seen before
+    this page. `first_here`: the row is the first by which this page is a remembered source of an unfetched
+    target. `displaced`: of the page: the (source, link path) in-links of unfetched targets that were given
+    up for its own.
     """
 
     patterns: list[int] = field(default_factory=list)
@@ -52,12 +46,8 @@ class LinkMemory(Stateful):
 
     A URL is a flat list [depth, cluster, pattern, source, link path, source, ...] of some 250 bytes.
 
-    Parameters
-    ----------
-    max_links
-        URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a link.
-    max_contexts
-        In-links kept per URL; the latest stay.
+    `max_links`: URLs remembered; beyond it the ones seen first are forgotten, which costs a context, never a
+    link. `max_contexts`: in-links kept per URL; the latest stay.
     """
 
     evicted: Stored[int]
@@ -90,14 +80,8 @@ class LinkMemory(Stateful):
     ) -> Sighting:
         """Take in the links of a page; cost O(n_links).
 
-        Parameters
-        ----------
-        source, depth
-            The page's identity hash, and the depth of its links.
-        keys, link_paths
-            Targets and link path ids, same length.
-        patterns
-            URL pattern of every target that is `unknown`.
+        `source`, `depth`: the page's identity hash, and the depth of its links. `keys`, `link_paths`:
+        targets and link path ids, same length. `patterns`: URL pattern of every target that is `unknown`.
         """
         links, seen = self._links, Sighting()
         for key, link_path in zip(keys, link_paths, strict=True):
@@ -222,10 +206,7 @@ _UNKNOWN = LinkPath("", UNKNOWN_LINK_PATH, UNKNOWN_LINK_PATH, UNKNOWN_LINK_PATH)
 class LinkPathTable:
     """Link paths by id and by text.
 
-    Parameters
-    ----------
-    max_link_paths
-        link paths kept; further ones are answered but not remembered.
+    `max_link_paths`: link paths kept; further ones are answered but not remembered.
     """
 
     def __init__(self, *, max_link_paths: int = 20_000) -> None:

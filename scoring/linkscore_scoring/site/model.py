@@ -29,7 +29,7 @@ from linkscore_scoring.site.learning import (
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
+from linkscore_scoring.site.sampled_pages import SampledLink, SampledPage
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Flat, Opaque, Stateful, Stored, stored_as
@@ -52,8 +52,6 @@ _FETCHES, _GROUPS = 20_000, 5_000
 """Bounds of the history: fetches remembered one by one, histories of each kind."""
 _COMPARED_PAGES = 200
 """A bound: latest pages whose content page links are confirmed by."""
-_PACKED_TOGETHER = 32
-"""Sampled pages that are packed at a time, in warm caches; chosen, not measured."""
 
 
 class Stage(IntEnum):
@@ -140,7 +138,6 @@ class SiteModel(Stateful):
         self.identities = ClusterIdentities()
         self.crawled = Counter()
         self.sample = deque(maxlen=learning.max_sample_pages)
-        self._loose: list[SampledPaths] = []
         self.aliases = {}
         self.schedule = LearningSchedule.starting_at(learning.sample_pages, learning.max_sample_pages)
         self.plan = SamplingPlan(max_urls=_PLANNED, max_seen=_PLAN_SEEN)
@@ -178,13 +175,13 @@ class SiteModel(Stateful):
             self._take_texts(fetch, features, page)
         page.reported = self._record_outcome(fetch, page)
         if features is not None and features.paths.parents and not page.refetch:
-            sampled = self._sample_page(fetch, features, page, classless)
+            links = self._sample_page(fetch, features, page, classless)
             if self.templates is None:
                 if not self.waits_for_question:
                     self._plan_sample(fetch, page)
             else:
                 self.crawled[page.cluster] += 1
-                self._navigate(sampled, page.cluster, page.contexts)
+                self._navigate(links, page.cluster, page.contexts)
         return page
 
     def feedback(self, event: FeedbackObservation) -> None:
@@ -259,7 +256,7 @@ class SiteModel(Stateful):
             cluster = int(learned.templates.classify([seen])[0])
             self.memory.relabel([(page.hash, cluster)])
             self.crawled[cluster] += first
-            self._navigate(page, cluster, contexts)
+            self._navigate(page.links, cluster, contexts)
 
     def cluster_of(self, page: int, *, default: int = UNKNOWN_CLUSTER) -> int:
         """Return the cluster of a page by identity hash; `default` if it was not fetched or is forgotten."""
@@ -381,21 +378,14 @@ class SiteModel(Stateful):
 
     def _sample_page(
         self, fetch: Fetch, features: PageFeatures, page: PageObservation, classless: list[int]
-    ) -> SampledPage:
-        """Keep a page for the next learning; `classless` are the class-free link path ids of its links."""
-        links = SampledLinks.distinct(page.links.link_paths, classless, page.links.keys)
-        paths = SampledPaths(features.paths)
-        sampled = SampledPage(fetch.seq, features.key, fetch.key, paths, links)
-        self.sample.append(sampled)
-        self._loose.append(paths)
-        if len(self._loose) == _PACKED_TOGETHER:
-            for paths in self._loose:
-                paths.pack()
-            self._loose.clear()
+    ) -> list[SampledLink]:
+        """Keep a page for the next learning, and return its distinct links; `classless` as of `observe`."""
+        links = list(dict.fromkeys(zip(page.links.link_paths, classless, page.links.keys, strict=True)))
+        self.sample.append(SampledPage.of(fetch.seq, features.key, fetch.key, features.paths, links))
         if features.title:
             self.titles[fetch.key] = features.title
             drop_oldest(self.titles, self.learning.max_sample_pages)
-        return sampled
+        return links
 
     def _plan_sample(self, fetch: Fetch, page: PageObservation) -> None:
         """Let the sampling plan draw one link of each link path of a page."""
@@ -407,11 +397,11 @@ class SiteModel(Stateful):
         if len(self.plan_urls) > _PLAN_URLS:
             self.plan_urls = {key: self.plan_urls[key] for key in self.plan.held()}
 
-    def _navigate(self, page: SampledPage, cluster: int, contexts: list[tuple[int, int]]) -> None:
+    def _navigate(self, links: Sequence[SampledLink], cluster: int, contexts: list[tuple[int, int]]) -> None:
         """Let the navigation table learn from a crawled page: its links, and the ways that led to it."""
         if self.navigation.frozen:
             return
-        observe_page_links(self.navigation, cluster, page.links)
+        observe_page_links(self.navigation, cluster, links)
         for source, link_path in contexts:
             origin = self.cluster_of(source)
             if origin != UNKNOWN_CLUSTER:

@@ -37,19 +37,12 @@ _Key = tuple[int, int, int]
 class NavigationParams:
     """How the table learns.
 
-    Attributes
-    ----------
-    mode
-        ``online`` learns from every destination and smooths each row with the more general one; ``paper`` is
-        eq. 5 exact, and frozen once `NavigationTable.freeze` was called.
-    smoothing
-        Pseudo-destinations a row takes from the next level (online mode).
-    unseen_mass
-        Total mass of a row nothing is known about: links of unseen link paths come late, but are not dropped.
-    max_rows
-        Rows kept over all levels; the least used go first.
-    max_clusters
-        Distinct destination clusters; further ones count as outliers.
+    `mode`: ``online`` learns from every destination and smooths each row with the more general one;
+    ``paper`` is eq. 5 exact, and frozen once `NavigationTable.freeze` was called. `smoothing`:
+    pseudo-destinations a row takes from the next level (online mode). `unseen_mass`: total mass of a row
+    nothing is known about: links of unseen link paths come late, but are not dropped. `max_rows`: rows kept
+    over all levels; the least used go first. `max_clusters`: distinct destination clusters; further ones
+    count as outliers.
     """
 
     mode: Mode = "online"
@@ -76,8 +69,6 @@ class NavigationTable(Stateful):
     Cluster ids are persistent ids (-1 for outliers, which are counted as source and as destination); link
     path ids are any 64-bit integers. Each link path comes with the id of the same path without class.
 
-    Notes
-    -----
     Source: Xu 2018, section 4.3, equations 4 to 6. Differences from the paper: the table also learns during
     harvest, unseen pairs fall back to more general rows (the paper promises there are none), a pair whose
     destinations were never crawled has no entry, and rows are bounded. ``NavigationParams(mode="paper")``
@@ -126,12 +117,9 @@ class NavigationTable(Stateful):
 
         Rows sum to 1 at most: mass of clusters not asked for is left out. Equal links are looked up once.
 
-        Parameters
-        ----------
-        sources, link_paths, classless
-            Cluster of the page, link path id and class-free link path id of each link, same length.
-        clusters
-            Destination clusters to report, in this order; -1 asks for outliers.
+        `sources`, `link_paths`, `classless`: cluster of the page, link path id and class-free link path id
+        of each link, same length. `clusters`: destination clusters to report, in this order; -1 asks for
+        outliers.
         """
         triples = list(zip(sources, link_paths, classless, strict=True))
         distinct = {triple: i for i, triple in enumerate(dict.fromkeys(triples))}
@@ -319,10 +307,7 @@ class _Rows:
     def load_state(self, state: State) -> None:
         """Replace the rows by stored ones.
 
-        Raises
-        ------
-        CorruptState
-            If keys, columns and counts disagree in shape.
+        Raises `CorruptState`: if keys, columns and counts disagree in shape.
         """
         counts, links, prior = (unpack_array(state[name]) for name in ("counts", "links", "prior"))
         n, m = len(state["keys"]), len(state["columns"])

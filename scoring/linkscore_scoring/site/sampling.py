@@ -19,15 +19,9 @@ Reason = Literal["one_per_apath", "unused_link"]
 class Planned:
     """A URL worth fetching for the sample.
 
-    Attributes
-    ----------
-    url
-        Identity hash of the URL.
-    link_path
-        link path it was seen under.
-    reason
-        ``one_per_apath``: drawn as the one link of a link path of a page; ``unused_link``: those have run
-        out, so links that were not drawn are taken in turn.
+    `url`: identity hash of the URL. `link_path`: link path it was seen under. `reason`: ``one_per_apath``:
+    drawn as the one link of a link path of a page; ``unused_link``: those have run out, so links that were
+    not drawn are taken in turn.
     """
 
     url: int
@@ -42,15 +36,9 @@ class SamplingPlan(Stateful):
     (FIFO); the others wait and are listed, one of each (page, link path) in turn, once the queue is empty. A
     URL leaves the plan when it is fetched (`mark_fetched`, `add_page`), whoever chose it.
 
-    Parameters
-    ----------
-    max_urls
-        Bound of the drawn URLs, and again of the waiting ones; further ones are not planned.
-    max_seen
-        URLs remembered as seen; when full, pages stop adding to the plan.
+    `max_urls`: bound of the drawn URLs, and again of the waiting ones; further ones are not planned.
+    `max_seen`: URLs remembered as seen; when full, pages stop adding to the plan.
 
-    Notes
-    -----
     `add_page` costs O(links), `plan(n)` O(n + fetched since). Source: Xu 2018, section 4.1. Differences from
     the paper: URLs listed twice under one (page, link path) count once; when every URL is seen nothing is
     queued; after the queue is empty the unused URLs are drained round-robin, so the sample fills even on a
@@ -81,15 +69,10 @@ class SamplingPlan(Stateful):
     def add_page(self, url: int, links: Mapping[int, Sequence[int]], rng: np.random.Generator) -> None:
         """Take note of a fetched page and its links.
 
-        Parameters
-        ----------
-        url
-            Identity hash of the page (the final URL after redirects; report the requested one by
-            `mark_fetched`).
-        links
-            link path id -> identity hashes of the in-site URLs under it, in document order.
-        rng
-            Source of the draws; the same pages in the same order with the same generator give the same plan.
+        `url`: identity hash of the page (the final URL after redirects; report the requested one by
+        `mark_fetched`). `links`: link path id -> identity hashes of the in-site URLs under it, in document
+        order. `rng`: source of the draws; the same pages in the same order with the same generator give the
+        same plan.
         """
         self.mark_fetched([url])
         for link_path, urls in links.items():

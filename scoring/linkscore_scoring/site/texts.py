@@ -32,16 +32,10 @@ _LONGER = 1.1
 class TextChange:
     """What a page did to the texts of its site.
 
-    Attributes
-    ----------
-    new_chars
-        Characters in blocks the site had never shown, and those by which known blocks are longer here.
-    own_chars
-        Characters that belong to the page now: the new ones, and those it took over.
-    unseen_chars
-        Of the new ones, those in blocks the site had never shown.
-    lost
-        Characters that earlier pages lost, by identity hash.
+    `new_chars`: characters in blocks the site had never shown, and those by which known blocks are longer
+    here. `own_chars`: characters that belong to the page now: the new ones, and those it took over.
+    `unseen_chars`: of the new ones, those in blocks the site had never shown. `lost`: characters that
+    earlier pages lost, by identity hash.
     """
 
     new_chars: int = 0
@@ -62,14 +56,9 @@ class TextOwners(Stateful):
     after its excerpt), and the canonical form of the owner takes all; a third page about as long shows that
     the block is boilerplate, which belongs to nobody.
 
-    Parameters
-    ----------
-    max_blocks
-        Blocks kept; beyond it the oldest are forgotten and count as new when they come again.
-    full_share
-        Share of new text, in [0, 1], that makes a page the original rather than another list.
-    common
-        Pages about as long that show a block before it is boilerplate.
+    `max_blocks`: blocks kept; beyond it the oldest are forgotten and count as new when they come again.
+    `full_share`: share of new text, in [0, 1], that makes a page the original rather than another list.
+    `common`: pages about as long that show a block before it is boilerplate.
     """
 
     distinct_chars: Stored[int]
@@ -93,14 +82,8 @@ class TextOwners(Stateful):
     def see(self, page: int, identity: int, hashes: Sequence[int], chars: Sequence[int]) -> TextChange:
         """Take in the blocks of a page; cost O(n_blocks).
 
-        Parameters
-        ----------
-        page
-            Identity hash of the page.
-        identity
-            Identity hash of its canonical form; the page itself if it names no other.
-        hashes, chars
-            Hash and length of its long blocks, same length.
+        `page`: identity hash of the page. `identity`: identity hash of its canonical form; the page itself
+        if it names no other. `hashes`, `chars`: hash and length of its long blocks, same length.
         """
         longest: dict[int, int] = {}
         for block, size in zip(hashes, chars, strict=True):

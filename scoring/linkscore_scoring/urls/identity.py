@@ -40,10 +40,7 @@ _REMEMBERED_CHARS = 512
 def identity(url: str) -> str:
     """Return the identity of an absolute URL.
 
-    Raises
-    ------
-    ValueError
-        The URL is none by the URL Standard.
+    Raises `ValueError`: the URL is none by the URL Standard.
 
     Examples
     --------
@@ -96,10 +93,7 @@ def _in_query(found: re.Match[str]) -> str:
 def host_of(url: str) -> str:
     """Return ``host`` or ``host:port`` of an absolute URL, as the standard writes it, without user.
 
-    Raises
-    ------
-    ValueError
-        The URL is none by the URL Standard.
+    Raises `ValueError`: the URL is none by the URL Standard.
     """
     return parsed(url).host
 
@@ -113,11 +107,9 @@ def validate_url(
 ) -> str:
     """Return the identity of a URL a client sent, if it is an absolute http(s) URL of at most `max_chars`.
 
-    Raises
-    ------
-    InvalidInput
-        As the type `error`, with `field`, the rule and the value got; reason ``REQUIRED``, ``INVALID_VALUE``
-        (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or ``MALFORMED_URL``.
+    Raises `InvalidInput`: as the type `error`, with `field`, the rule and the value got; reason
+    ``REQUIRED``, ``INVALID_VALUE`` (too long), ``RELATIVE_URL``, ``UNSUPPORTED_SCHEME`` or
+    ``MALFORMED_URL``.
     """
     if len(url) <= max_chars:
         try:

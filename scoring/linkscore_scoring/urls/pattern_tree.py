@@ -205,15 +205,9 @@ _wildcard_of, _is_fixed = lru_cache(maxsize=2_048)(wildcard_of), lru_cache(maxsi
 class UrlPatternParams:
     """Bounds and thresholds of the tree.
 
-    Attributes
-    ----------
-    max_values
-        Distinct literal values a slot may show before it becomes a variable.
-    min_count, min_share
-        A value stays (or becomes) literal in a variable slot with this many URLs and this share of the slot's
-        URLs.
-    max_nodes
-        Bound of the tree; when it is full, URLs stop at the deepest node there is.
+    `max_values`: distinct literal values a slot may show before it becomes a variable. `min_count`,
+    `min_share`: A value stays (or becomes) literal in a variable slot with this many URLs and this share of
+    the slot's URLs. `max_nodes`: bound of the tree; when it is full, URLs stop at the deepest node there is.
     """
 
     max_values: int = 8
@@ -226,8 +220,6 @@ class UrlPatterns:
     """Insert URL keys, ask for the pattern of any URL at several levels; every operation is O(slots of the
     URL).
 
-    Notes
-    -----
     Inserting is amortised: folding a slot costs its number of nodes, once. Not from one paper: the tree
     generalises on line where Lei 2010 and Koppula 2010 learn from a batch.
 
@@ -449,10 +441,7 @@ class UrlPatterns:
     def from_state(cls, state: State, params: UrlPatternParams | None = None) -> UrlPatterns:
         """Rebuild a tree under `params`.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
+        Raises `CorruptState`: if a field is missing or malformed.
         """
         tree = cls(params)
         tree.load_state(state)

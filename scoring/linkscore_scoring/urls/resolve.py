@@ -54,16 +54,9 @@ class UrlCache:
 class UrlResolver:
     """Resolves the hrefs of one page.
 
-    Parameters
-    ----------
-    base_url
-        Absolute http(s) URL: the page's, or its ``<base href>``. ValueError if it is none.
-    max_chars
-        Longest URL of a link.
-    charset
-        Encoding of the page: browsers encode the queries of its links in it.
-    cache
-        Shared between pages read with the same `max_chars`; a new one if none is given.
+    `base_url`: absolute http(s) URL: the page's, or its ``<base href>``. ValueError if it is none.
+    `max_chars`: longest URL of a link. `charset`: encoding of the page: browsers encode the queries of its
+    links in it. `cache`: shared between pages read with the same `max_chars`; a new one if none is given.
     """
 
     def __init__(

@@ -93,14 +93,9 @@ _IN_PATH = re.compile(
 class _Name:
     """What was seen of the random values of one query key, or of one place in paths.
 
-    Attributes
-    ----------
-    one, many
-        Fetches in which all its links had one value, and in which they had several.
-    changed, kept
-        Links seen again, else equal, with another value and with the same.
-    values
-        Hash of the rest of a link -> hash of its value; bounded, oldest first.
+    `one`, `many`: fetches in which all its links had one value, and in which they had several. `changed`,
+    `kept`: links seen again, else equal, with another value and with the same. `values`: hash of the rest of
+    a link -> hash of its value; bounded, oldest first.
     """
 
     one: int = 0
@@ -125,8 +120,6 @@ class SessionIds:
     an article, also where the article's own links to reply and to print carry it. Links that repeat the value
     of the URL they stand under say nothing.
 
-    Notes
-    -----
     `observe` costs O(characters), `strip` too; memory O(`MAX_KEYS` x `MAX_RESTS`).
 
     Differences from the paper, which requests a page several times: links seen from several pages are the
@@ -237,10 +230,7 @@ class SessionIds:
     def load_state(self, state: list[Any]) -> None:
         """Take over what `to_state` gave.
 
-        Raises
-        ------
-        CorruptState
-            If a row is malformed.
+        Raises `CorruptState`: if a row is malformed.
         """
         with reading_state("session ids"):
             self._names = {

@@ -156,7 +156,7 @@ def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[fl
     known = capabilities.expected_rewards(shard.served, groups, shard.model)
     if known is not None:
         return known.tolist(), True
-    prior = shard.model.history.prior(by_reward=shard.model.history.by_reward)
+    prior = shard.model.history.prior()
     return [_expected(group, shard.model, prior) for group in groups], False
 
 
@@ -173,7 +173,7 @@ def _taken(best_first: Sequence[tuple[float, int]], horizon: int) -> tuple[int, 
 def _expected(group: Group, site: SiteModel, prior: float) -> float:
     """Return the reward to expect of a link by what its group brought lately, else its URL shape."""
     by_reward = site.history.by_reward
-    promise = site.history.promise(site.patterns.lineage(group[0]), prior, by_reward=by_reward)
+    promise = site.history.promise(site.patterns.lineage(group[0]), prior)
     history = site.history.groups.get((site.patterns.resolve(group[0]), group[1]))
     return late_worth(history, promise, by_reward=by_reward) if history is not None else promise
 

@@ -19,7 +19,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.config import LearningConfig
 from linkscore_scoring.site.learning import LearningJob, run
-from linkscore_scoring.site.sampled_pages import SampledLinks, SampledPage, SampledPaths
+from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_server.crawls.learning_pool import LearningPool
 
@@ -31,11 +31,8 @@ def job(pages: int = 120, clusterer: str = "cosine_linkage") -> LearningJob:
     kinds = (["html/body.list/ul/li/a"] * 3, ["html/body.post/h1/text()", "html/body.post/p/text()"])
     keys = [f"http://h.test/{n}" for n in range(pages)]
     hashes = [hash64(key) for key in keys]
-    links = [SampledLinks.of([7], [8], [hashes[(n + 1) % pages]]) for n in range(pages)]
-    sampled = [
-        SampledPage(n, keys[n], hashes[n], SampledPaths(trie_of(kinds[n % 2])), links[n])
-        for n in range(pages)
-    ]
+    links = [[(7, 8, hashes[(n + 1) % pages])] for n in range(pages)]
+    sampled = [SampledPage.of(n, keys[n], hashes[n], trie_of(kinds[n % 2]), links[n]) for n in range(pages)]
     return LearningJob("h.test", pages, sampled, LearningConfig(clusterer), {}, ClusterIdentities())
 
 
