@@ -19,7 +19,7 @@ from benchmarks.servers import Server, create_crawl, linkscore
 from linkscore.v1 import common_pb2, crawl_service_pb2, crawl_service_pb2_grpc
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore_lab.datasets.synthetic import SyntheticSite
+from linkscore_research.zoo import SyntheticSite
 
 PAGES = (1, 1, 3, 1, 1, 30, 3, 1, 1, 3)
 """Pages of ten sites that follow each other."""

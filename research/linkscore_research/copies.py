@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import click
 
 from linkscore_lab.datasets.site import Reply, identity
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SyntheticSite
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.results import RunResult
@@ -27,6 +26,7 @@ from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE, SITE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import opened, wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING, SyntheticSite
 from linkscore_scoring.hashing import hash64
 
 _HREF = re.compile(r'href="(/[^"]*)"')

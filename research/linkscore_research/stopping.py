@@ -16,7 +16,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment, ReplayProtocol
@@ -26,6 +25,7 @@ from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 
 WANTED = (0.5, 0.7, 0.8, 0.9, 0.95)
 _LEAST_FETCHES = 30

@@ -14,13 +14,13 @@ from statistics import fmean
 
 import click
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SyntheticSite, draw_traits
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import opened, wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING, SyntheticSite, draw_traits
 
 _TRAPS = ("calendar", "list_variant", "tag_variant", "month_variant")
 

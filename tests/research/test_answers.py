@@ -5,11 +5,11 @@ from __future__ import annotations
 from click.testing import CliRunner
 from rich.console import Console
 
-from linkscore_lab.datasets.synthetic import CHOOSING
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import NONE, Case
 from linkscore_research.tuning.answers import NOTHING, AskingScorer, Row, answers, table_of
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING
 
 
 def test_a_person_answers_so_many_questions_and_no_page_twice() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from click.testing import CliRunner
 from rich.console import Console
 
-from linkscore_lab.datasets.synthetic import CHOOSING
 from linkscore_research.tuning.in_flight import POLICIES, Row, crowded, rows_of, table_of
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING
 
 
 def test_each_number_under_way_has_its_means_and_what_harvest_loses() -> None:

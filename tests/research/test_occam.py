@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.datasets.site import identity
-from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_research.tuning import occam
 from linkscore_research.tuning.occam import WITHOUT, Row, rows_of, table_of
 from linkscore_research.tuning.regret import with_numbers
 from linkscore_research.tuning.sites import opened
+from linkscore_research.zoo import SyntheticSite
 from linkscore_scoring.policies.harvest import Tunables
 
 WAITING, BULK, TRIALS = "links that wait for better ones", "bulk", "kinds nobody opened"

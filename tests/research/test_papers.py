@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_lab.report import drawn
@@ -39,6 +38,7 @@ from linkscore_research.papers.results import (
 from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_research.tuning.sites import opened
+from linkscore_research.zoo import SyntheticSite
 from linkscore_scoring.browse_logs.counts import OUTSIDE
 from linkscore_scoring.errors import InvalidInput
 

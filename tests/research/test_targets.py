@@ -8,9 +8,9 @@ from pathlib import Path
 from click.testing import CliRunner
 from rich.console import Console
 
-from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_research.tuning.sites import opened
 from linkscore_research.tuning.targets import Row, rows_of, table_of, targets
+from linkscore_research.zoo import SyntheticSite
 
 BEHIND_ONE_LIST = 1008
 """A synthetic site with 20 pages that one list alone leads to, which a page about the site alone names."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, draw_sibling, draw_traits, sibling_seed
 from linkscore_research.tuning.warm_start import COLD, Row, table_of, turned_round, warm_start
+from linkscore_research.zoo import CHOOSING, JUDGING, draw_sibling, draw_traits, sibling_seed
 from linkscore_scoring.policies.experience import Experience, LinkGroup
 
 SOFTWARE = (

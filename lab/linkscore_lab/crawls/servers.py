@@ -2,8 +2,7 @@
 
 A stored site answers by original URL: ``Host`` names the host and ``X-Forwarded-Proto`` the scheme, as a
 reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.crawls.spider.spider`). Other
-crawlers reach it as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP: there are no
-certificates), or at its loopback address, if it is moved there (`MovedSite`).
+crawlers reach it as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP alone).
 """
 
 from __future__ import annotations
@@ -13,21 +12,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 import grpc
 
 from linkscore_lab.crawls.child import Child, ChildFailed
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.site import Reply, Site
+from linkscore_lab.datasets.site import Site
 from linkscore_lab.datasets.warc_site import WarcSite
 
 LOOPBACK = "127.0.0.1"
@@ -189,69 +187,6 @@ class SiteServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class MovedSite:
-    """A site at another address: links of its pages to its own origin lead to the new one.
-
-    Parameters
-    ----------
-    site
-        The site.
-    address
-        Where it is now, ``http://127.0.0.1:PORT``.
-
-    Notes
-    -----
-    Texts are changed wherever they hold the origin; scripts that put URLs together are not.
-
-    Examples
-    --------
-    >>> from linkscore_lab.datasets.site import Reply
-    >>> class Site:
-    ...     entry = "http://shop.example/"
-    ...     def respond(self, url):
-    ...         return Reply(200, {"Content-Type": "text/html"}, f"<a href='{url}?page=2'>".encode())
-    ...     def labels(self):
-    ...         return {"http://shop.example/": "list"}
-    >>> moved = MovedSite(Site(), "http://127.0.0.1:8000")
-    >>> moved.respond("http://127.0.0.1:8000/x").body
-    b"<a href='http://127.0.0.1:8000/x?page=2'>"
-    >>> moved.entry, moved.labels()
-    ('http://127.0.0.1:8000/', {'http://127.0.0.1:8000/': 'list'})
-    """
-
-    def __init__(self, site: Site, address: str) -> None:
-        parts = urlsplit(site.entry)
-        self._site = site
-        self._old, self._new = f"{parts.scheme}://{parts.netloc}", address
-
-    @property
-    def entry(self) -> str:
-        """Where a crawl starts."""
-        return self._moved(self._site.entry)
-
-    def respond(self, url: str) -> Reply:
-        """Answer for a URL at the new address, or at the old one."""
-        reply = self._site.respond(
-            self._old + url.removeprefix(self._new) if url.startswith(self._new) else url
-        )
-        headers = {
-            name: self._moved(value) if name.lower() == "location" else value
-            for name, value in reply.headers.items()
-        }
-        kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
-        body = reply.body
-        if kind.startswith("text/") or "xml" in kind:
-            body = body.replace(self._old.encode(), self._new.encode())
-        return Reply(reply.status, headers, body)
-
-    def labels(self) -> Mapping[str, str]:
-        """Page types by identity at the new address."""
-        return {self._moved(url): kind for url, kind in self._site.labels().items()}
-
-    def _moved(self, url: str) -> str:
-        return self._new + url.removeprefix(self._old) if url.startswith(self._old) else url
-
-
 class _SiteHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -299,16 +234,13 @@ def warc_server(warc: Path, port: int = 0, *, latency_s: float = 0.0) -> Child:
 @click.option("--demo", type=int, metavar="SEED", help="The demonstration site of this seed.")
 @click.option("--warc", type=click.Path(path_type=Path), help="A stored site.")
 @click.option("--port", type=int, default=0)
-@click.option("--move", is_flag=True, help="Serve a stored site as one of this address.")
 @click.option("--latency", type=float, default=0.0, help="Seconds before each answer.")
-def main(demo: int | None, warc: Path | None, port: int, move: bool, latency: float) -> None:
+def main(demo: int | None, warc: Path | None, port: int, latency: float) -> None:
     """Serve a site until standard input closes: a server never outlives who started it."""
     if (demo is None) == (warc is None):
         raise click.UsageError("name either --demo or --warc")
     site: Site = WarcSite(warc) if warc else DemoSite(demo or 0)
     with SiteServer(site, port, latency_s=latency) as server:
-        if move:
-            server.site = MovedSite(site, server.address)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.address, flush=True)
         sys.stdin.read()

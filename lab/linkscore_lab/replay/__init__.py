@@ -11,19 +11,18 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import Meta, Results, RunResult, read_results, write_results
 from linkscore_lab.replay.runs import ReplayProtocol
-from linkscore_lab.replay.session import ProgressListener, ReplaySession, SilentListener
+from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite, read_suite
 from linkscore_lab.replay.summary import print_summary
 
 __all__ = [
     "Comparison",
     "Meta",
-    "ProgressListener",
+    "Progress",
     "ReplayProtocol",
     "ReplaySession",
     "Results",
     "RunResult",
-    "SilentListener",
     "SiteSource",
     "Suite",
     "SuiteSite",

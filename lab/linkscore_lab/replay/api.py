@@ -11,7 +11,7 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, ReplayProtocol
-from linkscore_lab.replay.session import ProgressListener, ReplaySession, SilentListener
+from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite
 
 
@@ -27,7 +27,7 @@ def run(
     seeds: int = 1,
     starts: int = 1,
     workers: int = 1,
-    listener: ProgressListener | None = None,
+    progress: Progress | None = None,
     **protocol: Any,
 ) -> list[RunResult]:
     """Crawl a stored site again under each policy and return what came of it, one row a crawl.
@@ -56,8 +56,8 @@ def run(
         Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random.
     workers
         Processes; 0 means one a core.
-    listener
-        Hears of the progress; None: nobody.
+    progress
+        Hears how far it is; None: nobody.
     protocol
         Fields of `ReplayProtocol`: ``budget="25%"``, ``n_examples=3``, ``obey_verdicts=True`` ...
 
@@ -101,4 +101,4 @@ def run(
         starts=starts,
     )
     check_suite(suite)
-    return list(ReplaySession(suite, listener or SilentListener(), workers=workers).run())
+    return list(ReplaySession(suite, progress or Progress(), workers=workers).run())

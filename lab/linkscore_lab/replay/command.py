@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from linkscore_cli.budgets import budget_of
 from linkscore_lab.datasets.relevance import choose_relevance
@@ -22,11 +21,10 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.results import Meta, RunResult, write_results
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, ReplayProtocol
-from linkscore_lab.replay.session import ReplaySession
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
 from linkscore_lab.replay.summary import print_summary
-from linkscore_lab.replay.task import NEW_TEXT, Task
+from linkscore_lab.replay.task import NEW_TEXT
 from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.site.texts import HALF_CHARS
@@ -121,8 +119,9 @@ def run_replay(
         If an input cannot be read, a parameter is out of range, or the server cannot be reached.
     """
     console = console or Console()
-    with ConsoleProgress(console) as listener:
-        session = ReplaySession(suite, listener, _make_scorer(target, browse_logs, browse_days), workers)
+    scorer = _make_scorer(target, browse_logs, browse_days)
+    with _bar(console) as bar:
+        session = ReplaySession(suite, ConsoleProgress(console, bar), scorer, workers)
         runs = list(session.run())
     print_summary(console, runs)
     for run in runs:
@@ -158,67 +157,43 @@ def _make_scorer(target: str, browse_logs: Sequence[Path], days: int) -> MakeSco
     return partial(InProcessScorer, logs=logs)
 
 
-class ConsoleProgress(AbstractContextManager["ConsoleProgress"]):
+class ConsoleProgress(Progress):
     """Shows a session on a terminal: a bar with rate and time left, a line for each site."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        # No thread of its own: the process forks while the bar is up.
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-        )
-        self._bar: TaskID | None = None
+    def __init__(self, console: Console, bar: Bar) -> None:
+        self._console, self._bar = console, bar
 
-    def __enter__(self) -> ConsoleProgress:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-    def reading(self, name: str, records: int) -> None:
-        """See `ProgressListener.reading`."""
-        if self._bar is None:
-            self._bar = self._progress.add_task(f"reading {name}", total=None, rate="records")
-        self._progress.update(self._bar, completed=records)
-        self._progress.refresh()
-
-    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
-        """See `ProgressListener.opened`."""
-        self._end_bar()
-        wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
-        damaged = f", {site.damaged:,} damaged records skipped" if site.damaged else ""
-        line = f"{site.name}: {n_reachable:,} reachable of {len(site.records):,} records{damaged}; {wanted}"
+    def said(self, line: str) -> None:
+        """See `Progress.said`."""
+        self._end()
         self._console.print(line, soft_wrap=True)
 
-    def left_out(self, site: StoredSite, why: str) -> None:
-        """See `ProgressListener.left_out`."""
-        self._console.print(f"{site.name}: left out: {why}", soft_wrap=True)
+    def at(self, what: str, done: int, total: int | None) -> None:
+        """See `Progress.at`."""
+        if not self._bar.tasks or self._bar.tasks[-1].description != what:
+            self._end()
+            self._bar.add_task(what, total=total, rate="")
+        task = self._bar.tasks[-1]
+        speed = f"{task.speed:,.0f} a second" if task.speed else ""
+        self._bar.update(task.id, completed=done, rate=speed)
+        self._bar.refresh()
+        if done == total:
+            self._end()
 
-    def begins(self, name: str, fetches: int) -> None:
-        """See `ProgressListener.begins`."""
-        self._bar = self._progress.add_task(f"replaying {name}", total=fetches, rate="")
+    def _end(self) -> None:
+        for task in self._bar.tasks:
+            self._bar.remove_task(task.id)
 
-    def at(self, fetches: int) -> None:
-        """See `ProgressListener.at`."""
-        if self._bar is None:
-            return
-        speed = self._progress.tasks[-1].speed
-        self._progress.update(self._bar, completed=fetches, rate=f"{speed:,.0f} fetches/s" if speed else "")
-        self._progress.refresh()
-        if self._progress.tasks[-1].finished:
-            self._end_bar()
 
-    def _end_bar(self) -> None:
-        if self._bar is not None:
-            self._progress.remove_task(self._bar)
-            self._bar = None
+def _bar(console: Console) -> Bar:
+    # No thread of its own: the process forks while the bar is up.
+    return Bar(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -19,28 +20,26 @@ class Waiting(NamedTuple):
     ticket: bytes
 
 
-class Frontier(Protocol):
+class Frontier(ABC):
     """Links that wait; each record is handed out once."""
 
+    @abstractmethod
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
-        """Add a link, or add what else is known of one that waits."""
-        ...
+        """Add a link, or add what else is known of one that waits; the latest score counts."""
 
-    def rescore(self, number: int, score: float) -> None:
+    def rescore(self, number: int, score: float) -> None:  # noqa: B027 - most have no place for it
         """Note the new score of a record that waits."""
-        ...
 
+    @abstractmethod
     def taken(self, number: int) -> None:
         """Note that a record was fetched and must not be handed out."""
-        ...
 
-    def ended(self, number: int) -> None:
+    def ended(self, number: int) -> None:  # noqa: B027 - most need not know
         """Note that the fetch of a record that was handed out was answered."""
-        ...
 
+    @abstractmethod
     def pop(self) -> Waiting | None:
         """Hand out the best link; None if nothing waits, or nothing is to be fetched before an answer."""
-        ...
 
 
 class PlanFetches(Protocol):
@@ -51,7 +50,7 @@ class PlanFetches(Protocol):
     ) -> tuple[Sequence[float], Sequence[int]]: ...
 
 
-class BucketFrontier:
+class BucketFrontier(Frontier):
     """One FIFO queue a bucket; which come next is asked for every `every` fetches.
 
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
@@ -80,7 +79,6 @@ class BucketFrontier:
         self._begun: dict[int, str] = {}
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
-        """See `Frontier.offer`."""
         if link.number in self._taken:
             return
         id_ = self._ids.setdefault(bucket, len(self._ids))
@@ -94,11 +92,7 @@ class BucketFrontier:
             self._queues[id_].append((self._offers, link))
             self._live[id_] = self._live.get(id_, 0) + 1
 
-    def rescore(self, number: int, score: float) -> None:
-        """See `Frontier.rescore`; a bucket's value moves all its links, one alone has no place."""
-
     def taken(self, number: int) -> None:
-        """See `Frontier.taken`."""
         self._taken.add(number)
         for id_ in self._where.pop(number, ()):
             self._live[id_] -= 1
@@ -106,11 +100,9 @@ class BucketFrontier:
                 del self._live[id_]
 
     def ended(self, number: int) -> None:
-        """See `Frontier.ended`."""
         self._begun.pop(number, None)
 
     def pop(self) -> Waiting | None:
-        """See `Frontier.pop`."""
         while self._next and self._next[0] not in self._live:
             self._next.popleft()
         if not self._next:
@@ -145,7 +137,7 @@ class BucketFrontier:
         return queue[0][0]
 
 
-class ScoreFrontier:
+class ScoreFrontier(Frontier):
     """One queue by score; first discovered first among equals."""
 
     def __init__(self) -> None:
@@ -156,7 +148,6 @@ class ScoreFrontier:
         self._found = 0
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
-        """See `Frontier.offer`; the latest score counts."""
         if link.number in self._taken:
             return
         if link.number not in self._links:
@@ -165,22 +156,16 @@ class ScoreFrontier:
         self.rescore(link.number, score)
 
     def rescore(self, number: int, score: float) -> None:
-        """See `Frontier.rescore`."""
         if number in self._links and self._scores.get(number) != score:
             self._scores[number] = score
             heapq.heappush(self._heap, (-score, self._links[number][0], number))
 
     def taken(self, number: int) -> None:
-        """See `Frontier.taken`."""
         self._taken.add(number)
         self._links.pop(number, None)
         self._scores.pop(number, None)
 
-    def ended(self, number: int) -> None:
-        """See `Frontier.ended`: what is on its way changes no order here."""
-
     def pop(self) -> Waiting | None:
-        """See `Frontier.pop`."""
         while self._heap:
             score, _, number = heapq.heappop(self._heap)
             if self._scores.get(number) == -score:
@@ -194,7 +179,7 @@ class ScoreFrontier:
 MAX_WAYS = 6
 
 
-class VerdictFrontier:
+class VerdictFrontier(Frontier):
     """A frontier that asks about a link once more before it hands it out, and keeps aside what is to skip.
 
     A link is handed out unless every way it was found by is to skip at that moment: a link that was taken
@@ -217,28 +202,23 @@ class VerdictFrontier:
         self._aside: dict[int, Waiting] = {}
 
     def offer(self, link: Waiting, bucket: str, score: float) -> None:
-        """See `Frontier.offer`."""
         ways = self._ways.setdefault(link.number, {})
         if len(ways) < MAX_WAYS:
             ways.setdefault(link.ticket, link)
         self._inner.offer(link, bucket, score)
 
     def rescore(self, number: int, score: float) -> None:
-        """See `Frontier.rescore`."""
         self._inner.rescore(number, score)
 
     def taken(self, number: int) -> None:
-        """See `Frontier.taken`."""
         self._aside.pop(number, None)
         self._ways.pop(number, None)
         self._inner.taken(number)
 
     def ended(self, number: int) -> None:
-        """See `Frontier.ended`."""
         self._inner.ended(number)
 
     def pop(self) -> Waiting | None:
-        """See `Frontier.pop`; None when all that waits is to skip."""
         while (link := self._inner.pop()) is not None:
             if (chosen := self._allowed(link.number)) is not None:
                 self._ways.pop(link.number, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _NO_PAGE = "no usable page"
 
 
-class InProcessScorer:
+class InProcessScorer(CrawlScorer):
     """Scores with the library in this process; learning runs at once, where a server runs it beside.
 
     Numbers events as a server does, so that draws by sequence number are the same.
@@ -71,10 +71,6 @@ class InProcessScorer:
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
             self._mine(counts, capabilities.mining_settings(policy(config.policy.checked())))
-
-    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
-        """See `CrawlScorer.begins`: nothing is learned before the answer."""
-        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
@@ -124,9 +120,6 @@ class InProcessScorer:
         for why in self._queries.explain([url], [key], [ticket], [""]):
             return ScoreExplanation(url, why.score, why.bucket, why.explanation.summary)
         return None
-
-    def close(self) -> None:
-        """See `CrawlScorer.close`."""
 
     def _mine(self, counts: BrowseCounts, settings: Mapping[str, Any]) -> None:
         from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from linkscore_lab.replay.oracles import ORACLES
+from linkscore_lab.replay.scorer import ORACLES
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import make_params

@@ -21,7 +21,7 @@ from linkscore.v1 import (
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.replay.in_process import crawl_config
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import CrawlSetup, GivenExample, PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
@@ -40,7 +40,7 @@ def at(target: str) -> Callable[[CrawlSetup], RemoteScorer]:
     return lambda setup: RemoteScorer(setup, target)
 
 
-class RemoteScorer:
+class RemoteScorer(CrawlScorer):
     """Scores with a server; creates a crawl of its own there and deletes it when closed.
 
     A real crawl goes on while a site is learned beside it. A replay waits for the model instead, so that its
@@ -71,10 +71,6 @@ class RemoteScorer:
         self._crawls = crawl_service_pb2_grpc.CrawlServiceStub(self._channel)
         self._name = f"crawls/replay-{uuid.uuid4().hex[:20]}"
         _asked(target, lambda: self._crawls.CreateCrawl(_create_request(setup, self._name)))
-
-    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
-        """See `CrawlScorer.begins`: nothing is learned before the answer."""
-        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""

@@ -11,10 +11,18 @@ from linkscore_lab.datasets.survey import PageFacts
 from linkscore_lab.metrics import composition, harvest_curve, run_metrics
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, Trace, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.oracles import GREEDY, LABEL, ORACLES, GreedyOracle, LabelOracle
 from linkscore_lab.replay.policies import PolicyText
 from linkscore_lab.replay.results import RunResult, order_digest
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample
+from linkscore_lab.replay.scorer import (
+    GREEDY,
+    LABEL,
+    ORACLES,
+    CrawlScorer,
+    CrawlSetup,
+    GivenExample,
+    GreedyOracle,
+    LabelOracle,
+)
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
 from linkscore_scoring.policies import capabilities

@@ -1,14 +1,24 @@
-"""What orders a replay: something that takes fetched pages and feedback and answers with scored links."""
+"""What orders a replay: something that takes fetched pages and feedback and answers with scored links.
+
+Oracles are crawlers that know the answers, bounds to read every other row against: `oracle_label` knows the
+label of every link's target and nothing of what lies behind it, `oracle_greedy` every page's links too. It
+is greedy, so no strict bound: it never gives a fetch away for a later gain.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from linkscore_lab.replay.results import ScoreExplanation
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.wanted import Wanted
+
+LABEL, GREEDY = "oracle_label", "oracle_greedy"
+ORACLES = (LABEL, GREEDY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +73,8 @@ class PageScores:
     scores: Sequence[float]
     bucket_names: Sequence[str]
     buckets: Sequence[int]
-    ticket_values: Sequence[bytes]
-    tickets: Sequence[int]
+    ticket_values: Sequence[bytes] = (b"",)
+    tickets: Sequence[int] = ()
     skip: Sequence[bool] = ()
     rescored_keys: Sequence[str] = ()
     rescored_scores: Sequence[float] = ()
@@ -72,8 +82,12 @@ class PageScores:
     wanted: Sequence[str] = ()
     stopped: str = ""
 
+    def __post_init__(self) -> None:
+        if not len(self.tickets):
+            self.tickets = [0] * len(self.keys)
 
-class CrawlScorer(Protocol):
+
+class CrawlScorer:
     """The side of a replay that decides; one object serves one crawl.
 
     Attributes
@@ -82,19 +96,18 @@ class CrawlScorer(Protocol):
         Scores move URL by URL: keep a queue ordered by score, not one a bucket.
     """
 
-    per_url: bool
+    per_url: bool = False
 
     def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
         """Note that the fetch of a record begins; return records whose score that changes, and the new."""
-        ...
+        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """Take in a fetched page, or a failed fetch, and score its links."""
-        ...
+        raise NotImplementedError
 
     def feedback(self, key: str, url: str, reward: float) -> None:
         """Take in what extraction found on a page."""
-        ...
 
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
@@ -103,19 +116,18 @@ class CrawlScorer(Protocol):
 
         `waiting` links of each bucket wait; `in_flight` fetches are not answered yet, by bucket.
         """
-        ...
+        return best_first([0.0] * len(buckets), waiting, n)
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
         """Say of each link, by identity and ticket, whether the policy says today not to follow it."""
-        ...
+        return [False] * len(links)
 
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
         """Say why a link has its score."""
-        ...
+        return None
 
     def close(self) -> None:
         """Forget the crawl."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +182,94 @@ def best_first(
         takes[row] = min(n, waiting[row])
         n -= takes[row]
     return values, takes
+
+
+class LabelOracle(CrawlScorer):
+    """Wanted pages (identities) first, each kind first in, first out."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted = wanted
+
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """Score links to wanted pages 1, others 0."""
+        keys = _links(site, visit)
+        ends = [site.number(key) for key in keys]
+        good = [number >= 0 and site.records[number].key in self._wanted for number in ends]
+        return PageScores(keys, list(map(float, good)), ["other", "wanted"], list(map(int, good)))
+
+    def plan(
+        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
+    ) -> tuple[Sequence[float], Sequence[int]]:
+        """Fill all places, wanted pages first."""
+        return best_first([float(bucket == "wanted") for bucket in buckets], waiting, n)
+
+
+class GreedyOracle(CrawlScorer):
+    """Wanted pages first, among equals the page that shows most wanted pages nobody has found yet.
+
+    A page that shows nothing new is worth the more the fewer clicks lie between it and a wanted page. Score =
+    (wanted + gain / (1 + gain)) / 2 with gain = wanted pages first seen there, plus half the nearness
+    1 / (1 + clicks).
+    """
+
+    per_url = True
+
+    def __init__(self, site: StoredSite, wanted: Collection[str]) -> None:
+        self._wanted = [record.key in wanted for record in site.records]
+        self._sources = _sources(site)
+        self._gain = [sum(self._wanted[t] for t in targets) for targets in site.links]
+        self._near = self._nearness()
+        self._found = bytearray(len(site.records))
+        self._waiting = bytearray(len(site.records))
+
+    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
+        """Take what a page shows as found as soon as it is on its way."""
+        fallen = self._find(number).union(*(self._find(target) for target in site.links[number]))
+        return [(n, self._score(n)) for n in fallen if self._waiting[n]]
+
+    def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
+        """Score links by what they lead to."""
+        for target in site.links[visit.number]:
+            self._waiting[target] = 1
+        keys = _links(site, visit)
+        return PageScores(keys, [self._score(site.number(key)) for key in keys], ["oracle"], [0] * len(keys))
+
+    def _score(self, number: int) -> float:
+        if number < 0:
+            return 0.0
+        gain = self._gain[number] + 0.5 * self._near[number]
+        return (self._wanted[number] + gain / (1.0 + gain)) / 2.0
+
+    def _find(self, number: int) -> set[int]:
+        """Note that a page is known of; return the pages that thereby show one wanted page less."""
+        if self._found[number] or not self._wanted[number]:
+            return set()
+        self._found[number] = 1
+        for source in self._sources[number]:
+            self._gain[source] -= 1
+        return set(self._sources[number])
+
+    def _nearness(self) -> list[float]:
+        """Return 1 / (1 + clicks to the nearest wanted page) of every record, 0 if none can be reached."""
+        clicks = {n: 0 for n, good in enumerate(self._wanted) if good}
+        queue = deque(clicks)
+        while queue:
+            n = queue.popleft()
+            for source in self._sources[n]:
+                if source not in clicks:
+                    clicks[source] = clicks[n] + 1
+                    queue.append(source)
+        return [1.0 / (1.0 + clicks[n]) if n in clicks else 0.0 for n in range(len(self._wanted))]
+
+
+def _links(site: StoredSite, visit: ReplayVisit) -> Sequence[str]:
+    event = site.event(visit.number)
+    return event.features.links.keys if event and event.features else []
+
+
+def _sources(site: StoredSite) -> list[array[int]]:
+    sources = [array("L") for _ in site.records]
+    for source, targets in enumerate(site.links):
+        for target in targets:
+            sources[target].append(source)
+    return sources

@@ -5,16 +5,15 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol as Interface
 
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.meaning import Compare, comparison
-from linkscore_lab.replay.oracles import ORACLES
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import reads_layout
 from linkscore_lab.replay.prepare import prepare_site
 from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import Case, Experiment, MakeScorer, cases
+from linkscore_lab.replay.scorer import ORACLES
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import (
@@ -34,47 +33,14 @@ from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.registry import policy_class
 
 
-class ProgressListener(Interface):
-    """Who watches a session."""
+class Progress:
+    """Who watches a session; this one is not interested."""
 
-    def reading(self, name: str, records: int) -> None:
-        """So many records of a site were read."""
-        ...
+    def said(self, line: str) -> None:
+        """Hear of a site that is ready, or of something that cannot be run."""
 
-    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
-        """A site is ready."""
-        ...
-
-    def left_out(self, site: StoredSite, why: str) -> None:
-        """Something of a site cannot be run."""
-        ...
-
-    def begins(self, name: str, fetches: int) -> None:
-        """The crawls of a site begin; they will take so many fetches."""
-        ...
-
-    def at(self, fetches: int) -> None:
-        """So many fetches of the crawls of this site were made."""
-        ...
-
-
-class SilentListener:
-    """A listener that is not interested; derive from it to hear of some things only."""
-
-    def reading(self, name: str, records: int) -> None:
-        """See `ProgressListener.reading`."""
-
-    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None:
-        """See `ProgressListener.opened`."""
-
-    def left_out(self, site: StoredSite, why: str) -> None:
-        """See `ProgressListener.left_out`."""
-
-    def begins(self, name: str, fetches: int) -> None:
-        """See `ProgressListener.begins`."""
-
-    def at(self, fetches: int) -> None:
-        """See `ProgressListener.at`."""
+    def at(self, what: str, done: int, total: int | None) -> None:
+        """Hear how far something is: records read (of nobody knows how many), or fetches made."""
 
 
 @dataclass(slots=True)
@@ -85,7 +51,7 @@ class ReplaySession:
     ----------
     suite
         What is compared.
-    listener
+    progress
         Who watches.
     make_scorer
         The library in process, or a server.
@@ -96,7 +62,7 @@ class ReplaySession:
     """
 
     suite: Suite
-    listener: ProgressListener
+    progress: Progress = field(default_factory=Progress)
     make_scorer: MakeScorer = InProcessScorer
     workers: int = 0
     inputs: dict[str, Input] = field(default_factory=dict)
@@ -132,7 +98,7 @@ class ReplaySession:
         with prepare_site(
             [entry.source for entry in group],
             workers=self.workers,
-            seen_page=lambda n: self.listener.reading(name, n),
+            seen_page=lambda n: self.progress.at(f"reading {name}", n, None),
             layout=any(map(reads_layout, self.suite.policies)),
             words=wanted.reads if wanted is not None else Words.NONE,
             compare=compare,
@@ -141,7 +107,7 @@ class ReplaySession:
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
             experiment = Experiment(site, self.suite.protocol, kinds, self.make_scorer)
             tasks = self._tasks(experiment, group)
-            self.listener.opened(site, len(experiment.pages), tasks)
+            self.progress.said(_opened(site, len(experiment.pages), tasks))
             yield from self._run_cases(experiment, self._cases(experiment, group, tasks))
 
     def _tasks(self, experiment: Experiment, group: Sequence[SuiteSite]) -> list[Task]:
@@ -162,7 +128,7 @@ class ReplaySession:
             if task.wanted:
                 tasks.append(task)
             else:
-                self.listener.left_out(site, f"no page of type {target} can be reached")
+                self.progress.said(f"{site.name}: left out: no page of type {target} can be reached")
         return tasks
 
     def _cases(self, experiment: Experiment, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
@@ -181,7 +147,8 @@ class ReplaySession:
         for policy, task, mode in dict.fromkeys(
             (c.policy.text, c.task.name, c.mode) for c in every if not experiment.applies(c)
         ):
-            self.listener.left_out(experiment.site, f"{policy}, {task}, {mode}: needs an example page")
+            why = f"{policy}, {task}, {mode}: needs an example page"
+            self.progress.said(f"{experiment.site.name}: left out: {why}")
         return kept
 
     def _run_cases(self, experiment: Experiment, todo: Sequence[Case]) -> Iterator[RunResult]:
@@ -194,13 +161,22 @@ class ReplaySession:
         def run(i: int) -> RunResult:
             return experiment.run(todo[i], fetched)
 
-        total = sum(experiment.budget(case) for case in todo)
-        self.listener.begins(experiment.site.name, total)
+        what, total = f"replaying {experiment.site.name}", sum(experiment.budget(case) for case in todo)
+
+        def tell() -> None:
+            self.progress.at(what, fetches.value, total)
+
         workers = min(len(todo), self.workers or cores())
-        for result in spread(run, range(len(todo)), workers, lambda: self.listener.at(fetches.value)):
-            self.listener.at(fetches.value)
+        for result in spread(run, range(len(todo)), workers, tell):
+            tell()
             yield result
-        self.listener.at(total)
+        self.progress.at(what, total, total)
+
+
+def _opened(site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> str:
+    wanted = ", ".join(f"{task.name} {len(task.wanted):,}" for task in tasks)
+    damaged = f", {site.damaged:,} damaged records skipped" if site.damaged else ""
+    return f"{site.name}: {n_reachable:,} reachable of {len(site.records):,} records{damaged}; {wanted}"
 
 
 def _new_text(experiment: Experiment) -> Task:

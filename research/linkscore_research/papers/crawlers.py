@@ -8,8 +8,7 @@ from dataclasses import replace
 from protego import Protego
 
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.features.types import Links
 
@@ -19,7 +18,7 @@ Refuses = Callable[[StoredSite, Links, int], bool]
 _QUEUE = "queue"
 
 
-class FirstInFirstOut:
+class FirstInFirstOut(CrawlScorer):
     """A crawler that follows links in the order it finds them, but for those it refuses.
 
     Parameters
@@ -28,14 +27,8 @@ class FirstInFirstOut:
         Which links are left.
     """
 
-    per_url = False
-
     def __init__(self, refuses: Refuses) -> None:
         self._refuses = refuses
-
-    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
-        """See `CrawlScorer.begins`."""
-        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
@@ -45,26 +38,6 @@ class FirstInFirstOut:
         n = len(links)
         skip = [all_refused or self._refuses(site, links, row) for row in range(n)]
         return PageScores(links.keys, [0.0] * n, [_QUEUE], [0] * n, (b"",), [0] * n, skip)
-
-    def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `CrawlScorer.feedback`: it learns nothing."""
-
-    def plan(
-        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
-    ) -> tuple[Sequence[float], Sequence[int]]:
-        """See `CrawlScorer.plan`: there is one queue."""
-        return best_first([0.0] * len(buckets), waiting, n)
-
-    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `CrawlScorer.skips`: what was refused never waits."""
-        return [False] * len(links)
-
-    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        """See `CrawlScorer.explain`."""
-        return None
-
-    def close(self) -> None:
-        """See `CrawlScorer.close`."""
 
 
 def obeys_hints(robots: str = "") -> FirstInFirstOut:

@@ -17,7 +17,6 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_research.tuning.options import CORPORA, OUT
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.regret import (
@@ -33,6 +32,7 @@ from linkscore_research.tuning.regret import (
     worst,
 )
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 
 
 @click.command(help=__doc__)

@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
@@ -31,6 +30,7 @@ from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE, OUT, SITE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.types import ExamplePage
 

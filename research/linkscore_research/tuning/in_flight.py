@@ -17,14 +17,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
-from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.runs import Experiment
+from linkscore_lab.replay.scorer import GREEDY
 from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE, OUT
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.regret import figures
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 from linkscore_scoring.policies.harvest import Harvest
 
 UNDER_WAY = (1, 4, 16, 64, 256)

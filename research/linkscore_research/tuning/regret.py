@@ -12,10 +12,10 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import NONE, Case, Experiment
+from linkscore_lab.replay.scorer import GREEDY
 from linkscore_lab.replay.task import Task
 from linkscore_scoring.policies.harvest import Harvest, Tunables
 from linkscore_scoring.policies.registry import register

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from linkscore_lab.datasets.synthetic import SyntheticSite
 from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
 from linkscore_research.quality.measure import BUDGET, sites_of
+from linkscore_research.zoo import SyntheticSite
 
 
 def wanted_on(

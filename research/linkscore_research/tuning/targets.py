@@ -18,14 +18,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
-from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, NONE, Case, Experiment
+from linkscore_lab.replay.scorer import GREEDY
 from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, target_name, type_rewards, wanted_pages
 from linkscore_research.tuning.options import CORPORA, OUT, SITE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 from linkscore_scoring.policies.harvest import Harvest
 
 LEAST_PAGES = 8

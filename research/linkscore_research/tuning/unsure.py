@@ -16,17 +16,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.oracles import GREEDY
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import EXAMPLES, NONE, Case, Experiment
-from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit
+from linkscore_lab.replay.scorer import GREEDY, CrawlSetup, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING
 from linkscore_scoring.engine.reports.advice import UNSURE_FETCHES
 from linkscore_scoring.policies.harvest import Harvest
 

@@ -20,7 +20,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SyntheticSite, draw_sibling, sibling_seed
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment
@@ -29,6 +28,7 @@ from linkscore_lab.replay.task import Task
 from linkscore_research.tuning.options import CORPORA, JUDGE, OUT, SITE
 from linkscore_research.tuning.options import synthetic as synthetic_sites
 from linkscore_research.tuning.sites import opened, wanted_on
+from linkscore_research.zoo import CHOOSING, JUDGING, SyntheticSite, draw_sibling, sibling_seed
 from linkscore_scoring.engine.config import MAX_EXPERIENCES
 from linkscore_scoring.policies.experience import Experience
 

@@ -9,8 +9,7 @@ from random import Random
 
 from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.oracles import GreedyOracle
-from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GreedyOracle
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_research.wanted.orders import Crawl4Ai, LinkClassifier, PageRelevance, crawl4ai_scores
 from linkscore_research.wanted.tasks import TagTask, rewards

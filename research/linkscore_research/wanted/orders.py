@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import exp, sqrt
 from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.features.types import Links, PageFeatures
 from linkscore_scoring.features.words import text_hashes, url_hashes
@@ -34,14 +33,10 @@ for line in sys.stdin:
 """
 
 
-class Order(ABC):
+class Order(CrawlScorer):
     """A crawler that keeps one heap on scores: the base of all here."""
 
     per_url = True
-
-    def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
-        """See `CrawlScorer.begins`."""
-        return ()
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""
@@ -52,32 +47,12 @@ class Order(ABC):
         scores = self.scores(visit.key, links)
         return PageScores(links.keys, scores, ["all"], [0] * len(links), (b"",), [0] * len(links))
 
-    def learn(self, key: str, page: PageFeatures | None) -> None:  # noqa: B027 - most have nothing to do
+    def learn(self, key: str, page: PageFeatures | None) -> None:
         """Learn from a page."""
 
     @abstractmethod
     def scores(self, key: str, links: Links) -> list[float]:
         """Return the score of each link of the page `key`."""
-
-    def feedback(self, key: str, url: str, reward: float) -> None:  # noqa: B027 - most have nothing to do
-        """See `CrawlScorer.feedback`: nobody tells them."""
-
-    def plan(
-        self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
-    ) -> tuple[Sequence[float], Sequence[int]]:
-        """See `CrawlScorer.plan`: all links are scored one by one."""
-        return best_first([0.0] * len(buckets), waiting, n)
-
-    def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `CrawlScorer.skips`: they never do."""
-        return [False] * len(links)
-
-    def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        """See `CrawlScorer.explain`."""
-        return None
-
-    def close(self) -> None:  # noqa: B027 - most have nothing to do
-        """See `CrawlScorer.close`."""
 
 
 class Crawl4Ai(Order):

@@ -11,7 +11,7 @@ from linkscore_lab.replay.crawl import CrawlPlan, FeedbackPlan, crawl
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import CrawlSetup, PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from support.replay_sites import page, write_site
 
@@ -31,7 +31,7 @@ def site(tmp_path: Path) -> Iterator[StoredSite]:
         yield site
 
 
-class Scribe:
+class Scribe(CrawlScorer):
     """Scores everything alike and writes down what it is told."""
 
     per_url = False

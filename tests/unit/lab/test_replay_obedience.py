@@ -10,7 +10,7 @@ import pytest
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import ScoreExplanation
-from linkscore_lab.replay.scorer import PageScores, ReplayVisit, best_first
+from linkscore_lab.replay.scorer import CrawlScorer, PageScores, ReplayVisit, best_first
 from linkscore_lab.replay.stored import StoredSite
 from support.replay_sites import page, write_site
 
@@ -25,7 +25,7 @@ def site(tmp_path: Path) -> Iterator[StoredSite]:
         yield site
 
 
-class Moody:
+class Moody(CrawlScorer):
     """Says to skip some URLs until so many pages came, and asks for others after the first page."""
 
     per_url = False

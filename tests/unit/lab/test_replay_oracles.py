@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab.replay.crawl import CrawlPlan, crawl
-from linkscore_lab.replay.oracles import GreedyOracle, LabelOracle
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
+from linkscore_lab.replay.scorer import GreedyOracle, LabelOracle
 from linkscore_lab.replay.stored import StoredSite
 from support.replay_sites import page, write_site
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,30 +12,21 @@ from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
 from linkscore_lab.replay.runs import ReplayProtocol
-from linkscore_lab.replay.session import ReplaySession
-from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts, new_text_rewards
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import page, shop, write_site
 
 
-class Silence:
-    """A listener that only remembers what was left out."""
+class Heard(Progress):
+    """Remembers what was said."""
 
     def __init__(self) -> None:
-        self.missing: list[str] = []
+        self.lines: list[str] = []
 
-    def reading(self, name: str, records: int) -> None: ...
-
-    def opened(self, site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> None: ...
-
-    def left_out(self, site: StoredSite, why: str) -> None:
-        self.missing.append(why)
-
-    def begins(self, name: str, fetches: int) -> None: ...
-
-    def at(self, fetches: int) -> None: ...
+    def said(self, line: str) -> None:
+        self.lines.append(line)
 
 
 def shop_site(folder: Path, host: str = "shop.test") -> SuiteSite:
@@ -46,7 +36,7 @@ def shop_site(folder: Path, host: str = "shop.test") -> SuiteSite:
 
 
 def run(suite: Suite, workers: int = 1) -> list[RunResult]:
-    return list(ReplaySession(suite, Silence(), workers=workers).run())
+    return list(ReplaySession(suite, workers=workers).run())
 
 
 def of(site: SuiteSite, *policies: str, seeds: int = 1) -> Suite:
@@ -99,10 +89,10 @@ def test_examples_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -> None:
-    listener = Silence()
+    heard = Heard()
     suite = of(shop_site(tmp_path), "source_target", "breadth_first")
-    assert [run.policy for run in ReplaySession(suite, listener, workers=1).run()] == ["breadth_first"]
-    assert listener.missing == ["source_target, user_content, none: needs an example page"]
+    assert [run.policy for run in ReplaySession(suite, heard, workers=1).run()] == ["breadth_first"]
+    assert "left out: source_target, user_content, none: needs an example page" in heard.lines[1]
 
 
 def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
@@ -117,10 +107,10 @@ def test_an_unknown_clusterer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_target_without_pages_is_left_out(tmp_path: Path) -> None:
-    listener = Silence()
+    heard = Heard()
     site = replace(shop_site(tmp_path), targets=("unicorn",))
-    assert len(list(ReplaySession(of(site, "breadth_first"), listener, workers=1).run())) == 1
-    assert listener.missing == ["no page of type unicorn can be reached"]
+    assert len(list(ReplaySession(of(site, "breadth_first"), heard, workers=1).run())) == 1
+    assert "left out: no page of type unicorn can be reached" in heard.lines[0]
 
 
 def test_further_starts_are_drawn_from_the_reachable_pages(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from linkscore_lab.datasets.demo_site.layout import link, list_of, paragraphs, with_query
 from linkscore_lab.datasets.site import Reply, identity
-from linkscore_lab.datasets.synthetic.traits import SiteTraits, draw_traits
+from linkscore_research.zoo.traits import SiteTraits, draw_traits
 from linkscore_scoring.hashing import hash64
 
 # How much of an item an excerpt shows, in characters: what blogs and search results show.

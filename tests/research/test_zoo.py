@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from linkscore_lab.datasets.survey import survey_site
-from linkscore_lab.datasets.synthetic import CHOOSING, JUDGING, SiteTraits, SyntheticSite, draw_traits
 from linkscore_lab.replay.prepare import prepare_generated
+from linkscore_research.zoo import CHOOSING, JUDGING, SiteTraits, SyntheticSite, draw_traits
 
 PLAIN = SiteTraits(
     items=24,

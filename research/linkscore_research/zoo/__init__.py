@@ -4,8 +4,8 @@ Constants of the default policy are chosen on the sites of `CHOOSING` and judged
 site is meant to be like a certain real one; what real sites have is drawn for each, and independently.
 """
 
-from linkscore_lab.datasets.synthetic.site import SyntheticSite
-from linkscore_lab.datasets.synthetic.traits import SiteTraits, draw_sibling, draw_traits, sibling_seed
+from linkscore_research.zoo.site import SyntheticSite
+from linkscore_research.zoo.traits import SiteTraits, draw_sibling, draw_traits, sibling_seed
 
 CHOOSING = range(1_000, 1_200)
 """Seeds of the sites to choose on."""
