@@ -13,7 +13,7 @@ CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
 SOURCES := clients/python scoring server frontier cli console lab research
 
-.PHONY: tune demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
+.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
 
 run: announce $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -137,11 +137,6 @@ kills: $(STAMP)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_research.quality $(foreach folder,$(CORPORA),--corpora $(folder))
-
-# Constants of harvest by regret: every stored site and the synthetic corpus, hours. JUDGE=1: what they are worth elsewhere.
-tune: $(STAMP)
-	$(BIN)/python -m linkscore_research.tuning $(foreach dir,$(CORPORA),--corpora $(dir)) $(if $(JUDGE),--judge) \
-	    $(if $(SYNTHETIC),--synthetic $(SYNTHETIC)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff check .

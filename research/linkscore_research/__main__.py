@@ -13,8 +13,6 @@ from rich.console import Console
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
-from linkscore_research import clusterers as _beside  # noqa: F401 - the default one and these are measured
-from linkscore_scoring.clustering.registry import CLUSTERERS
 
 
 @click.group()
@@ -50,75 +48,6 @@ def train_page_types(corpora: tuple[Path, ...], json_file: Path | None, **option
         from linkscore_research.page_types.command import run_training
 
         run_training(corpora, json_file=file, **options)
-
-
-@main.command()
-@click.argument("sites", metavar="SITE...", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--labels",
-    multiple=True,
-    required=True,
-    type=FILE,
-    help="TSV of url and page_type; one for all sites, or repeated, one for each.",
-)
-@click.option(
-    "--clusterer",
-    "clusterers",
-    multiple=True,
-    type=click.Choice(CLUSTERERS),
-    help="Name of a clusterer; repeatable. [default: all]",
-)
-@click.option("--page-types", type=FILE, help="TSV of site, page_type and template: templates are classes.")
-@click.option(
-    "--pages", type=click.IntRange(1), default=1_000, show_default=True, help="Pages sampled of each site."
-)
-@click.option("--seed", default=1, show_default=True, help="Seed of sample and folds.")
-@json_file_option
-def cluster(
-    sites: tuple[Path, ...], labels: tuple[Path, ...], json_file: Path | None, **options: Any
-) -> None:
-    """Measure how well page clusterers find the templates of stored, labelled sites (WARC files)."""
-    with lab_errors(), figures_to(json_file) as file:
-        from linkscore_research.clustering.report import run_cluster_report
-
-        run_cluster_report(sites, labels, json_file=file, **options)
-
-
-@main.command()
-@click.argument("archive", type=FILE)
-@click.option("--links", type=FILE, help="TSV of page_url, href, label and anchor_text of page flips.")
-@click.option("--labels", type=FILE, help="TSV of url and page_type, later pages named like thread_page.")
-@json_file_option
-def flips(archive: Path, links: Path | None, labels: Path | None, json_file: Path | None) -> None:
-    """Measure how well page flips are told, in stored pages with labelled links or page types (WARC file)."""
-    if (links is None) == (labels is None):
-        raise click.UsageError("name either --links or --labels")
-    with lab_errors(), figures_to(json_file) as file:
-        from linkscore_research.pagination.command import run_by_type, run_page_links
-
-        if links is not None:
-            run_page_links(archive, links, file)
-        elif labels is not None:
-            write_json(file, run_by_type(archive, labels))
-
-
-@main.command()
-@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--sample",
-    type=click.IntRange(1),
-    default=30,
-    show_default=True,
-    help="URLs of each page type to learn from.",
-)
-@click.option("--paper", is_flag=True, help="Learn by the letter of Jiang 2013.")
-@json_file_option
-def regexes(labels: tuple[Path, ...], sample: int, paper: bool, json_file: Path | None) -> None:
-    """Learn URL expressions of each page type of a site (TSV of url and page_type), and match all URLs."""
-    with lab_errors(), figures_to(json_file) as file:
-        from linkscore_research.page_types.url_regexes import run_regexes
-
-        write_json(file, run_regexes(labels, sample=sample, paper=paper))
 
 
 @main.command()

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
+from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
 from linkscore_lab.report import drawn
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
@@ -37,7 +38,6 @@ from linkscore_research.papers.results import (
 )
 from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
-from linkscore_research.tuning.sites import opened
 from linkscore_research.zoo import SyntheticSite
 from linkscore_scoring.browse_logs.counts import OUTSIDE
 from linkscore_scoring.errors import InvalidInput
@@ -163,7 +163,12 @@ def test_a_drawing_names_every_curve() -> None:
 
 
 def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_learned() -> None:
-    with opened(SyntheticSite(1)) as (experiment, task):
+    generated = SyntheticSite(1)
+    with prepare_generated(generated) as site:
+        experiment = Experiment(site, ReplayProtocol(budget="25%"))
+        (kind, *_) = generated.wanted_types
+        rewards = type_rewards(site, kind)
+        task = Task(USER_CONTENT, wanted_pages(site, experiment.facts, rewards), rewards)
         make = partial(BreadthFirstSample, sample_pages=60)
         sampled = replace(experiment, make_scorer=make)
         (ours,) = runs_of(sampled, task, "source_ucc", (1,), budget="40")
@@ -284,7 +289,7 @@ def test_a_crawl_in_the_published_form_is_a_site(tmp_path: Path) -> None:
     with prepare_generated(SimulatorSite(published(tmp_path))) as site:
         assert [site.records[n].key for n in site.reachable()] == [
             "http://a.test/",
-            "http://b.test/x?a=&b=",
+            "http://b.test/x?a&b",
             "http://b.test/y",
         ]
         assert [key for key, kind in site.types.items() if kind == WANTED] == ["http://b.test/y"]

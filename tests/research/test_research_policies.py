@@ -100,7 +100,7 @@ def test_eps_is_the_first_sparse_bin_past_half_of_the_pages() -> None:
     assert scan(distances, bins=10, min_pts=4) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("name", ["dbscan", "crescenzi_mdl", "uxclust", "irobot_regions"])
+@pytest.mark.parametrize("name", ["dbscan", "irobot_regions"])
 def test_a_clusterer_of_research_tells_two_templates_apart(name: str) -> None:
     post = ["html/body/div.post/p/text()", "html/body/div.post/a", "html/body/nav/a"]
     table = [*["html/body/ul.list/li/a"] * 8, *["html/body/ul.list/li/img"] * 8, "html/body/h2/text()"]
