@@ -48,6 +48,18 @@ def test_links_of_what_a_site_reserves_are_to_skip(server: Stubs, new_crawl: New
     assert (got(server, crawl).page_count, got(server, crawl).respect) == (1, ["ai-train"])
 
 
+@pytest.mark.parametrize("location", ["/\\ud800", "/\\udfff*", "\\ud83d"])
+def test_a_file_with_half_a_character_costs_nobody_else_anything(
+    server: Stubs, new_crawl: NewCrawl, location: str
+) -> None:
+    crawl = new_crawl(respect=["tdm"])
+    file = common_pb2.Page(url=f"http://{HOST}/.well-known/tdmrep.json", status_code=200)
+    file.body = f'[{{"location": "{location}", "tdm-reservation": 1}}]'.encode()
+    found = sent(server, crawl, page(0), file, page(7))
+    assert [result.status.code for result in found][::2] == [common_pb2.ITEM_CODE_OK] * 2
+    assert got(server, crawl).page_count == 2
+
+
 def test_a_crawl_that_respects_nothing_answers_as_if_nobody_had_said_anything(
     server: Stubs, new_crawl: NewCrawl
 ) -> None:

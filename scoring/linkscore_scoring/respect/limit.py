@@ -69,12 +69,16 @@ class SiteRespect(SiteLimit):
         self.files = {}
 
     def notice(self, event: PageFetched) -> bool:
-        """See `SiteLimit.notice`: a site file, whose rules take the place of those before."""
+        """See `SiteLimit.notice`: a site file, whose rules take the place of those before.
+
+        One that fails to come or is as it was changes nothing (RFC 9309, section 2.3.1).
+        """
         url = event.requested_key
         if _file(url) is None:
             return False
-        facts = event.features.facts if event.features is not None else {}
-        rows = facts.get("rules", ())
+        if event.features is None and not _is_gone(event.status_code):
+            return True
+        rows = event.features.facts.get("rules", ()) if event.features is not None else ()
         self.files.pop(url, None)
         if any(no for _, no, _ in rows):
             kept = sum(len(pattern) for of_file in self.files.values() for pattern, _, _ in of_file)
@@ -118,6 +122,11 @@ def _split(url: str) -> tuple[str, str]:
     slash = url.find("/", url.find("://") + 3)
     origin, path = (url[:slash].lower(), url[slash:]) if slash >= 0 else (url.lower(), "/")
     return origin.removesuffix(":80" if origin.startswith("http:") else ":443"), path
+
+
+def _is_gone(status_code: int) -> bool:
+    """Say whether an answer says that there is no such file, other than that it was asked for too often."""
+    return 400 <= status_code < 500 and status_code not in {408, 425, 429}
 
 
 def _file(url: str) -> str | None:

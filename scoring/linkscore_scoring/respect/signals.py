@@ -37,8 +37,9 @@ _ROBOTS = {
     "nofollow": {NOFOLLOW},
     "noai": {AI_TRAIN},  # as DeviantArt asks for it
 }
-# Directives with a value; any other name before a colon is a crawler's.
+# Directives with a value; any other word before a colon is a crawler's, what is no word is part of a date.
 _VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+_CRAWLER = re.compile(r"[a-z*][a-z0-9_.*/-]*")
 # Lengths are bounded, and names begin where no letter was: a search takes time of its text alone.
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(yes|no|y|n)\b", re.IGNORECASE)
 _PLACES = re.compile(rb"<!--|<(?:script|style|template|noscript|meta)(?=[\s>/])", re.IGNORECASE)
@@ -93,7 +94,7 @@ def _robots(value: str) -> set[str]:
     found: set[str] = set()
     for directive in value.lower().split(","):
         name, colon, _ = directive.strip().partition(":")
-        if colon and name.strip() not in _VALUED:
+        if colon and name.strip() not in _VALUED and _CRAWLER.fullmatch(name.strip()):
             break
         for word in directive.split():
             found |= _ROBOTS.get(word, set())
@@ -137,7 +138,7 @@ def _metas(head: bytes) -> Iterator[dict[str, str]]:
 
 
 def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
-    """Return up to `most` first bytes of a body, decompressed; none of a body that cannot be read."""
+    """Return up to `most` first bytes of a body, decompressed; as they are where that cannot be done."""
     encoding = content_encoding.strip().lower()
     try:
         if encoding == "br":
@@ -150,8 +151,8 @@ def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
         if encoding in {"gzip", "x-gzip", "deflate"} or body.startswith(b"\x1f\x8b\x08"):
             return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body[:most], most)
     except (zlib.error, brotli.error, zstandard.ZstdError):
-        return b""
-    return body[:most] if encoding in {"", "identity"} else b""
+        pass  # undone already, or broken
+    return body[:most]
 
 
 def _of_zstd(body: bytes, most: int) -> bytes:

@@ -91,7 +91,9 @@ def _of_tdmrep(text: str) -> list[Row]:
 
 def _field(entry: Any, name: str) -> str | None:
     value = entry.get(name) if isinstance(entry, dict) else None
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return str(value).encode("utf-8", "replace").decode()  # JSON may hold halves of surrogate pairs
 
 
 def reserved_at(rules: Sequence[Row], path: str) -> set[str]:

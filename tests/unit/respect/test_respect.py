@@ -89,9 +89,26 @@ def test_a_site_that_changes_its_mind_is_believed() -> None:
     crawl = crawl_of("ai-train")
     feed(crawl, robots("User-agent: *", TRAINED), robots("User-agent: *", "Disallow: /"))
     assert skipped(crawl, "http://a.test/1") == [False]
-    gone = fetched(f"http://a.test{ROBOTS}", site="a.test")
+    gone = replace(fetched(f"http://a.test{ROBOTS}", site="a.test"), status_code=404)
     feed(crawl, robots("User-agent: *", TRAINED), gone)
     assert (skipped(crawl, "http://a.test/1"), crawl.pages) == ([False], 0)
+
+
+@pytest.mark.parametrize("name", [ROBOTS, TDMREP])
+@pytest.mark.parametrize(
+    ("status", "is_lifted"),
+    [
+        *((s, False) for s in (0, 304, 408, 425, 429, 500, 503, 599)),
+        *((s, True) for s in (401, 403, 404, 410)),
+    ],
+)
+def test_only_a_file_that_is_gone_lifts_what_it_reserved(name: str, status: int, is_lifted: bool) -> None:
+    crawl = crawl_of("ai-train")
+    feed(crawl, robots(TRAINED) if name == ROBOTS else tdmrep({"location": "/", "tdm-reservation": 1}))
+    failed = replace(fetched(f"http://a.test{name}", site="a.test"), status_code=status)
+    feed(crawl, failed, failed)
+    assert skipped(crawl, "http://a.test/1") == [not is_lifted]
+    assert crawl.pages == 0
 
 
 def test_hosts_of_one_site_speak_for_themselves() -> None:
@@ -120,6 +137,18 @@ def test_rules_of_two_files_add_up() -> None:
         ({"body": b"<meta name='tdm-reservation' content='1'>"}, ["ai-train", "tdm"]),
         ({"body": b'<META CONTENT="NOAI, noarchive" NAME=Robots>'}, ["ai-train"]),
         ({"headers": [("X-Robots-Tag", "index"), ("Server", "x"), ("TDM-Reservation", "yes")]}, []),
+        *(
+            ({"headers": [("X-Robots-Tag", f"unavailable_after: {date}, noindex")]}, ["search"])
+            for date in ("Wed, 23 Jun 2027 15:00:00 GMT", "23-Jun-27 15:00:00 EST", "2027-06-23T15:00:00Z")
+        ),
+        ({"headers": [("X-Robots-Tag", "max-snippet: 5, max-image-preview:none, noindex")]}, ["search"]),
+        ({"headers": [("X-Robots-Tag", "noarchive, otherbot: unavailable_after: x, noindex")]}, []),
+        (
+            {"body": b"<meta name=robots content='unavailable_after: 25 Aug 2027 15:00:00 EST, noindex'>"},
+            ["search"],
+        ),
+        ({"body": b"<meta name=robots content=noindex>", "content_encoding": "br"}, ["search"]),
+        ({"body": b"<meta name=robots content=noindex>", "content_encoding": "none"}, ["search"]),
     ],
 )
 def test_a_page_says_what_it_reserves_itself(of_page: dict[str, Any], reserved: list[str]) -> None:
@@ -262,8 +291,8 @@ def test_the_head_of_a_compressed_page_is_read(encoding: str, pack: Any) -> None
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "deflate", "gzip, br", "x-unknown"])
-def test_a_body_that_cannot_be_read_says_nothing(encoding: str) -> None:
-    assert said_by_head(b'\x1f\x8b<meta name="robots" content="noindex">', encoding) == set()
+def test_a_body_that_was_unpacked_before_says_what_it_says(encoding: str) -> None:
+    assert said_by_head(b'<meta name="robots" content="noindex">', encoding) == {"search"}
 
 
 @pytest.mark.parametrize(

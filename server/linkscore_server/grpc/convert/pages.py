@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgpack
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
@@ -161,6 +162,8 @@ class PageParser:
         )
         if features is not None and facts:
             features = replace(features, facts=features.facts | _facts(facts, sent_page(page)))
+        if features is not None:
+            _check_facts(features.facts)
         return PageFetched(
             event_id=page.event_id,
             site=site_of(final if features is not None else page.url),
@@ -232,6 +235,14 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
         setting = limit_of(name, None) if name in limits() else companion_named(name)
         found |= setting.read(page)
     return found
+
+
+def _check_facts(facts: dict[str, Any]) -> None:
+    """Refuse a page of which something cannot be written down: it would cost the pages written with it."""
+    try:
+        msgpack.packb(facts)
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise InvalidPage(f"must hold nothing that cannot be kept: {exc}", field="body") from None
 
 
 def sent_page(page: common_pb2.Page) -> SentPage:
