@@ -55,13 +55,24 @@ def test_links_out_of_scope_are_answered_and_marked(server: Stubs, crawl: str) -
     assert list(result.links.in_scope) == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("url", "inside", "outside", "site"),
+    [
+        ("http://a.example.co.uk/", "http://b.example.co.uk/", "http://example.com/", "example.co.uk"),
+        ("http://www.shop.example/", "http://shop.example/", "http://other.example/", "shop.example"),
+        ("http://wiki.corp.internal/", "http://corp.internal:8080/", "http://hr.internal/", "corp.internal"),
+        ("http://me.github.io/", "http://www.me.github.io/", "http://you.github.io/", "me.github.io"),
+        ("http://localhost/", "http://localhost/a", "http://other/", "localhost"),
+        ("http://127.0.0.1/", "http://127.0.0.1/a", "http://127.0.0.2/", "127.0.0.1"),
+    ],
+)
 def test_in_scope_domain_the_site_is_the_registrable_domain(
-    server: Stubs, new_crawl: Callable[..., str]
+    server: Stubs, new_crawl: Callable[..., str], url: str, inside: str, outside: str, site: str
 ) -> None:
     crawl = new_crawl(scope=crawl_pb.CRAWL_SCOPE_DOMAIN)
-    body = b'<a href="http://b.example.co.uk/">in</a><a href="http://example.com/">out</a>'
-    (result,) = ingest(server, crawl, fetched("http://a.example.co.uk/", body=body))
-    assert result.site == f"{crawl}/sites/example.co.uk"
+    body = f'<a href="{inside}">in</a><a href="{outside}">out</a>'.encode()
+    (result,) = ingest(server, crawl, fetched(url, body=body))
+    assert result.site == f"{crawl}/sites/{site}"
     assert list(result.links.in_scope) == [True, False]
 
 

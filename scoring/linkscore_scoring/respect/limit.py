@@ -78,7 +78,8 @@ class SiteRespect(SiteLimit):
             return False
         if event.features is None and not _is_gone(event.status_code):
             return True
-        rows = event.features.facts.get("rules", ()) if event.features is not None else ()
+        facts = event.features.facts if event.features is not None else {}
+        rows = facts.get("rules", ())
         self.files.pop(url, None)
         if any(no for _, no, _ in rows):
             kept = sum(len(pattern) for of_file in self.files.values() for pattern, _, _ in of_file)

@@ -28,15 +28,26 @@ def load_for_reading(scope: str, words: Words) -> None:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the registrable domain of a host, or the host itself; the first call is slow.
+    """Return the registrable domain of a host, or the host itself if it is a suffix or an address.
 
-    Goes by the suffix list that comes with tldextract: nothing is fetched or cached on the disk.
+    Goes by the public suffix list that comes with tldextract, suffixes like ``github.io`` and the rule ``*`` for
+    names that no list has (intranets) included: nothing is fetched or cached on the disk. The first call is
+    slow.
+
+    Examples
+    --------
+    >>> registrable_domain("a.b.co.uk"), registrable_domain("me.github.io"), registrable_domain("w.corp.internal")
+    ('b.co.uk', 'me.github.io', 'corp.internal')
     """
-    return str(_suffixes()(host).top_domain_under_public_suffix or host)
+    found = _suffixes()(host)
+    if found.suffix or found.ipv4 or found.ipv6:
+        return str(found.top_domain_under_public_suffix or host)
+    labels = host.partition(":")[0].rstrip(".").split(".")
+    return ".".join(labels[-2:]) if len(labels) > 1 else host
 
 
 @cache
 def _suffixes() -> Any:
     import tldextract  # a third of all imports of the server: only crawls of scope `domain` pay for it
 
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
