@@ -30,14 +30,13 @@ def load_for_reading(scope: str, words: Words) -> None:
 def registrable_domain(host: str) -> str:
     """Return the registrable domain of a host, or the host itself if it is a suffix or an address.
 
-    Goes by the public suffix list that comes with tldextract, suffixes like ``github.io`` and the rule ``*`` for
-    names that no list has (intranets) included: nothing is fetched or cached on the disk. The first call is
-    slow.
+    Goes by the public suffix list that comes with tldextract, those of hosts of sites (``github.io``) and the
+    rule ``*`` for names that no list has included: nothing is fetched. The first call is slow.
 
     Examples
     --------
-    >>> registrable_domain("a.b.co.uk"), registrable_domain("me.github.io"), registrable_domain("w.corp.internal")
-    ('b.co.uk', 'me.github.io', 'corp.internal')
+    >>> [registrable_domain(host) for host in ("a.b.co.uk", "me.github.io", "wiki.corp.internal")]
+    ['b.co.uk', 'me.github.io', 'corp.internal']
     """
     found = _suffixes()(host)
     if found.suffix or found.ipv4 or found.ipv6:
