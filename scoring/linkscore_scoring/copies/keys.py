@@ -10,15 +10,14 @@ from linkscore_scoring.copies.evidence import Evidence, lower_bound
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.pagination.paged_urls import PAGE_KEYS
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.urls.identity import host_of
 
 _MAX_KEYS = 4
 """Keys of a URL that are tried, the first by name; a bound."""
 _MAX_HYPOTHESES, _MAX_BASES = 500, 20_000
 """Hypotheses, and URLs without a key, that are remembered: bounds."""
 _LEAST_OWN = 3
-"""Tries below a path from which what holds of the key elsewhere holds there too. Chosen."""
-_LEAST_PATHS = 3
-"""Paths where a key must change nothing before that is believed of one without tries. Chosen."""
+"""Tries below a path from which what holds of the key elsewhere on its host holds there too. Chosen."""
 
 Hypothesis = tuple[int, str]
 """URL pattern of a path, and name of a query key that changes nothing below it."""
@@ -28,20 +27,21 @@ class VoidKeys(Stateful):
     """Query keys by the URL pattern of the path they are used below, with what speaks for their being void.
 
     Two pages whose URLs differ in the value of one key, or of which one is without it, are a try: they show
-    the same content or they do not. A key that was never refuted anywhere needs few tries below each path; a
-    refuted one is judged below each path alone. Keys that usually name a page or an offset are never void.
+    the same content or they do not. Below a path without tries nothing is believed; a key that was never
+    refuted on a host needs few below each path of it. Keys that usually name a page or an offset are none.
     """
 
     _evidence: Stored[dict[Hypothesis, Evidence]]
+    _hosts: Stored[dict[int, str]]
     _bases: Stored[dict[int, dict[str, int]]]
     _firsts: Stored[dict[int, int]]
 
     def __init__(self) -> None:
         self._evidence = {}
+        self._hosts = {}
         self._bases = {}
         self._firsts = {}
-        self._pooled: dict[str, float] = {}
-        self._anywhere: dict[str, float] = {}
+        self._pooled: dict[tuple[str, str], float] = {}
 
     def after_load(self) -> None:
         """Put together again what is known of each key."""
@@ -59,10 +59,10 @@ class VoidKeys(Stateful):
         """Return how probable a key below a path changes nothing: a lower bound, 0 if nothing is known."""
         own = self._evidence.get((path, key))
         if own is None:
-            return self._anywhere.get(key, 0.0)
+            return 0.0
         if own.agreed == own.tries >= _LEAST_OWN:
-            return max(own.probability, self._pooled[key])
-        return max(own.probability, self._anywhere.get(key, 0.0))
+            return max(own.probability, self._pooled[self._hosts[path], key])
+        return own.probability
 
     def observe(
         self, path: int, url: str, page: int, content: int, content_of: Callable[[int], int | None]
@@ -80,6 +80,7 @@ class VoidKeys(Stateful):
         content_of
             Returns the content of a page by identity hash, None if it has none.
         """
+        self._hosts[path] = host_of(url)
         for key, shown in self._bases.get(page, {}).items():
             self._try((path, key), content, shown)
         for key in _keys(url):
@@ -106,10 +107,6 @@ class VoidKeys(Stateful):
     def has_base(self, url: str, content: int, content_of: Callable[[int], int | None]) -> bool:
         """Say whether a page without one query key of a URL shows its content."""
         return any(content_of(hash_of(without(url, {key}))) == content for key in _keys(url))
-
-    def speaks(self, path: int, url: str) -> bool:
-        """Say whether any query key of a URL was tried below its path, or is void wherever it was."""
-        return any((path, key) in self._evidence or key in self._anywhere for key in _keys(url))
 
     def void(self, path: int, url: str, least: float) -> dict[str, float]:
         """Return the query keys of a URL that are void with a probability of `least`, with that."""
@@ -138,6 +135,9 @@ class VoidKeys(Stateful):
         for path, key in [known for known in self._evidence if resolve(known[0]) != known[0]]:
             moved = self._evidence.pop((path, key))
             self._evidence.setdefault((resolve(path), key), Evidence()).absorb(moved)
+            self._hosts.setdefault(resolve(path), self._hosts[path])
+        paths = {path for path, _ in self._evidence}
+        self._hosts = {path: host for path, host in self._hosts.items() if path in paths}
         self._pool()
 
     def fetched(self, link: int) -> None:
@@ -155,18 +155,14 @@ class VoidKeys(Stateful):
             self._pool()
 
     def _pool(self) -> None:
-        """Put together what is known of each key, whatever path it stands below."""
-        by_key: dict[str, list[Evidence]] = defaultdict(list)
-        for (_, key), evidence in self._evidence.items():
-            by_key[key].append(evidence)
-        self._pooled, self._anywhere = {}, {}
-        for key, parts in by_key.items():
-            tries, agreed = (
-                sum(column) for column in zip(*((p.tries, p.agreed) for p in parts), strict=True)
-            )
-            self._pooled[key] = lower_bound(tries, agreed)
-            if agreed == tries and sum(p.tries >= _LEAST_OWN for p in parts) >= _LEAST_PATHS:
-                self._anywhere[key] = self._pooled[key]
+        """Put together what is known of each key on each host, whatever path it stands below."""
+        by_key: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
+        for (path, key), evidence in self._evidence.items():
+            by_key[self._hosts[path], key].append(evidence)
+        self._pooled = {
+            key: lower_bound(sum(part.tries for part in parts), sum(part.agreed for part in parts))
+            for key, parts in by_key.items()
+        }
 
 
 def without(url: str, keys: set[str]) -> str:

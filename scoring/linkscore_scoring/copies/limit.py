@@ -66,7 +66,7 @@ class SiteCopies(SiteLimit):
     def __init__(self) -> None:
         self.contents, self.keys, self.shapes = Contents(), VoidKeys(), CopiedShapes()
         self._shapes: dict[int, tuple[_Link | None, int | None]] = {}
-        self._keyed: dict[int, tuple[bool, _Link | None]] = {}
+        self._keyed: dict[int, _Link | None] = {}
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
         """See `SiteLimit.observe`; cost O(blocks + links)."""
@@ -166,8 +166,9 @@ class SiteCopies(SiteLimit):
         for row, place in enumerate(groups.places.tolist()):
             link, path = shapes[place]
             if path is not None and "?" in links.urls[row]:
-                speaks, by_keys = self._by_keys(path, links.urls[row], links.keys[row], site)
-                link = by_keys if speaks else link
+                by_keys = self._by_keys(path, links.urls[row], links.keys[row], site)
+                if by_keys is not None and (link is None or by_keys.probability >= link.probability):
+                    link = by_keys
             if link is not None:
                 yield row, link
 
@@ -188,20 +189,16 @@ class SiteCopies(SiteLimit):
             return None, path
         return _Link(probability, (evidence,)), path
 
-    def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> tuple[bool, _Link | None]:
-        """Return whether keys say anything of a link, and what; remembered until the next fetch.
+    def _by_keys(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
+        """Return what void keys say of a link; remembered until the next fetch.
 
         A page asks up to three times of each of its links.
         """
-        known = self._keyed.get(key)
-        if known is None:
+        if key not in self._keyed:
             if len(self._keyed) >= _MOST_KEYED:
                 self._keyed.clear()
-            address = _identity(url)
-            speaks = self.keys.speaks(path, address)
-            known = speaks, self._voided(path, address, key, site) if speaks else None
-            self._keyed[key] = known
-        return known
+            self._keyed[key] = self._voided(path, _identity(url), key, site)
+        return self._keyed[key]
 
     def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link by its identity; None if it has none."""

@@ -89,6 +89,8 @@ KINDS = [
     ("/show?id={}", "/show?id={}&print=1"),
     ("/viewtopic.php?t={}", "/viewtopic.php?p={}"),
     ("/item/{}", "/print/{}"),
+    ("/show.php?id={}", "/print.php?id={}"),
+    ("/show.php?id={}&page=1", "/show.php?id={}&page=1&print=1"),
     ("/item/{}", "/item/{}/amp"),
 ]
 """Forms of URLs of a page and of its copy."""
@@ -146,10 +148,37 @@ def test_the_order_of_texts_does_not_matter() -> None:
 def test_of_links_that_differ_in_a_void_key_one_is_fetched() -> None:
     crawl = crawl_with()
     feed(crawl, entry(40, "/item/{}", "/item/{}?sid=1"), *pairs(16, "/item/{}", "/item/{}?sid=1"))
-    feed(crawl, shown("/more", "more", links=("/item/90?sid=3", "/item/90?sid=4")))
-    assert skips(crawl, "/item/90?sid=3", "/item/90?sid=4") == [False, True]
-    feed(crawl, fetched(f"{HOST}/item/90?sid=3", site="a.test"))  # failed: the other takes its place
-    assert skips(crawl, "/item/90?sid=4") == [False]
+    links = tuple(f"/item/90?sid={n}" for n in range(3, 6))
+    feed(crawl, shown("/more", "more", links=links))
+    assert skips(crawl, *links) == [
+        False,
+        False,
+        True,
+    ]  # the first of its kind, and the first that is withheld
+    feed(crawl, fetched(f"{HOST}{links[0]}", site="a.test"))  # failed: another takes its place
+    assert skips(crawl, links[2]) == [False]
+
+
+@pytest.mark.parametrize(
+    "places", [["/x{}/p"], ["/x{}"], ["/a/p", "/b/p", "/c/p", "/d/p"], ["//other.test/{}/p"]]
+)
+def test_pages_of_another_folder_or_host_say_nothing_of_a_key_here(places: list[str]) -> None:
+    crawl = crawl_with()
+    feed(crawl, entry(200, "/thread.php?t={}"))
+    for n in range(48):
+        place = places[n % len(places)].format(n // 6)
+        site, path = (
+            ("other.test", place.removeprefix("//other.test"))
+            if place.startswith("//")
+            else ("a.test", place)
+        )
+        event = shown(f"{path}?t={n}", f"one text of {path}", site=site)
+        feed(crawl, replace(event, site="a.test"))
+    threads = [f"/thread.php?t={n}" for n in range(200)]
+    assert skips(crawl, *threads) == [False] * 200
+    for n in range(40):
+        feed(crawl, shown(threads[n], f"thread {n}"))
+        assert sum(skips(crawl, *threads)) == 0
 
 
 def test_pages_that_name_an_original_teach_when_it_is_fetched() -> None:
