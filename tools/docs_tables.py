@@ -26,7 +26,6 @@ from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
-from linkscore_server.json_port.settings import JsonPortSettings
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.residency import MemoryBudget
 from linkscore_server.revisits.metrics import RevisitMetrics
@@ -209,7 +208,7 @@ def metrics_table() -> str:
 
 
 SETTING_GROUPS: dict[str, tuple[str, ...]] = {
-    "Addresses and files": ("listen", "metrics_listen", "data_dir"),
+    "Addresses and files": ("listen", "metrics_listen", "json_listen", "data_dir"),
     "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
     "Memory": ("memory_mb", "site_memory_mb", "site_links", "site_blocks", "site_apaths", "site_arms"),
     "Load": (
@@ -236,7 +235,6 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
 ANNEX_SETTINGS: dict[str, type[Settings]] = {
     "Several processes": WorkerSettings,
     "Browse logs": BrowseLogSettings,
-    "JSON over HTTP": JsonPortSettings,
 }
 """Those of annexes; each class adds its own."""
 

@@ -18,7 +18,7 @@ from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).parents[1]
 PROTO = ROOT / "proto"
-TARGET = ROOT / "server/linkscore_server/json_port/openapi.json"
+TARGET = ROOT / "server/linkscore_server/openapi.json"
 PACKAGE = "linkscore.v1"
 
 _Field = descriptor_pb2.FieldDescriptorProto

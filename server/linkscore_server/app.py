@@ -8,13 +8,16 @@ import ipaddress
 import logging
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -27,7 +30,7 @@ from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_server import tasks
 from linkscore_server.access import CallerOf
-from linkscore_server.addresses import check_free
+from linkscore_server.addresses import bound, check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.embeddings import Embeddings
@@ -53,6 +56,9 @@ from linkscore_server.storage.files import FileStore
 from linkscore_server.storage.memory import MemoryStore
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from linkscore_server.json import JsonPort
 
 _log = logging.getLogger(__name__)
 _GC_OBJECTS = (5_000, 1, 2_000)
@@ -148,6 +154,9 @@ class Application:
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: MetricsServer | None = None
+        self._json: JsonPort | None = None
+        self._own = Path(tempfile.mkdtemp(prefix="linkscore-")) if settings.json_listen else None
+        self.json_port = 0
         self._is_drained = False
 
     async def start(self) -> None:
@@ -180,8 +189,8 @@ class Application:
         if not self.directory.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
         self._ready = True
-        for annex in self.annexes:
-            await annex.listen(self.directory.servicers, self.door, shares_port=self.directory.shares_port)
+        if self.settings.json_listen:
+            self._listen_for_json()
         await self._set_health(health_pb2.HealthCheckResponse.SERVING)
         _log.info(
             "serving on %s, %d crawls found in %.2f s",
@@ -201,7 +210,22 @@ class Application:
         self._port = _bind(self._server, self.settings)
         if not self.settings.listen.startswith("unix:"):
             self.address = f"{self.settings.listen.rpartition(':')[0]}:{self._port}"
+        if self._own is not None:
+            self._server.add_insecure_port(f"unix:{self._own}/server")
         await self._server.start()
+
+    def _listen_for_json(self) -> None:
+        """Answer JSON over HTTP; a server without that port does not load what it takes."""
+        from linkscore_server.json import JsonPort
+
+        s = self.settings
+        for lack in unprotected(replace(s, listen=s.json_listen)):
+            _log.warning("%s is reached from other machines without %s", s.json_listen, lack)
+        there = bound("json_listen", s.json_listen, is_shared=self.directory.shares_port)
+        self.json_port = there.getsockname()[1]
+        self._json = JsonPort(s, f"unix:{self._own}/server")
+        self._json.start(there)
+        _log.info("JSON on %s:%d", s.json_listen.rpartition(":")[0], self.json_port)
 
     async def drain(self) -> None:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
@@ -211,8 +235,8 @@ class Application:
         await self.door.turn_away()
         self.scoring.drain()
         self.directory.drain()
-        drain_s = self.settings.drain_s
-        await asyncio.gather(self._idle(drain_s), *(one.leave(drain_s) for one in self.annexes))
+        json_stops = [self._json.stop()] if self._json is not None else []
+        await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)
         self._ready = False
 
     async def _idle(self, within_s: float) -> None:
@@ -238,6 +262,8 @@ class Application:
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.close()
+        if self._own is not None:
+            shutil.rmtree(self._own, ignore_errors=True)
         self._store.close()
         await self._tracing.close()
 

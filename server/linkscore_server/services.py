@@ -57,24 +57,6 @@ class Services(ABC):
     def start(self) -> None:  # noqa: B027
         """Begin what is done beside calls."""
 
-    async def listen(  # noqa: B027
-        self, servicers: Mapping[str, Any], calls: Any, *, shares_port: bool
-    ) -> None:
-        """Answer callers another way too, now that calls can be answered.
-
-        Parameters
-        ----------
-        servicers
-            Who answers, by the name of the service.
-        calls
-            Wraps every handler: `grpc.interceptors.CallInterceptor`.
-        shares_port
-            Whether other processes of the server listen at the same addresses.
-        """
-
-    async def leave(self, within_s: float) -> None:  # noqa: B027
-        """Let nobody in any more; return when those that are in have their answers, or after so long."""
-
     async def idle(self) -> None:  # noqa: B027
         """Wait until nothing is under way."""
 

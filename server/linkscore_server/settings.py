@@ -46,6 +46,9 @@ class Settings:
     metrics_listen: str = setting(
         "127.0.0.1:9411", "HTTP address of the metrics, `host:port`; empty: no metrics port"
     )
+    json_listen: str = setting(
+        "", "HTTP address of calls in JSON, `host:port`; port 0 takes a free one; empty: no such port"
+    )
     data_dir: str = setting(
         "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
     )
@@ -160,6 +163,9 @@ class Settings:
         found += self._token_problems() + self._tracing_problems()
         found += address_problems("listen", self.listen, unix=True)
         found += address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
+        found += address_problems("json_listen", self.json_listen or "127.0.0.1:0", unix=False)
+        if self.json_listen and not _is_importable("uvicorn", "httptools", "starlette"):
+            found.append(FieldProblem("json_listen", f"needs the http extra: {install_command('http')}"))
         return found
 
     @classmethod

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import concurrent.futures
+import http.client
 import json
 import re
 import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_lab.conformance.certificates import make_certificates
 from linkscore_server.tokens import digest_of
 from support.json_calls import JSON, port_of, post
-from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
+from support.server_process import PATIENCE_S, ServerProcess, Stubs, refusal, serving, stubs
 from support.small_site import HOST, page
 
 MB = 1 << 20
@@ -196,6 +198,55 @@ def test_connections_that_bring_nothing_keep_nobody_out(process: ServerProcess) 
     finally:
         for one in silent:
             one.close()
+
+
+def test_a_body_in_chunks_of_a_byte_is_refused_and_others_are_answered(process: ServerProcess) -> None:
+    head = b"POST /linkscore.v1.CrawlService/ListCrawls HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n"
+    with socket.create_connection(("127.0.0.1", port_of(process)), timeout=PATIENCE_S) as hostile:
+        hostile.sendall(head + b"content-type: application/json\r\n\r\n" + b"1\r\n{\r\n" * 100_000)
+        assert post(process, "CrawlService/ListCrawls", b"{}").status == 200
+        assert hostile.recv(100).startswith(b"HTTP/1.1 411 ")
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (b'{"crawl":"crawls/a","pages":[{"url":"http://h/","body":"<p>text</p>"}]}', "must be base64"),
+        (b'{"crawl":"crawls/a","links":[{"url":"http://h/","ticket":"***="}]}', "must be base64"),
+        (
+            b'{"buckets":["a"]}',
+            "no IngestPagesRequest in JSON: Message type",
+        ),
+        (b'{"pages":[' + b"{}," * 30_000 + b"{}]}", "25000 objects"),
+        (b'{"buckets":[' + b'"a",' * 300_000 + b'"a"]}', "250000 values"),
+        (b'{"crawl":' * 2_000, "nests too deep"),
+    ],
+)
+def test_what_is_no_request_is_refused_in_words(process: ServerProcess, request_: bytes, told: str) -> None:
+    call = "ScoreLinks" if b"links" in request_ else "IngestPages"
+    posted = post(process, f"LinkScoringService/{call}", request_)
+    assert posted.status == 400
+    assert told in json.dumps(posted.said)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/linkscore.v1.CrawlService/GetCrawl", {}, 405),
+        ("POST", "/linkscore.v1.CrawlService/Forget", {}, 404),
+        ("POST", "/linkscore.v1.LinkScoringService/StreamPages", {}, 501),
+        ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"origin": "http://evil.example"}, 403),
+        ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"content-type": "text/plain"}, 415),
+        ("POST", "/linkscore.v1.CrawlService/GetCrawl", {"content-encoding": "gzip"}, 415),
+        ("GET", "/openapi.json", {}, 200),
+    ],
+)
+def test_what_is_no_call_is_refused_by_its_status(
+    process: ServerProcess, method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(process), timeout=PATIENCE_S)) as connection:
+        connection.request(method, path, b"{}", {"content-type": "application/json"} | headers)
+        assert connection.getresponse().status == status
 
 
 def test_a_page_of_the_largest_size_fits(process: ServerProcess, server: Stubs) -> None:

@@ -228,7 +228,7 @@ async def test_streams_that_are_left_leave_no_tasks(tmp_path: Path) -> None:
             assert (await anext(answers)).request_id == 1
             assert feeding()
             await answers.aclose()
-        await asyncio.wait_for(app.calls.idle(), 30)
+        await asyncio.wait_for(app.door.idle(), 30)
         assert not feeding()
         crawl: crawl_pb.Crawl = await client.get_crawl(crawl="c")
         assert crawl.page_count >= 1

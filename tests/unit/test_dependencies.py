@@ -20,7 +20,7 @@ ADAPTERS = [CLIENT / f"{name}.py" for name in CRAWLERS]
 TRACING = ROOT / "server/linkscore_server/observability/tracing.py"
 BROWSE_LOGS = list((ROOT / "server/linkscore_server/browse_logs").rglob("*.py"))
 AGENTS = list((ROOT / "cli/linkscore_cli/agents").rglob("*.py"))
-JSON_PORT = list((ROOT / "server/linkscore_server/json_port").rglob("*.py"))
+JSON_PORT = [ROOT / "server/linkscore_server/json.py"]
 TABLES = list((ROOT / "server/linkscore_server/tables").rglob("*.py"))
 PARTS = {
     "base": [

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.grpc.contract import SERVICES
-from linkscore_server.json_port.annex import OPENAPI
+from linkscore_server.json import OPENAPI
 
 
 @pytest.fixture(scope="module")
