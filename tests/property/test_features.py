@@ -108,7 +108,7 @@ def test_no_page_url_makes_extraction_fail(url: str) -> None:
 
 @given(markups)
 def test_layout_keeps_step_with_links_on_any_page(markup: str) -> None:
-    from linkscore_scoring.policies.focus.layout.signals import SIGNALS  # an annex
+    from linkscore_scoring.features.layout.signals import SIGNALS  # an annex
 
     page = extract(markup.encode(), url=URL, content_type="text/html; charset=utf-8", layout=True)
     if page.layout is not None:

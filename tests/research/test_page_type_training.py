@@ -18,7 +18,7 @@ from linkscore_research.page_types.examples import Example, find_sites, read_exa
 from linkscore_research.page_types.generated import generated_pages
 from linkscore_research.page_types.train import SIGNS, Rows, fit_platt, fit_svm, page_weights
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
+from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import model_from
 from support.replay_sites import write_labels, write_site
 

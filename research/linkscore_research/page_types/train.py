@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from linkscore_research.page_types.examples import Example
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
+from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import MAX_DEVIATIONS, PageTypeModel, model_from
 
 SIGNS: dict[str, tuple[int, int]] = {

@@ -19,19 +19,19 @@ from typing import Any
 
 from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_research.revisits.replay import START_S
-from linkscore_scoring.engine.companions import companion_named
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.features.html import extract
+from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.values import DAY_S
 from linkscore_scoring.urls.identity import host_of, identity
 
-_CRAWLS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "revisit": {"revisit": {}},
-    "a day": {"revisit": {"fetches_per_day": 100.0}},
+_CRAWLS: dict[str, dict[str, Any] | None] = {
+    "plain": None,
+    "revisit": {},
+    "a day": {"fetches_per_day": 100.0},
 }
 """Settings by name. Any number of fetches a day costs the same."""
 
@@ -58,12 +58,9 @@ def main(argv: Sequence[str]) -> None:
 
 def measured(path: Path, most: int, again: int, draws: int) -> tuple[int, float, dict[str, float]]:
     """Return how many pages came, seconds to read them, and seconds to take them in by setting."""
-    kind = companion_named("revisit")  # its modules are loaded once a process, not in the time of a page
     models = {
-        name: [
-            CrawlModel(CrawlConfig("c", companions=companions), ticket_key=bytes(32)) for _ in range(draws)
-        ]
-        for name, companions in _CRAWLS.items()
+        name: [CrawlModel(CrawlConfig("c", revisit=revisit), ticket_key=bytes(32)) for _ in range(draws)]
+        for name, revisit in _CRAWLS.items()
     }
     found = (each for each in open_archive([path]).records() if _is_page(each))
     records = list(islice(found, most))
@@ -72,7 +69,7 @@ def measured(path: Path, most: int, again: int, draws: int) -> tuple[int, float,
         seq += 1
         reading, features = _least([partial(extract, record.body, url=record.url)] * draws)
         sent = SentPage(len(record.body), record.url, body=record.body)
-        marking, facts = _least([partial(kind.read, sent)] * draws)
+        marking, facts = _least([partial(SiteRevisitor.read, sent)] * draws)
         read += reading
         features.facts |= facts
         now_s, key = START_S + visit * DAY_S + seq, identity(record.url)

@@ -34,9 +34,7 @@ class Crawled(Schedule):
 
     def __init__(self, site: GitSite, rule: str, objective: str = "both") -> None:
         revisit = {"rule": rule, "objective": objective, "least_s": 1.0, "longest_s": _LONGEST_S}
-        self._model = CrawlModel(
-            CrawlConfig("history", companions={"revisit": revisit}), ticket_key=bytes(32)
-        )
+        self._model = CrawlModel(CrawlConfig("history", revisit=revisit), ticket_key=bytes(32))
         self._site, self._copies, self._seq = site, dict[int, str](), 0
         self._host = host_of(site.pages[0].url)
 
@@ -50,7 +48,7 @@ class Crawled(Schedule):
 
     def best(self, day: float, n: int) -> list[int]:
         """See `Schedule`."""
-        companion = cast("SiteRevisitor", self._model.shard(self._host).companions["revisit"])
+        companion = cast("SiteRevisitor", self._model.shard(self._host).revisitor)
         rows = (self._site.row_of(due.url) for due in companion.revisits.rank(START_S + day * DAY_S, n))
         return [row for row in rows if row >= 0]
 

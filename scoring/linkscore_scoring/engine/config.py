@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from linkscore_scoring.engine.companions import problems_of
 from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.engine.limits import limit_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
@@ -18,6 +17,7 @@ from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.config import LearningConfig, SiteBounds
 from linkscore_scoring.state import from_state, to_state
 from linkscore_scoring.types import ExamplePage
@@ -82,7 +82,7 @@ class CrawlConfig:
     `revision` numbers the changes of a crawl of several groups, which hear of them one after the other.
     `was_one_group` says that it was divided into groups later, and goes on with the tickets that it gave out.
     `limits` are settings that forbid links, by the name of their field, see `engine.limits`.
-    `companions` are settings that annexes bring, by the name of their field, see `engine.companions`.
+    `revisit` says how pages are fetched again, by the fields of `revisits.values.RevisitSettings`; None: not.
     """
 
     name: str
@@ -102,7 +102,7 @@ class CrawlConfig:
     keep_titles: bool = False
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
-    companions: Mapping[str, Any] = field(default_factory=dict)
+    revisit: Mapping[str, Any] | None = None
 
     def check(self) -> None:
         """Refuse a configuration that cannot work.
@@ -111,7 +111,7 @@ class CrawlConfig:
         ------
         InvalidInput
             With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`, `experience`, `groups`, and those of `limits` and `companions`.
+            `wanted.*`, `experience`, `groups`, `revisit.*` and those of `limits`.
         NotFound
             If a policy is not registered.
         PolicyFailed
@@ -132,7 +132,8 @@ class CrawlConfig:
         problems += self._experience_problems()
         for name, value in self.limits.items():
             problems += limit_of(name, value).problems(groups=self.groups)
-        problems += problems_of(self.companions)
+        if self.revisit is not None:
+            problems += RevisitSettings(**self.revisit).problems("revisit")
         problems += [] if problems else self._group_problems()
         if problems:
             raise InvalidInput(problems)

@@ -15,7 +15,7 @@ from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
     BrowseBatchImported,
-    CompanionTold,
+    ChangesNotified,
     ConfigChanged,
     Event,
     FeedbackGiven,
@@ -247,7 +247,7 @@ class CrawlModel:
                 return self._request_learning(seq, event.site)
             case BrowseBatchImported():
                 return self.ledger.take(event)
-            case CompanionTold():
+            case ChangesNotified():
                 return self._tell(event)
             case ModelActivated():
                 self._activate(event, learned)
@@ -259,12 +259,14 @@ class CrawlModel:
                 self._reconfigure(CrawlConfig.from_state(event.config))
         return None
 
-    def _tell(self, event: CompanionTold) -> list[int]:
-        """Tell a companion; nothing if the site or the setting is gone meanwhile."""
-        if event.site not in self.sites or event.name not in self.config.companions:
+    def _tell(self, event: ChangesNotified) -> list[int]:
+        """Take in a notice; nothing if the site or the setting is gone meanwhile."""
+        if event.site not in self.sites or self.config.revisit is None:
             return []
         shard = self.sites.writable(event.site)
-        return shard.companions[event.name].told(event.said, shard.model)
+        if shard.revisitor is None:
+            return []
+        return shard.revisitor.told(event.urls, event.time, shard.model)
 
     def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
         """Make a learned model active; of a site that is not known nothing is learned."""
@@ -298,7 +300,7 @@ class CrawlModel:
         if any(limit.notice(event) for limit in shard.limits.values()):
             return self._noticed(seq, event, shard)
         self.pages += 1
-        if fetch.not_modified and shard.companions:
+        if fetch.not_modified and shard.revisitor is not None:
             return self._unchanged(seq, event, shard, fetch)
         relearned = capabilities.relearned(shard.served)
         with self.watch("observe"):

@@ -98,12 +98,12 @@ class BrowseBatchImported:
 
 
 @dataclass(frozen=True, slots=True)
-class CompanionTold:
-    """Something else than a fetch was said to a companion of a site, by name; see `told` of `Companion`."""
+class ChangesNotified:
+    """Pages of a site are said to have changed, at a time in seconds."""
 
     site: str
-    name: str
-    said: dict[str, Any]
+    urls: list[str]
+    time: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ Event = (
     | LearningFailed
     | LogsMined
     | BrowseBatchImported
-    | CompanionTold
+    | ChangesNotified
     | ConfigChanged
 )
 
@@ -134,7 +134,7 @@ KINDS: dict[int, type[Event]] = {
     6: LearningFailed,
     7: LogsMined,
     8: BrowseBatchImported,
-    9: CompanionTold,
+    9: ChangesNotified,
 }
 """Every kind of event by its number in the log; a number is never given away again."""
 

@@ -1,8 +1,4 @@
-"""What forbids links whatever a policy says: settings of a crawl, each brought by an annex.
-
-An annex registers a `Limit` by the entry points of the group ``linkscore.limits``, under the name of the
-field of `Crawl` in the wire contract. Of a crawl that sets no such field nothing here is asked; see ADR 33.
-"""
+"""What forbids links whatever a policy says: settings of a crawl; see ADR 33."""
 
 from __future__ import annotations
 
@@ -10,18 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful
 from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
 
-GROUP = "linkscore.limits"
 _CRAWL_BUDGET = 1  # of the wire contract: SKIP_REASON_CRAWL_BUDGET
 
 
@@ -189,20 +183,16 @@ class Limit(ABC):
 
 @cache
 def limits() -> Mapping[str, type[Limit]]:
-    """Return the settings that annexes bring, by name."""
-    return {entry.name: entry.load() for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+    """Return the settings that forbid links, by the name of their field of `Crawl`."""
+    from linkscore_scoring.copies.limit import CopiesLimit  # each is made of what is above
+    from linkscore_scoring.limits.budget import BudgetLimit
+    from linkscore_scoring.respect.limit import RespectLimit
+
+    return {"budget": BudgetLimit, "copies": CopiesLimit, "respect": RespectLimit}
 
 
 def limit_of(name: str, value: Any) -> Limit:
-    """Return a setting.
-
-    Raises
-    ------
-    InvalidInput
-        If no annex that is installed brings it.
-    """
-    if name not in limits():
-        raise InvalidInput("is not known to this server", field=name)
+    """Return a setting."""
     return limits()[name](value)
 
 

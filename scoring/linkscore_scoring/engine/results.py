@@ -95,7 +95,7 @@ class PageOutcome:
 
 Outcome = PageOutcome | bool | int | list[int] | None
 """What came of an event: of a page its outcome; of feedback and of a batch of browse logs whether it was new;
-of a learning that was asked for the number of the event it started at; of what a companion was told what it
+of a learning that was asked for the number of the event it started at; of a notice of changes what it
 answered; of others nothing."""
 
 

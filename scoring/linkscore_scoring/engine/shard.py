@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 from linkscore_scoring.encodings import PriorityScale
-from linkscore_scoring.engine.companions import Companion, configured
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
 from linkscore_scoring.engine.link_batches import link_of
@@ -21,6 +20,7 @@ from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import find_policy, policy_class
+from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
@@ -112,7 +112,7 @@ class SiteShard:
         self._scales: dict[str, PriorityScale] = {}
         self.limits: dict[str, SiteLimit] = {}
         self.validation = PolicyValidation()
-        self.companions: dict[str, Companion] = {}
+        self.revisitor: SiteRevisitor | None = None
         self._sampled = (0, 0)  # pages of the sample, and their nodes
         self.configure(config, examples)
 
@@ -130,7 +130,12 @@ class SiteShard:
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
         self.limits = configured_sites(self.limits, config.limits)
-        self.companions = configured(self.companions, config.companions, self.model.bounds)
+        if config.revisit is None:
+            self.revisitor = None
+        elif self.revisitor is None:
+            self.revisitor = SiteRevisitor(config.revisit, self.model.bounds)
+        else:
+            self.revisitor.configure(config.revisit)
 
     @property
     def is_unsupervised(self) -> bool:
@@ -169,15 +174,14 @@ class SiteShard:
             policy.observe(observation, self.model)
         if observation.reported is not None:
             self._label(_as_feedback(observation, observation.reported))
-        for companion in self.companions.values():
-            companion.observe(fetch, observation, self.model)
+        if self.revisitor is not None:
+            self.revisitor.observe(fetch, observation, self.model)
         return observation
 
     def unchanged(self, fetch: Fetch) -> Revisit | None:
-        """Let companions learn that a page is as it was; policies and model learn nothing."""
+        """Learn for revisits alone that a page is as it was."""
         page = self.model.aliases.get(fetch.requested, fetch.requested)
-        said = [companion.unchanged(fetch, page) for companion in self.companions.values()]
-        return next((revisit for revisit in said if revisit is not None), None)
+        return self.revisitor.unchanged(fetch, page) if self.revisitor is not None else None
 
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model active and tell every policy."""
@@ -198,8 +202,8 @@ class SiteShard:
 
     def _label(self, event: FeedbackObservation) -> None:
         self.validation.label(event)
-        for companion in self.companions.values():
-            companion.feedback(event)
+        if self.revisitor is not None:
+            self.revisitor.feedback(event)
         for policy in self._policies.values():
             policy.feedback(event, self.model)
 
@@ -233,7 +237,7 @@ class SiteShard:
         nodes += sum(page.nodes for page in new)
         self._sampled = (len(site.sample), nodes)
         a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
-        others = sum(companion.memory_bytes() for companion in self.companions.values())
+        others = self.revisitor.memory_bytes() if self.revisitor is not None else 0
         others += sum(limit.memory_bytes() for limit in self.limits.values())
         return (
             _SITE_BYTES
@@ -252,7 +256,7 @@ class SiteShard:
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
             "scales": {name: scale.to_state() for name, scale in self._scales.items()},
-            "companions": {name: each.to_state() for name, each in self.companions.items()},
+            "revisits": self.revisitor.to_state() if self.revisitor is not None else None,
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -266,9 +270,8 @@ class SiteShard:
                 limit.load_state(state["limits"][name])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
-        for name, kept in state["companions"].items():
-            if name in self.companions:
-                self.companions[name].load_state(kept)
+        if self.revisitor is not None and state["revisits"] is not None:
+            self.revisitor.load_state(state["revisits"])
 
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))

@@ -11,7 +11,7 @@ from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import decompress, detect_charset, is_html, to_utf8
-from linkscore_scoring.features.layouts import layout_reader
+from linkscore_scoring.features.layout.signals import of_outline, of_tags
 from linkscore_scoring.features.markup import (
     MAX_ALT_CHARS,
     MAX_CLASS_CHARS,
@@ -138,8 +138,7 @@ class Extractor:
         """Fill the features from a page and return its head; None if this is left to Python."""
         if self._compiled is None:
             return None
-        measured = layout_reader() if layout else None
-        found = self._compiled(markup, measured is not None)
+        found = self._compiled(markup, layout)
         if isinstance(found, str):
             self._on_left(found)
             return None
@@ -152,8 +151,8 @@ class Extractor:
         head = Head(*(found[name] for name in ("base", "canonical", "nofollow", "refresh", "title")))
         cuts = [cut for cut in ("elements_cut", "depth_cut", "paths_cut") if found[cut]]
         numbers = self._add_links(features, Anchors(*found["anchors"]), head, cuts)
-        if measured is not None:
-            features.layout = measured.of_outline(found["outline"], features, numbers)
+        if layout:
+            features.layout = of_outline(found["outline"], features, numbers)
         return head
 
     def _read_purely(self, markup: bytes, features: PageFeatures, *, layout: bool) -> Head:
@@ -200,9 +199,9 @@ class Extractor:
         features.paths, paths_cuts = walk.paths.trie(self.limits)
         cuts = ["elements_cut", *paths_cuts] if walk.elements_cut else paths_cuts
         numbers = self._add_links(features, anchors_of(walk, self.limits), head, cuts)
-        if layout and (reader := layout_reader()) is not None:
+        if layout:
             cut = cut_tags(markup, self.limits)[0]
-            features.layout = reader.of_tags(cut, self._tags, features, numbers)
+            features.layout = of_tags(cut, self._tags, features, numbers)
         return head
 
     def _add_links(self, features: PageFeatures, anchors: Anchors, head: Head, cuts: list[str]) -> list[int]:
@@ -271,8 +270,7 @@ def extract(
 
     `body`: bytes as fetched. `url`: absolute http(s) URL after redirects. `content_type`,
     `content_encoding`: the HTTP headers, empty if unknown. `limits`: bounds of the extraction; `Limits`
-    defaults. `layout`: whether to find records and link groups too, where something measures them
-    (`features.layouts`); it costs two to three times as much again. `words`: what to read of its words; see
+    defaults. `layout`: whether to find records and link groups too, see `features.layout`; it costs two to three times as much again. `words`: what to read of its words; see
     `features.words`. `title`: whether to keep its title, cut at 200 characters.
 
     Raises `InvalidPage`: `url` is no absolute http(s) URL, or `body` cannot be decompressed within `limits`.

@@ -124,7 +124,7 @@ class PageLayout:
     Attributes
     ----------
     signals
-        What tells kinds of pages apart, (n_signals,) in the order of its reader, see `features.layouts`.
+        What tells kinds of pages apart, (n_signals,) in the order of `features.layout.signals`.
     groups
         Index into `group_table` of each row of the page's `Links`.
     group_table

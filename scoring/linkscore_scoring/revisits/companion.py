@@ -1,15 +1,13 @@
-"""Revisits as a setting of a crawl: the companion of each of its sites."""
+"""Revisits as a setting of a crawl: what each of its sites learns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from linkscore_scoring.engine.companions import Companion
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.engine.link_batches import hash_of
-from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.revisits.site import SiteRevisits
@@ -28,21 +26,16 @@ from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, Page
 GONE_STATUSES = (404, 410)
 """HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""
 _KIND = "kind"
-"""Name of the fact of a page, see `Companion.read`."""
+"""Name of the fact of a page, see `SiteRevisitor.read`."""
 _LEAST_IMPORTANCE = 0.1
 """What a fresh copy of a page is worth that feedback says is worth nothing: it may be again. Chosen."""
 
 
-class SiteRevisitor(Companion):
+class SiteRevisitor:
     """Learns from every fetch how often pages of a site change; see `SiteRevisits`."""
 
     def __init__(self, value: Mapping[str, Any], bounds: SiteBounds) -> None:
         self.revisits = SiteRevisits(RevisitSettings(**value), max_pages=bounds.links)
-
-    @staticmethod
-    def problems(name: str, value: Mapping[str, Any]) -> Iterator[FieldProblem]:
-        """See `Companion`."""
-        yield from RevisitSettings(**value).problems(name)
 
     @staticmethod
     def read(page: SentPage) -> dict[str, Any]:
@@ -57,7 +50,7 @@ class SiteRevisitor(Companion):
         return found | {name: mark for name, mark in marks.items() if mark}
 
     def configure(self, value: Mapping[str, Any]) -> None:
-        """See `Companion`."""
+        """Take over another value of the setting."""
         self.revisits.configure(RevisitSettings(**value))
 
     def observe(self, fetch: Fetch, page: PageObservation, site: SiteModel) -> None:
@@ -100,7 +93,7 @@ class SiteRevisitor(Companion):
         return self.revisits.listed(zip(fetch.link_keys, dates, strict=True), fetch.now_s)
 
     def unchanged(self, fetch: Fetch, page: int) -> Revisit | None:
-        """See `Companion`."""
+        """Take in that a page, by identity hash, is as it was."""
         return _answer(self.revisits.unchanged(page, fetch.now_s))
 
     def feedback(self, event: FeedbackObservation) -> None:
@@ -108,9 +101,9 @@ class SiteRevisitor(Companion):
         if math.isfinite(event.reward):
             self.revisits.important(event.key, max(_LEAST_IMPORTANCE, event.reward))
 
-    def told(self, said: Mapping[str, Any], site: SiteModel) -> list[int]:
+    def told(self, urls: Iterable[str], time: float, site: SiteModel) -> list[int]:
         """Take in a notice: the identities of pages, and when they changed; returns `news` of each."""
-        return [self.revisits.notified(_key_of(url, site), said["time"]) for url in said["urls"]]
+        return [self.revisits.notified(_key_of(url, site), time) for url in urls]
 
     def news(self, urls: Iterable[str], change_s: float, site: SiteModel) -> list[int]:
         """Return what would become of a notice, by the identity of each page; changes nothing."""

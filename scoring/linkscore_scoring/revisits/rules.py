@@ -1,7 +1,6 @@
 """Schedules: which page to fetch again first, found by name. Each gives every known page a worth.
 
-A page is due where its worth is greatest; worth grows while a page waits. Beside those here, an entry point
-of the group ``linkscore.revisits`` names a `Rule` of another package.
+A page is due where its worth is greatest; worth grows while a page waits.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,8 +16,6 @@ import numpy as np
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.revisits.worth import Column, discovery_worth, worth, worth_interval, worth_intervals
 
-GROUP = "linkscore.revisits"
-"""Entry points that name rules of other packages."""
 FASTER, SLOWER = 0.2, 0.4
 """How the interval of `Adaptive` falls at a change and rises without: the defaults of Nutch's
 ``AdaptiveFetchSchedule`` (``db.fetch.schedule.adaptive.dec_rate`` and ``inc_rate``)."""
@@ -225,8 +221,6 @@ def rule_named(name: str) -> Rule:
         If there is none; the message lists those there are.
     """
     known = {kind.name: kind for kind in BUILTIN}
-    if name not in known:
-        known |= {entry.name: entry.load() for entry in entry_points(group=GROUP)}
     if name not in known:
         raise NotFound(f"revisit rule {name!r} is not registered; known: {', '.join(sorted(known))}")
     return known[name]()

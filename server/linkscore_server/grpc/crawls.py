@@ -24,7 +24,7 @@ from linkscore_server.grpc.convert.inspection import activity_message
 from linkscore_server.grpc.convert.limits import FIELDS, limits_of
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, page_of, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.convert.revisits import companions_of
+from linkscore_server.grpc.convert.revisits import revisit_of
 from linkscore_server.grpc.convert.wanted import wanted_of
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *FIELDS)
@@ -106,7 +106,7 @@ class CrawlService:
             elif path in FIELDS:
                 changes.setdefault("limits", {})[path] = limits_of(crawl).get(path)
             elif path == "revisit":
-                changes["companions"] = companions_of(crawl)
+                changes["revisit"] = revisit_of(crawl)
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:

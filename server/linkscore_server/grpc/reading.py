@@ -63,7 +63,7 @@ class ParseOptions:
             config.words,
             config.keep_titles,
             limits,
-            tuple(sorted([*config.limits, *config.companions])),
+            (*sorted(config.limits), *(["revisit"] if config.revisit is not None else [])),
         )
 
     def plain(self) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import cast
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import CompanionTold
+from linkscore_scoring.engine.events import ChangesNotified
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.notices import NOTED, UNKNOWN
@@ -20,7 +20,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert.pages import seconds_of
 from linkscore_server.grpc.convert.revisits import MAX_NOTICES
-from linkscore_server.revisits.ranking import SETTING, check_set
+from linkscore_server.revisits.ranking import check_set
 
 _TOGETHER = 256
 """URLs that are checked, asked about or applied before other calls are served; chosen, not measured."""
@@ -48,7 +48,7 @@ async def take_notices(
         raise InvalidInput(rule, field="urls", reason="TOO_MANY_ITEMS" if request.urls else "REQUIRED")
     answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
     known = await _read(actor.model, request.urls, answer.statuses)
-    events: list[tuple[CompanionTold, list[int]]] = []
+    events: list[tuple[ChangesNotified, list[int]]] = []
     for site, rows in _parts(known):
         said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
         new = []
@@ -57,8 +57,7 @@ async def take_notices(
             if outcome == NOTED:
                 new.append(row)
         if new:
-            told = {"urls": [rows[row] for row in new], "time": change_s}
-            events.append((CompanionTold(site, SETTING, told), new))
+            events.append((ChangesNotified(site, [rows[row] for row in new], change_s), new))
         await asyncio.sleep(0)
     await _submit(actor, events, answer)
     return answer
@@ -95,11 +94,11 @@ def _news(model: CrawlModel, site: str, urls: Sequence[str], change_s: float) ->
     if site not in model.sites:
         return [UNKNOWN] * len(urls)
     shard = model.shard(site)
-    return cast("SiteRevisitor", shard.companions[SETTING]).news(urls, change_s, shard.model)
+    return cast("SiteRevisitor", shard.revisitor).news(urls, change_s, shard.model)
 
 
 async def _submit(
-    actor: CrawlActor, events: Sequence[tuple[CompanionTold, list[int]]], answer: pb.NotifyChangedResponse
+    actor: CrawlActor, events: Sequence[tuple[ChangesNotified, list[int]]], answer: pb.NotifyChangedResponse
 ) -> None:
     """Make events durable, and write what became of them: another call may have said the same meanwhile."""
     waiting = [tasks.heard(actor.submit_all([event])) for event, _ in events]

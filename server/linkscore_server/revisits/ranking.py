@@ -15,8 +15,6 @@ from linkscore_scoring.revisits.values import Due
 from linkscore_server.grpc.convert.names import site_name
 from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
 
-SETTING = "revisit"
-"""Field of `Crawl` that the annex brings, and name of its companion."""
 _REASONS = {
     "stale": pb.REVISIT_REASON_STALE,
     "hub": pb.REVISIT_REASON_HUB,
@@ -89,13 +87,13 @@ def check_set(model: CrawlModel) -> None:
     InvalidInput
         Naming what it lacks.
     """
-    if SETTING not in model.config.companions:
+    if model.config.revisit is None:
         raise InvalidInput("must have `revisit`: UpdateCrawl sets it", field="crawl", reason="REQUIRED")
 
 
 def revisits_of(model: CrawlModel, site: str) -> SiteRevisits:
     """Return what a known site of a crawl that fetches again knows of its pages."""
-    return cast("SiteRevisitor", model.shard(site).companions[SETTING]).revisits
+    return cast("SiteRevisitor", model.shard(site).revisitor).revisits
 
 
 def _message(crawl: str, site: str, page: Due) -> pb.DuePage:

@@ -34,9 +34,7 @@ from support.recorded_crawls import fetched, page, state
 
 OF_GENERATED = b"site.example"
 HOSTS = [f"{name * 4}.example" for name in "abcdef"]  # as long as that of generated sites
-EXTRA = tuple(
-    PolicyChoice(name) for name in ("source_ucc", "anthelion", "pagerank", "uniform_random", "source_ucc")
-)
+EXTRA = tuple(PolicyChoice(name) for name in ("source_ucc", "opic", "pagerank", "uniform_random"))
 
 
 class Store:

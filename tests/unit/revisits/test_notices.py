@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import CompanionTold, PageFetched, decode, encode
+from linkscore_scoring.engine.events import ChangesNotified, PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits import notices as noticed
 from linkscore_scoring.revisits.notices import NOTED, REPEATED, UNKNOWN, Notices
@@ -142,7 +142,7 @@ def test_notices_that_no_fetch_checks_are_bounded(monkeypatch: pytest.MonkeyPatc
 
 
 def crawl(*, revisits: bool) -> CrawlModel:
-    config = CrawlConfig("c", companions={"revisit": {}} if revisits else {})
+    config = CrawlConfig("c", revisit={} if revisits else None)
     return CrawlModel(config, ticket_key=b"k" * 32)
 
 
@@ -152,9 +152,9 @@ def page(number: int) -> PageFetched:
     return PageFetched(f"e{number}", "a.org", url, url, 200, "", b"", START, features)
 
 
-def told(site: str, *urls: str) -> CompanionTold:
-    event = decode(encode(CompanionTold(site, "revisit", {"urls": list(urls), "time": day(1)})))
-    assert isinstance(event, CompanionTold)
+def told(site: str, *urls: str) -> ChangesNotified:
+    event = decode(encode(ChangesNotified(site, list(urls), day(1))))
+    assert isinstance(event, ChangesNotified)
     return event
 
 

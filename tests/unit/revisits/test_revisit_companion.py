@@ -8,7 +8,6 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
-from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits.listings import FACT
 from linkscore_scoring.types import Revisit
@@ -28,7 +27,7 @@ def body(number: int, version: int = 0, build: int = 0) -> str:
 
 
 def crawl(**revisit: object) -> CrawlModel:
-    config = CrawlConfig("c", companions={"revisit": revisit} if revisit else {})
+    config = CrawlConfig("c", revisit=revisit or None)
     config.check()
     return CrawlModel(config, ticket_key=b"k" * 32)
 
@@ -76,7 +75,7 @@ def test_a_page_that_is_as_it_was_is_no_fetch_to_policies() -> None:
     after = model.sites[SITE].to_state()
     assert isinstance(outcome.revisit, Revisit)  # type: ignore[union-attr]
     assert outcome.revisit.share == 0.0  # type: ignore[union-attr]
-    assert before.pop("companions") != after.pop("companions")
+    assert before.pop("revisits") != after.pop("revisits")
     assert before == after
 
 
@@ -91,14 +90,9 @@ def test_furniture_that_every_build_changes_is_the_change_of_few_pages() -> None
     assert changed <= 0.02 * pages * (builds - 1)
 
 
-def test_a_setting_that_nobody_brings_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="is not known to this server"):
-        CrawlConfig("c", companions={"telepathy": {}}).check()
-
-
 def test_a_fetch_that_finds_a_page_as_it_was_counts_against_a_budget() -> None:
     limits = {"budget": {"max_fetches": 3, "max_site_fetches": 2}}
-    model = CrawlModel(CrawlConfig("c", limits=limits, companions={"revisit": {}}), ticket_key=b"k" * 32)
+    model = CrawlModel(CrawlConfig("c", limits=limits, revisit={}), ticket_key=b"k" * 32)
     events = [event(0, 0, body(0)), event(0, 1, status=304), event(0, 2, status=304)]
     standings = [model.apply(seq, each).standing for seq, each in enumerate(events, 1)]
     assert [standing.fetches_left for standing in standings] == [2, 1, 0]

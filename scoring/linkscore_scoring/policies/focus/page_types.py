@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, NotFound, reading_state
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
+from linkscore_scoring.features.layout.signals import SIGNALS
 
 MAX_DEVIATIONS = 4.0
 """Standard deviations that signals are clipped at, in training and use; chosen, not measured."""

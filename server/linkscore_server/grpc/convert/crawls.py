@@ -19,7 +19,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert.limits import add_limits, decision_of, limits_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.convert.policies import choice_of, spec_of
-from linkscore_server.grpc.convert.revisits import companions_of, revisit_message
+from linkscore_server.grpc.convert.revisits import revisit_message, revisit_of
 from linkscore_server.grpc.convert.wanted import wanted_message, wanted_of
 
 MAX_EXTRA_POLICIES = 8
@@ -61,7 +61,7 @@ def config_of(crawl: crawl_service_pb2.Crawl, *, now_s: float) -> CrawlConfig:
         "wanted": lambda: wanted_of(crawl),
         "groups": lambda: crawl.groups or 1,
         "limits": lambda: limits_of(crawl),
-        "companions": lambda: companions_of(crawl),
+        "revisit": lambda: revisit_of(crawl),
     }
     values = _all_of(fields)
     return CrawlConfig(
@@ -138,7 +138,7 @@ def crawl_message(model: CrawlModel) -> crawl_service_pb2.Crawl:
         examples=_example_messages(config.examples),
         wanted=wanted_message(config.wanted) if config.wanted is not None else None,
         groups=config.groups,
-        revisit=revisit_message(config.companions),
+        revisit=revisit_message(config.revisit),
         page_count=model.pages,
         feedback_count=model.feedbacks,
         site_count=len(model.sites),

@@ -11,7 +11,6 @@ import msgpack
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
-from linkscore_scoring.engine.companions import companion_named
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import SentPage, limit_of, limits
@@ -19,8 +18,9 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
-from linkscore_scoring.features.readers import reader_of
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.revisits.companion import SiteRevisitor
+from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert.long_pages import (
@@ -91,8 +91,8 @@ class PageParser:
         if page.WhichOneof("content") != "body" or not has_page(page):
             return None
         url = page.final_url or page.url
-        if kind := _kind_of(page):
-            return await self._other(page, url, kind)
+        if _kind_of(page):
+            return await self._listing(page, url)
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
         size = size_of(body)
         if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
@@ -103,14 +103,14 @@ class PageParser:
         with self._watch("read"):
             return await (self._large if size is Size.LARGE else self._medium).read(body)
 
-    async def _other(self, page: common_pb2.Page, url: str, kind: str) -> PageFeatures | None:
-        """Return the features of a page of another kind, read in a thread; None of a short one."""
+    async def _listing(self, page: common_pb2.Page, url: str) -> PageFeatures | None:
+        """Return the features of a sitemap or feed, read in a thread; None of a short one."""
         coding = page.content_encoding
         is_packed = PageBody(page.body, url, "", coding, layout=False).is_packed
         if len(page.body) <= MEDIUM_BYTES and not is_packed:
             return None
         self._checked(page)
-        read = partial(reader_of(kind), page.body, url=url, content_encoding=coding, limits=self.limits)
+        read = partial(listing_page, page.body, url=url, content_encoding=coding, limits=self.limits)
         return await self._medium.run(read)
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class PageParser:
         title
             Whether to keep its title.
         facts
-            Settings of the crawl that go by facts of pages: limits and companions, see their `read`.
+            Settings of the crawl that go by facts of pages: limits, and `revisit`; see their `read`.
         own
             Features of its body, if they were read elsewhere.
 
@@ -201,9 +201,9 @@ class PageParser:
             features = _from_extracted(page, url, self.limits, words)
         elif own is not None:
             features = own
-        elif kind := _kind_of(page):
+        elif _kind_of(page):
             coding = page.content_encoding
-            features = reader_of(kind)(page.body, url=url, content_encoding=coding, limits=self.limits)
+            features = listing_page(page.body, url=url, content_encoding=coding, limits=self.limits)
         else:
             features = self._read(page, url, layout=layout, words=words, title=title)
         if page.outlinks:
@@ -232,8 +232,8 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
     """Return the facts of a page that some settings of a crawl go by."""
     found: dict[str, Any] = {}
     for name in names:
-        setting = limit_of(name, None) if name in limits() else companion_named(name)
-        found |= setting.read(page)
+        setting = limit_of(name, None).read(page) if name in limits() else SiteRevisitor.read(page)
+        found |= setting
     return found
 
 
@@ -267,11 +267,12 @@ def has_page(page: common_pb2.Page) -> bool:
 
 
 def _kind_of(page: common_pb2.Page) -> str:
-    """Return what a page is, in lower case; empty for a page as any other."""
+    """Return what a page is, in lower case; empty for a page as any other; raises `InvalidPage`."""
     if page.kind in (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE):
         return ""
-    known = page.kind in common_pb2.PageKind.values()
-    return common_pb2.PageKind.Name(page.kind).removeprefix("PAGE_KIND_").lower() if known else str(page.kind)
+    if page.kind not in common_pb2.PageKind.values():
+        raise InvalidPage(f"is not a known value, got {page.kind}", field="kind")
+    return common_pb2.PageKind.Name(page.kind).removeprefix("PAGE_KIND_").lower()
 
 
 def _check_sizes(page: common_pb2.Page) -> None:

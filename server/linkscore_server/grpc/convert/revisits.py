@@ -23,8 +23,8 @@ _OBJECTIVES = {
 }
 
 
-def companions_of(crawl: pb.Crawl) -> dict[str, Any]:
-    """Return the settings of a crawl that annexes bring; what is not set is left out.
+def revisit_of(crawl: pb.Crawl) -> dict[str, Any] | None:
+    """Return how a crawl fetches pages again, None if it does not; what is not set is left out.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def companions_of(crawl: pb.Crawl) -> dict[str, Any]:
         If the objective is not known.
     """
     if not crawl.HasField("revisit"):
-        return {}
+        return None
     asked, found = crawl.revisit, dict[str, Any]()
     if asked.objective:
         if asked.objective not in _OBJECTIVES:
@@ -47,12 +47,11 @@ def companions_of(crawl: pb.Crawl) -> dict[str, Any]:
         if asked.HasField(field):
             interval: Duration = getattr(asked, field)
             found[name] = interval.seconds + interval.nanos / 1e9
-    return {"revisit": found}
+    return found
 
 
-def revisit_message(companions: Mapping[str, Any]) -> pb.Revisit | None:
+def revisit_message(given: Mapping[str, Any] | None) -> pb.Revisit | None:
     """Return how a crawl fetches pages again, None if it does not."""
-    given = companions.get("revisit")
     if given is None:
         return None
     numbers = {name: cast("pb.RevisitObjective", number) for number, name in _OBJECTIVES.items()}

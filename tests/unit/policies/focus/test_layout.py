@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from linkscore_scoring.features.extracted import ExtractedLink, with_links
 from linkscore_scoring.features.html import Extractor, extract
+from linkscore_scoring.features.layout.regions import MAX_GROUPS
+from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.features.types import Limits, PageFeatures, PageLayout
-from linkscore_scoring.policies.focus.layout.regions import MAX_GROUPS
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
 
 URL = "http://a.test/board"
 

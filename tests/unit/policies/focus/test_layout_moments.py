@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.focus.layout.moments import minutes_of, time_order
+from linkscore_scoring.features.layout.moments import minutes_of, time_order
 
 MARCH_5 = 2024 * 535_680 + 3 * 44_640 + 5 * 1_440
 

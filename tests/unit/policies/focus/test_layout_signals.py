@@ -7,7 +7,7 @@ from math import log1p
 import pytest
 
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
+from linkscore_scoring.features.layout.signals import SIGNALS
 
 URL = "http://a.test/page"
 LONG = "Words that go on for longer than a line of text would, so that this counts as long text."  # 88

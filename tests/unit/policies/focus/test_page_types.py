@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState, NotFound
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS
+from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import (
     LinearSide,
     PageType,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log1p, sqrt
 
+from linkscore_scoring.features.layout.moments import find_moments
+from linkscore_scoring.features.layout.regions import LinkGroups, Regions, find_regions
+from linkscore_scoring.features.layout.text_blocks import Blocks, boilerplate, text_blocks
+from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.types import Links
-from linkscore_scoring.policies.focus.layout.moments import find_moments
-from linkscore_scoring.policies.focus.layout.regions import LinkGroups, Regions, find_regions
-from linkscore_scoring.policies.focus.layout.text_blocks import Blocks, boilerplate, text_blocks
-from linkscore_scoring.policies.focus.layout.tree import PageTree
 from linkscore_scoring.sums import left_sum
 
 _PERSON = re.compile(r"user|member|profile|author|people|[?&;]u=", re.IGNORECASE)

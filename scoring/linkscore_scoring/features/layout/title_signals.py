@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import log1p
 
-from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
-from linkscore_scoring.policies.focus.layout.view import PageView, ratio
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.view import PageView, ratio
 
 # Characters of an anchor from which it may be a title, and within a heading; shorter ones are labels. These
 # and the next three were chosen, looking at stored sites (research/notebook/page-types.md), not searched for.

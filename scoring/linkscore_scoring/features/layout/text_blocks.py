@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 
-from linkscore_scoring.policies.focus.layout.tree import PageTree
+from linkscore_scoring.features.layout.tree import PageTree
 
 LONG_CHARS = 80
 """Characters outside of links from which a block is long: about a line; chosen, not measured."""

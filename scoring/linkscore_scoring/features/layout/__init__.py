@@ -5,6 +5,6 @@ dates, `view` puts them together; `signals` measures a view, with the signals of
 a file each.
 """
 
-from linkscore_scoring.policies.focus.layout.signals import SIGNALS, page_layout
+from linkscore_scoring.features.layout.signals import SIGNALS, page_layout
 
 __all__ = ["SIGNALS", "page_layout"]

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import log1p
 from typing import Any
 
+from linkscore_scoring.features.layout.link_signals import link_signals
+from linkscore_scoring.features.layout.moments import time_order
+from linkscore_scoring.features.layout.record_signals import record_signals
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.title_signals import find_titles, time_signals, title_signals
+from linkscore_scoring.features.layout.tree import PageTree, read_tree
+from linkscore_scoring.features.layout.view import PageView, ratio
 from linkscore_scoring.features.markup import TagTable
 from linkscore_scoring.features.types import Links, PageFeatures, PageLayout
-from linkscore_scoring.policies.focus.layout.link_signals import link_signals
-from linkscore_scoring.policies.focus.layout.moments import time_order
-from linkscore_scoring.policies.focus.layout.record_signals import record_signals
-from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
-from linkscore_scoring.policies.focus.layout.title_signals import find_titles, time_signals, title_signals
-from linkscore_scoring.policies.focus.layout.tree import PageTree, read_tree
-from linkscore_scoring.policies.focus.layout.view import PageView, ratio
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
 # excerpt; chosen with the stored sites in view (research/notebook/page-types.md), not searched for.
@@ -51,12 +51,15 @@ def page_layout(tree: PageTree, page: PageFeatures, anchors: Sequence[int]) -> P
 def of_tags(
     pieces: Iterable[tuple[str, str]], tags: TagTable, page: PageFeatures, anchors: Sequence[int]
 ) -> PageLayout:
-    """See `features.layouts.LayoutReader`, which this module is."""
+    """Return the layout of a page from its tags, each with the text after it (`walk.cut_tags`).
+
+    `anchors` is the number of the anchor of each row of its links; both ways give the same for the same page.
+    """
     return page_layout(read_tree(pieces, tags), page, anchors)
 
 
 def of_outline(outline: Mapping[str, Any], page: PageFeatures, anchors: Sequence[int]) -> PageLayout:
-    """See `features.layouts.LayoutReader`."""
+    """Return the layout of a page from the outline of a compiled reader."""
     return page_layout(PageTree.of(**outline), page, anchors)
 
 

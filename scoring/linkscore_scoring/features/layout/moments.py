@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from linkscore_scoring.policies.focus.layout.tree import PageTree
+from linkscore_scoring.features.layout.tree import PageTree
 
 # Longer texts are prose, whose dates are not those of the page's records; chosen, not measured.
 _MAX_CHARS = 120

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log1p
 
-from linkscore_scoring.policies.focus.layout.moments import time_order
-from linkscore_scoring.policies.focus.layout.regions import MAX_COMPARED
-from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
-from linkscore_scoring.policies.focus.layout.view import PageView, median, ratio, spread
+from linkscore_scoring.features.layout.moments import time_order
+from linkscore_scoring.features.layout.regions import MAX_COMPARED
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.view import PageView, median, ratio, spread
 from linkscore_scoring.sums import left_sum
 
 # Characters of a line, for the height of a record without a renderer.

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from math import log1p
 
-from linkscore_scoring.policies.focus.layout.regions import MAX_COMPARED
-from linkscore_scoring.policies.focus.layout.text_blocks import LONG_CHARS
-from linkscore_scoring.policies.focus.layout.title_signals import Titles
-from linkscore_scoring.policies.focus.layout.view import PageView, ratio
+from linkscore_scoring.features.layout.regions import MAX_COMPARED
+from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
+from linkscore_scoring.features.layout.title_signals import Titles
+from linkscore_scoring.features.layout.view import PageView, ratio
 
 # Longer texts are prose in which such a word may stand by chance: of what readers do to a post, of "read
 # more" (which may quote the title), of what lists count. All chosen with the stored sites in view

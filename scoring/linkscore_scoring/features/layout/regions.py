@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
+from linkscore_scoring.features.layout.tree import PageTree
 from linkscore_scoring.features.markup import Step
-from linkscore_scoring.policies.focus.layout.tree import PageTree
 from linkscore_scoring.sums import left_sum
 
 MAX_COMPARED = 200
