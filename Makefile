@@ -13,7 +13,7 @@ CORES ?= 2
 SPREAD = -n $(CORES) --dist loadfile --no-loadscope-reorder
 SOURCES := clients/python scoring server frontier cli console lab research
 
-.PHONY: demo native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
+.PHONY: demo bed native native-check console test-console test-clients gen-go gen-node run test test-long slow quality check gen docs bench wanted bench-clients profile image lock release clean
 
 run: announce $(STAMP)
 	$(BIN)/linkscore demo $(if $(WARC),--warc $(WARC)) $(if $(LABELS),--labels $(LABELS)) \
@@ -137,6 +137,11 @@ kills: $(STAMP)
 
 quality: $(STAMP)
 	$(BIN)/python -m linkscore_research.quality $(foreach folder,$(CORPORA),--corpora $(folder))
+
+# Policies on every labelled site of some folders from four starts, paired, with standard errors; pages are extracted once.
+bed: $(STAMP)
+	$(BIN)/python -m linkscore_research.bed $(foreach folder,$(CORPORA),--corpora $(folder)) \
+	    $(foreach policy,$(POLICY),--policy $(policy)) $(if $(HALF),--half $(HALF)) $(if $(OUT),--out $(OUT)) $(if $(BEFORE),--before $(BEFORE))
 
 check: $(STAMP) $(GEN_VENV)/.installed native-check
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ from benchmarks.servers import Server, create_crawl, linkscore
 from linkscore.v1 import common_pb2, crawl_service_pb2, crawl_service_pb2_grpc
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2_grpc as pb_grpc
-from linkscore_research.zoo import SyntheticSite
+from linkscore_lab.datasets.demo_site import DemoSite
 
 PAGES = (1, 1, 3, 1, 1, 30, 3, 1, 1, 3)
 """Pages of ten sites that follow each other."""
@@ -73,8 +73,8 @@ def pages_in_turn(count: int) -> Iterator[common_pb2.Page]:
 
 def drawn_pages(seed: int) -> _Pages:
     """Return path and body of the first pages of a drawn site."""
-    site = SyntheticSite(seed)
-    urls = site.urls()[: max(PAGES)]
+    site = DemoSite(seed, n_threads=60, n_members=30)
+    urls = list(site.labels())[: max(PAGES)]
     host = _host_of(urls[0])
     return [
         (url.partition(host)[2], site.respond(url).body.replace(host.encode(), b"\0host\0")) for url in urls

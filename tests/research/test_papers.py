@@ -38,7 +38,6 @@ from linkscore_research.papers.results import (
 )
 from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
-from linkscore_research.zoo import SyntheticSite
 from linkscore_scoring.browse_logs.counts import OUTSIDE
 from linkscore_scoring.errors import InvalidInput
 
@@ -163,7 +162,7 @@ def test_a_drawing_names_every_curve() -> None:
 
 
 def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_learned() -> None:
-    generated = SyntheticSite(1)
+    generated = GeneratedForum(XENFORO)
     with prepare_generated(generated) as site:
         experiment = Experiment(site, ReplayProtocol(budget="25%"))
         (kind, *_) = generated.wanted_types

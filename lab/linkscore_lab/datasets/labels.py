@@ -39,6 +39,12 @@ def read_page_types(path: Path) -> dict[str, list[SitePageType]]:
     return types
 
 
+def archive_in(folder: Path, name: str) -> Path | None:
+    """Return the archive of a site in a folder of labelled sites, None if it has none."""
+    paths = (folder / f"{name}.warc{ending}" for ending in (".gz", ".zst"))
+    return next((path for path in paths if path.is_file()), None)
+
+
 def read_templates(path: Path) -> dict[str, dict[str, str]]:
     """Return the template of each page type of each site; raises `InvalidInput` as `read_table`."""
     templates: dict[str, dict[str, str]] = {}

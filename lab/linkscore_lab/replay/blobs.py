@@ -55,6 +55,14 @@ class Blobs:
             return b""
         return unpacked(os.pread(self._file.fileno(), blob.length, blob.offset))
 
+    def __getstate__(self) -> bytes:
+        return os.pread(self._file.fileno(), self._end, 0)
+
+    def __setstate__(self, state: bytes) -> None:
+        self.__init__()  # type: ignore[misc]
+        self._file.write(state)
+        self._end = len(state)
+
     def close(self) -> None:
         """Give the file back."""
         self._file.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linkscore_cli.files import text_of
-from linkscore_lab.datasets.labels import SitePageType, read_page_types
+from linkscore_lab.datasets.labels import SitePageType, archive_in, read_page_types
 from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
 from linkscore_lab.replay.prepare import SiteSource
@@ -236,27 +236,27 @@ def suite_text(folder: Path, policies: Sequence[str], sites: Sequence[str] = (),
     table = folder / "page_types.tsv"
     if not table.is_file():
         raise InvalidInput(f"{folder}: must hold page_types.tsv", field="folder")
-    known = {name: kinds for name, kinds in read_page_types(table).items() if _warc(folder, name).is_file()}
+    known = {
+        name: (path.name, kinds)
+        for name, kinds in read_page_types(table).items()
+        if (path := archive_in(folder, name))
+    }
     missing = sorted(set(sites) - known.keys())
     if missing:
         raise InvalidInput(
             f"{folder}: has no {', '.join(missing)}; there are {', '.join(known)}", field="site"
         )
-    chosen = sites or [name for name, kinds in known.items() if any(kind.target for kind in kinds)]
+    chosen = sites or [name for name, (_, kinds) in known.items() if any(kind.target for kind in kinds)]
     where = os.path.relpath(folder, relative_to)
     head = _HEAD.format(folder=where, policies=json.dumps(list(policies)))
-    return head + "".join(_site_table(where, name, known[name]) for name in chosen)
+    return head + "".join(_site_table(where, name, *known[name]) for name in chosen)
 
 
-def _warc(folder: Path, name: str) -> Path:
-    return folder / f"{name}.warc.gz"
-
-
-def _site_table(where: str, name: str, kinds: Iterable[SitePageType]) -> str:
+def _site_table(where: str, name: str, archive: str, kinds: Iterable[SitePageType]) -> str:
     kinds = list(kinds)
     lines = [
         "\n[[site]]",
-        f"warc = {json.dumps(f'{where}/{name}.warc.gz')}",
+        f"warc = {json.dumps(f'{where}/{archive}')}",
         f"labels = {json.dumps(f'{where}/{name}.labels.tsv.gz')}",
         f"relevant = {json.dumps([kind.name for kind in kinds if kind.user_content])}",
         f"targets = {json.dumps([kind.name for kind in kinds if kind.target])}",

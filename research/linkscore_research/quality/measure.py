@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, stdev
 
-from linkscore_lab.datasets.labels import SitePageType, read_page_types
+from linkscore_lab.datasets.labels import SitePageType, archive_in, read_page_types
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy
@@ -105,11 +105,12 @@ def sites_of(folder: Path) -> list[LabelledSite]:
     table = folder / TYPES
     known = read_page_types(table) if table.is_file() else {}
     sites = [
-        LabelledSite(name, folder / f"{name}.warc.gz", folder / f"{name}.labels.tsv.gz", tuple(kinds))
+        LabelledSite(name, archive, folder / f"{name}.labels.tsv.gz", tuple(kinds))
         for name, kinds in known.items()
         if any(k.user_content for k in kinds) and any(k.target for k in kinds)
+        if (archive := archive_in(folder, name))
     ]
-    return [site for site in sites if site.archive.is_file() and site.labels.is_file()]
+    return [site for site in sites if site.labels.is_file()]
 
 
 def inputs_of(sites: Iterable[LabelledSite]) -> dict[str, str]:

@@ -1,0 +1,172 @@
+"""Policies on every labelled site of some folders, paired: `make bed CORPORA="DIR DIR"`.
+
+Crawls are told nothing, take a quarter of a site, and begin at the entry and at three inner pages drawn by
+its name. A site is read once: what was extracted of its pages waits in a cache folder until its archive, its
+labels or the code that reads pages change. The figure is wanted pages / fetches allowed.
+
+Policies are paired with the first one, crawl by crawl; with --before each is paired with itself in an earlier
+file. Standard errors are of means over sites. Choose on one half (--half choose, by lot), judge on the other.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean, stdev
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+import linkscore_lab
+import linkscore_scoring
+from linkscore_lab.commands.common import FILE, OUT, lab_errors
+from linkscore_lab.replay.parallel import cores, spread
+from linkscore_lab.replay.policies import PolicyText, read_policy, reads_layout
+from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
+from linkscore_lab.replay.results import Input, Meta, RunResult, read_results, write_results
+from linkscore_lab.replay.runs import NONE, Case, Experiment
+from linkscore_lab.replay.stored import StoredSite
+from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, wanted_pages
+from linkscore_research.quality.measure import LabelledSite, sites_of
+from linkscore_scoring.hashing import hash64
+
+STARTS = 4
+HARM = 0.02
+"""A crawl that is below the one it is paired with by more is harmed. Chosen: what the notebook counts."""
+_SCORING, _LAB = (Path(next(iter(package.__path__))) for package in (linkscore_scoring, linkscore_lab))
+_READERS: tuple[Path, ...] = (
+    _SCORING / "features",
+    _SCORING / "urls",
+    _SCORING / "engine/events.py",
+    _LAB / "archives.py",
+)
+"""Code whose change makes what was extracted stale, with the survey and the preparation of a site."""
+_READERS += (_LAB / "datasets/survey.py", _LAB / "replay/prepare.py", _LAB / "replay/stored.py")
+_Crawl = tuple[str, str]
+"""Site and start."""
+
+
+def stored_site(site: LabelledSite, cache: Path, *, layout: bool) -> StoredSite:
+    """Return a site as it was extracted before, else extract it and keep that."""
+    key = digest_of([site.archive, site.labels, *_READERS])[:16]
+    path = cache / f"{site.name}-{key}{'-layout' if layout else ''}.pickle"
+    if path.exists():
+        found: StoredSite = pickle.loads(path.read_bytes())  # noqa: S301 - written below
+        return found
+    made = prepare_site([SiteSource([site.archive], site.labels)], layout=layout)
+    cache.mkdir(parents=True, exist_ok=True)
+    for old in cache.glob(f"{site.name}-*.pickle"):
+        old.unlink()
+    path.write_bytes(pickle.dumps(made))
+    return made
+
+
+def crawls_of(site: LabelledSite, policies: Sequence[PolicyText], cache: Path) -> Iterator[RunResult]:
+    """Yield the crawls of one site under each policy from each start; none if nothing is wanted there."""
+    with stored_site(site, cache, layout=any(map(reads_layout, policies))) as stored:
+        experiment = Experiment(stored)
+        wanted = {kind.name for kind in site.kinds if kind.user_content}
+        rewards = {key: 1.0 for key, kind in stored.types.items() if kind in wanted}
+        task = Task(USER_CONTENT, wanted_pages(stored, experiment.facts, rewards), rewards)
+        starts = draw_starts(stored, experiment.pages, STARTS)
+        todo = [Case(task, NONE, policy, 1, start) for policy in policies for start in starts]
+        if task.wanted:
+            yield from spread(lambda i: experiment.run(todo[i]), range(len(todo)), cores())
+
+
+def figures(runs: Sequence[RunResult]) -> dict[str, dict[_Crawl, float]]:
+    """Return wanted pages / fetches allowed of each crawl, by policy; seeds are averaged."""
+    found: dict[str, dict[_Crawl, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        found[run.policy][run.site, run.start].append(run.curve[-1] / run.budget if run.curve else 0.0)
+    return {policy: {at: fmean(each) for at, each in rows.items()} for policy, rows in found.items()}
+
+
+def paired(
+    base: Mapping[_Crawl, float], other: Mapping[_Crawl, float]
+) -> tuple[float, float, int, float, str]:
+    """Return mean gain over sites and its standard error, crawls harmed, the worst, and where that is."""
+    gains = {at: other[at] - base[at] for at in base if at in other}
+    sites: dict[str, list[float]] = defaultdict(list)
+    for (site, _), gain in gains.items():
+        sites[site].append(gain)
+    means = [fmean(each) for each in sites.values()]
+    error = stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+    worst = min(gains, key=gains.__getitem__)
+    return fmean(means), error, sum(gain < -HARM for gain in gains.values()), gains[worst], worst[0]
+
+
+def bed_table(
+    now: Mapping[str, Mapping[_Crawl, float]], before: Mapping[str, Mapping[_Crawl, float]]
+) -> Table:
+    """Return means over sites, and what each policy is paired with."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("policy", "crawls", "mean", "paired with", "gain ± se", "harmed", "worst", "where"):
+        table.add_column(heading, justify="right", no_wrap=heading in {"policy", "gain ± se"})
+    first = next(iter(now))
+    for policy, rows in now.items():
+        sites: dict[str, list[float]] = defaultdict(list)
+        for (site, _), value in rows.items():
+            sites[site].append(value)
+        mean = fmean(map(fmean, sites.values()))
+        base = before.get(policy, {}) if before else now[first] if policy != first else {}
+        cells = ["", "", "", "", ""]
+        if base.keys() & rows.keys():
+            gain, error, harmed, worst, where = paired(base, rows)
+            cells = [
+                "before" if before else first,
+                f"{gain:+.4f} ± {error:.4f}",
+                f"{harmed}",
+                f"{worst:+.3f}",
+                where,
+            ]
+        table.add_row(policy, f"{len(rows)}", f"{mean:.4f}", *cells)
+    return table
+
+
+@click.command(help=__doc__)
+@click.option("--corpora", "folders", type=click.Path(path_type=Path), multiple=True, required=True)
+@click.option("--policy", "policies", multiple=True, default=("breadth_first", "harvest"), show_default=True)
+@click.option("--site", "names", multiple=True, help="Only this one; repeatable.")
+@click.option("--half", type=click.Choice(["choose", "judge"]), help="Half of the sites, by lot.")
+@click.option("--cache", type=click.Path(path_type=Path), default=Path("out/bed"), show_default=True)
+@click.option("--out", type=OUT, default=Path("out/bed.json"), show_default=True, help="Result file.")
+@click.option("--before", type=FILE, help="An earlier result file.")
+def bed(
+    folders: tuple[Path, ...],
+    policies: tuple[str, ...],
+    names: tuple[str, ...],
+    half: str | None,
+    cache: Path,
+    out: Path,
+    before: Path | None,
+) -> None:
+    console = Console()
+    with lab_errors():
+        read = [read_policy(text) for text in policies]
+        sites = [site for folder in folders for site in sites_of(folder) if not names or site.name in names]
+        if half:
+            sites = [site for site in sites if hash64(f"bed {site.name}") % 2 == (half == "judge")]
+        runs, inputs = [], {}
+        for site in sites:
+            found = list(crawls_of(site, read, cache))
+            inputs[site.name] = Input(digest_of([site.archive]))
+            runs += found
+            means = {policy: fmean(rows.values()) for policy, rows in figures(found).items()}
+            console.print(
+                site.name, *(f"{policy} {mean:.3f}" for policy, mean in means.items()), soft_wrap=True
+            )
+        if not runs:
+            raise click.ClickException("no labelled site there has wanted pages")
+        write_results(out, runs, Meta(datetime.now(UTC).isoformat(timespec="seconds"), inputs))
+        console.print(bed_table(figures(runs), figures(read_results(before).runs) if before else {}))
+
+
+if __name__ == "__main__":
+    bed()
