@@ -26,7 +26,7 @@ from linkscore_scoring.engine.events import ModelActivated, PageFetched
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site import learning
-from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.site.learning import LearningConfig
 from linkscore_scoring.urls.identity import identity
 from linkscore_server.child_processes import child_processes
 

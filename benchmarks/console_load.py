@@ -25,8 +25,8 @@ from starlette.testclient import TestClient
 from linkscore import Client, page
 from linkscore_console import ConsoleSettings, console_app
 from linkscore_scoring.clustering.templates import ClusterStats
+from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_server import app as server_app
 
 HOST, CRAWL = "big.test", "big"

@@ -6,8 +6,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import Event, FeedbackGiven, ModelActivated, PageFetched, decode, encode
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import packed, unpacked

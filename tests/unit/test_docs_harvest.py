@@ -11,7 +11,7 @@ import pytest
 
 from linkscore_scoring.policies.harvest import Harvest, HarvestParams, Tunables
 from linkscore_scoring.policies.harvest.arms import nodes_of
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "harvest.md"

@@ -27,8 +27,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class, register_installed
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.state import digest, to_state
 from linkscore_scoring.types import ExamplePage
 

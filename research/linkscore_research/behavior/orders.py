@@ -24,7 +24,7 @@ from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch
 from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page
 

@@ -119,7 +119,7 @@ def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
     Examples
     --------
     >>> from linkscore_scoring.testing.pages import trie_of
-    >>> from linkscore_scoring.clustering import CLUSTERERS
+    >>> from linkscore_scoring.clustering.registry import CLUSTERERS
     >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
     ...          for n in range(5, 10)]
     >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
+from itertools import accumulate
 
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.markup import MAX_LINK_PATH_CHARS, Step
@@ -103,23 +106,25 @@ def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
 
 def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int], bool]:
     """Return the links of a page, the number of each one's anchor, and whether links were cut."""
-    links, numbers, chars, is_cut = Links(), list[int](), 0, anchors.is_cut
-    for number, href in enumerate(anchors.hrefs):
-        answer = resolver.resolve(href)
-        if isinstance(answer, str):
-            links.skipped[answer] = links.skipped.get(answer, 0) + 1
-            continue
-        chars += len(answer[0])
-        if chars > MAX_LINKS_CHARS:
-            is_cut = True
-            break
-        numbers.append(number)
-        links.urls.append(answer[0])
-        links.keys.append(answer[1])
+    answers = resolver.resolve_all(anchors.hrefs)
+    numbers = [number for number, answer in enumerate(answers) if not isinstance(answer, str)]
+    skipped = Counter(answer for answer in answers if isinstance(answer, str))
     pick = picking(numbers)
-    links.anchors, links.rels = pick(anchors.texts), pick(anchors.rels)
-    links.blocks_before = pick(anchors.blocks_before)
-    rows: dict[int, int] = {}  # of link paths that lead somewhere
-    links.link_paths = [rows.setdefault(row, len(rows)) for row in pick(anchors.link_paths)]
-    links.link_path_table = [anchors.link_path_table[row] for row in rows]
-    return links, numbers, is_cut
+    urls = [url for url, _ in pick(answers)]
+    within = len(urls)
+    if sum(map(len, urls)) > MAX_LINKS_CHARS:
+        within = bisect_right(list(accumulate(map(len, urls))), MAX_LINKS_CHARS)
+        pick = picking(numbers[:within])
+    rows = pick(anchors.link_paths)
+    of_links = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+    links = Links(
+        urls[:within],
+        [key for _, key in pick(answers)],
+        pick(anchors.texts),
+        list(map(of_links.__getitem__, rows)),
+        pick(anchors.rels),
+        pick(anchors.blocks_before),
+        [anchors.link_path_table[row] for row in of_links],
+        skipped,
+    )
+    return links, numbers[:within], anchors.is_cut or within < len(urls)

@@ -128,7 +128,7 @@ class Policy(ABC):
     ...     def explain(self, links, site):
     ...         return [Explanation(f"{len(url)} characters", []) for url in links.urls]
     >>> import numpy as np
-    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> from linkscore_scoring.site.learning import LearningConfig, SiteBounds
     >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
     >>> ShortUrls(Params()).value(["9", "19"], site).tolist()
     [0.1, 0.05]

@@ -17,8 +17,8 @@ from linkscore_scoring.revisits.titles import FACT as TITLE
 from linkscore_scoring.revisits.titles import title_mark, unpacked
 from linkscore_scoring.revisits.validators import FACT, Validators, read_validators
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
-from linkscore_scoring.site.config import SiteBounds
 from linkscore_scoring.site.fetch import Fetch
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation, Revisit

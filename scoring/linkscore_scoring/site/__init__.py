@@ -3,10 +3,3 @@
 `SiteModel` has it all, written by one thread, event by event; policies only read it. Each of its tables is
 one file here; what a site takes in is a `Fetch`.
 """
-
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.fetch import Fetch
-from linkscore_scoring.site.learning import LearnedSite, LearningJob
-from linkscore_scoring.site.model import SiteModel, Stage
-
-__all__ = ["Fetch", "LearnedSite", "LearningConfig", "LearningJob", "SiteBounds", "SiteModel", "Stage"]

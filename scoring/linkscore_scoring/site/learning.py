@@ -6,18 +6,20 @@ Learning runs beside the request path: a job holds all it needs, its result beco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from sys import intern
+
+import msgpack
 
 from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.identity import ClusterIdentities
-from linkscore_scoring.clustering.registry import clusterer_named
+from linkscore_scoring.clustering.registry import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel, learn
-from linkscore_scoring.errors import reading_state
-from linkscore_scoring.site.config import LearningConfig
+from linkscore_scoring.errors import FieldProblem, reading_state
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.site.sampled_pages import SampledLink, SampledPage
 from linkscore_scoring.state import State, digest, from_state, to_state
 
 _DOUBLINGS = 3
@@ -172,3 +174,126 @@ def observe_page_links(table: NavigationTable, source: int, links: Sequence[Samp
     """Count the links of one page by link path (eq. 4)."""
     counts = Counter(link_path for link_path, _, _ in links)
     table.observe_links(source, list(counts), list(counts.values()))
+
+
+MAX_SAMPLE = 2_000
+"""A bound: pages of a site kept for learning, whose clustering costs their
+square (docs/concepts/architecture.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearningConfig:
+    """How templates are learned.
+
+    `clusterer`: name of a page clusterer (`site.clusterers`). `sample_pages`: distinct pages before the
+    first learning; relearning follows at 2, 4 and 8 times as many, then on drift. `max_sample_pages`:
+    distinct pages kept for learning. `on_demand`: sites are learned when somebody asks, unless a policy
+    reads templates; see `CrawlConfig`. `paper`: the rules of Xu 2018 where ours differ: literal eps,
+    navigation table frozen after the first learning.
+    """
+
+    clusterer: str = "cosine_linkage"
+    sample_pages: int = 200
+    max_sample_pages: int = MAX_SAMPLE
+    paper: bool = False
+    on_demand: bool = False
+
+    def problems(self, prefix: str) -> list[FieldProblem]:
+        """Return one problem for each field out of range."""
+        found = []
+        if self.clusterer not in CLUSTERERS:
+            names = ", ".join(sorted(CLUSTERERS))
+            found.append(
+                FieldProblem(f"{prefix}.clusterer", f"must be one of {names}, got {self.clusterer!r}")
+            )
+        if not 8 <= self.sample_pages <= MAX_SAMPLE:
+            found.append(
+                FieldProblem(
+                    f"{prefix}.sample_pages", f"must be in [8, {MAX_SAMPLE}], got {self.sample_pages}"
+                )
+            )
+        if not self.sample_pages <= self.max_sample_pages <= MAX_SAMPLE:
+            rule = f"must be in [sample_pages, {MAX_SAMPLE}], got {self.max_sample_pages}"
+            found.append(FieldProblem(f"{prefix}.max_sample_pages", rule))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SiteBounds:
+    """Most of each thing kept per site; what goes beyond degrades to the fallbacks, never to an error."""
+
+    links: int = 200_000
+    contexts: int = 6
+    blocks: int = 500_000
+    apaths: int = 20_000
+    arms: int = 20_000
+
+
+SampledLink = tuple[int, int, int]
+"""Link path id, class-free link path id, and identity hash of the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledPage:
+    """A page kept for learning.
+
+    Attributes
+    ----------
+    seq
+        Sequence number of its event.
+    key, hash
+        Identity of the page's URL, as text and as 64-bit hash.
+    nodes
+        Nodes of its tag paths.
+    packed_paths, packed_links
+        Its tag paths and its distinct links, in msgpack; `paths` and `links` read them, in some 25 us.
+
+    Examples
+    --------
+    >>> from linkscore_scoring.testing.pages import trie_of
+    >>> trie = trie_of(["html/body/p/text()", "html/body/img"])
+    >>> page = SampledPage.of(1, "http://h/", 7, trie, [(3, 1, 2**64 - 1), (3, 1, 8)])
+    >>> page.paths == trie, page.links == [(3, 1, 2**64 - 1), (3, 1, 8)], page.nodes
+    (True, True, 5)
+    """
+
+    seq: int
+    key: str
+    hash: int
+    nodes: int
+    packed_paths: bytes
+    packed_links: bytes
+
+    @classmethod
+    def of(cls, seq: int, key: str, hash_: int, trie: PathTrie, links: Iterable[SampledLink]) -> SampledPage:
+        """Return a page with its tag paths and distinct links."""
+        numbers: dict[tuple[int, int], int] = {}  # of the few pairs of link paths
+        rows, targets = [], []
+        for link_path, classless, target in links:
+            rows.append(numbers.setdefault((link_path, classless), len(numbers)))
+            targets.append(target)
+        paths = [trie.parents, *_numbered(trie.tags), *_numbered(trie.classes), trie.leaves]
+        packed = (msgpack.packb(columns) for columns in (paths, [list(numbers), rows, targets]))
+        return cls(seq, key, hash_, len(trie.parents), *packed)
+
+    @property
+    def paths(self) -> PathTrie:
+        """Its tag paths; names are one object with equal ones of other pages."""
+        parents, tags, tag_rows, classes, class_rows, leaves = msgpack.unpackb(self.packed_paths)
+        tags, classes = list(map(intern, tags)), list(map(intern, classes))
+        return PathTrie(
+            parents, [tags[row] for row in tag_rows], [classes[row] for row in class_rows], leaves
+        )
+
+    @property
+    def links(self) -> list[SampledLink]:
+        """One for every distinct link path and target of the page."""
+        pairs, rows, targets = msgpack.unpackb(self.packed_links)
+        return [(*pairs[row], target) for row, target in zip(rows, targets, strict=True)]
+
+
+def _numbered(names: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return the distinct names, and which of them stands where."""
+    numbers: dict[str, int] = {}
+    rows = [numbers.setdefault(name, len(numbers)) for name in names]
+    return list(numbers), rows

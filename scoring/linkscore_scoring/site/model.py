@@ -16,20 +16,22 @@ from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
-from linkscore_scoring.pagination.confirmation import PageLinkConfirmation
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.pagination.lists import PageLinkConfirmation
 from linkscore_scoring.site.crawl_history import CrawlHistory
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import (
     LearnedSite,
+    LearningConfig,
     LearningJob,
     LearningSchedule,
+    SampledLink,
+    SampledPage,
+    SiteBounds,
     navigation_params,
     observe_page_links,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.sampled_pages import SampledLink, SampledPage
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Flat, Opaque, Stateful, Stored, stored_as

@@ -20,7 +20,7 @@ from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.policies.base import Policy, make_params
 from linkscore_scoring.policies.composite import Composite, part_problems
 from linkscore_scoring.policies.registry import builtin
-from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.testing.crawl import crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.subject import Asked, Subject, packed, unpacked

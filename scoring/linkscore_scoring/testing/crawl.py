@@ -12,8 +12,7 @@ from linkscore_scoring.engine.events import FeedbackGiven, ModelActivated, PageF
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
-from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
 

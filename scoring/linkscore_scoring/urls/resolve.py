@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity_of, parsed
@@ -92,6 +93,14 @@ class UrlResolver:
                 known[href] = answer
                 self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
         return answer
+
+    def resolve_all(self, hrefs: Sequence[str]) -> list[Answer]:
+        """Return `resolve` of each href: those that are known at the cost of two look-ups."""
+        found = list(map(self._rooted.get, hrefs, map(self._relative.get, hrefs)))
+        return [
+            self.resolve(href) if answer is None else answer
+            for href, answer in zip(hrefs, found, strict=True)
+        ]
 
     def _resolved(self, name: str) -> Answer:
         name, mark, _ = name.partition("#")

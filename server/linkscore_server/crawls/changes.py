@@ -13,7 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import AlreadyExists, InvalidInput, LimitExceeded
-from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from linkscore_scoring.clustering.average_linkage import linkage_groups
 from linkscore_scoring.clustering.base import renumbered
+from linkscore_scoring.clustering.cosine_linkage import linkage_groups
 
 
 def _distances(points: NDArray[np.float64]) -> NDArray[np.float64]:

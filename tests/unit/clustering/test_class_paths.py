@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.class_paths import drop_rarest, fit_class_paths, readable
-from linkscore_scoring.clustering.class_tokens import (
+from linkscore_scoring.clustering.class_paths import (
+    drop_rarest,
     explained_share,
+    fit_class_paths,
     modifiers,
     page_level_tokens,
+    readable,
     template_numbers,
 )
-from linkscore_scoring.clustering.sample_trie import SampleTrie
+from linkscore_scoring.clustering.sample import SampleTrie
 from linkscore_scoring.features.bags import plain_bag
 
 

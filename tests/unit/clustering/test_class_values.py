@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.clustering.class_tokens import class_values
+from linkscore_scoring.clustering.class_paths import class_values
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
 from linkscore_scoring.clustering.sample import SamplePage
 

@@ -24,8 +24,7 @@ from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput, NotFound, NotLearned
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.site.model import Stage
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite

@@ -22,8 +22,7 @@ from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.results import PageOutcome
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import run
+from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.testing.subject import packed, unpacked

@@ -6,7 +6,7 @@ import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.pagination.chains import PageChains
+from linkscore_scoring.pagination.lists import PageChains
 from support.observed_page_links import HOST, key_of, page
 
 

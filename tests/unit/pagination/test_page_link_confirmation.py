@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.pagination.confirmation import (
+from linkscore_scoring.pagination.lists import (
     CONFIRMED,
     DENIED,
     UNKNOWN,

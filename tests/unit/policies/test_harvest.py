@@ -10,7 +10,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.harvest import Harvest
 from linkscore_scoring.policies.harvest.arms import SITE, nodes_of
 from linkscore_scoring.policies.harvest.own_text import PageWorth
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from support.boards import Board
 

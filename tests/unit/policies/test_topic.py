@@ -16,7 +16,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.topic import Topical
 from linkscore_scoring.policies.topic.learning import SiteArms
-from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.wanted import PageRelevance, Wanted, WantedQuery, WantedSample
 
 HOST = "http://h"

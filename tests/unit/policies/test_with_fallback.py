@@ -13,7 +13,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.composite import FallbackParams, WithFallback
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite

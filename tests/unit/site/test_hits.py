@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.site.hits import hits, multi_hop_hubs, target_hits
+from linkscore_scoring.site.navigation import hits, multi_hop_hubs, target_hits
 
 CHAIN = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 

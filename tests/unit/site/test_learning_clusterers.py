@@ -8,8 +8,7 @@ from linkscore_scoring.engine.events import LearningRequested, ModelActivated, P
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearnedSite, LearningJob, run
+from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
 from linkscore_scoring.testing.pages import page_of
 
 TITLE, BACK, FAR = "html/body/ul/li/a[title]", "html/body/div/a[back]", "html/body/p/a[far]"

@@ -23,8 +23,8 @@ from linkscore_scoring.policies.base import (
     outside,
     sampling_reason,
 )
+from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.site.sampled_pages import SampledPage
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 

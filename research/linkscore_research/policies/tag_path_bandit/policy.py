@@ -28,7 +28,7 @@ from linkscore_scoring.policies.base import (
     one_of,
     outside,
 )
-from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, LinkBatch, PageObservation

@@ -18,10 +18,9 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.sites import SiteFacts
 from linkscore_scoring.policies.base import Explanation, Policy
 from linkscore_scoring.site.crawl_history import MAX_BINS, Group, History, Tally
-from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel, Stage
-from linkscore_scoring.site.navigation import NavigationEntry
+from linkscore_scoring.site.navigation import NavigationEntry, hits
 from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
 MAX_VALUED = 2_000

@@ -100,7 +100,7 @@ class BehaviorDiscovery(BehaviorOrder):
     >>> import numpy as np
     >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
     >>> from linkscore_scoring.hashing import hash64
-    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> from linkscore_scoring.site.learning import LearningConfig, SiteBounds
     >>> from linkscore_scoring.types import links_of_page
     >>> urls = ["http://a.org/", "http://a.org/new", "http://a.org/thread/7", "http://a.org/user/3"]
     >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())

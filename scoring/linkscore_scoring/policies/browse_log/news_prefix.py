@@ -118,7 +118,7 @@ class NewsByPrefix(WithFallback):
     Clicks of 30 days: on 20 news of one day each, and on 20 pages of a wiki that are read every day:
 
     >>> from linkscore_scoring.browse_logs import OUTSIDE, BrowseCounts, mine_site
-    >>> from linkscore_scoring.site.config import LearningConfig, SiteBounds
+    >>> from linkscore_scoring.site.learning import LearningConfig, SiteBounds
     >>> news, wiki = np.arange(20), np.repeat(np.arange(20, 40), 30)
     >>> site = SiteModel("a.org", LearningConfig(), SiteBounds())
     >>> site.browse = mine_site(

@@ -14,7 +14,7 @@ from itertools import compress
 from math import comb
 from typing import Any
 
-from linkscore_scoring.pagination.chains import PageChains
+from linkscore_scoring.pagination.lists import PageChains
 from linkscore_scoring.pagination.paged_urls import paged
 from linkscore_scoring.policies.focus.entry import EntryCandidate, EntrySearch
 from linkscore_scoring.policies.focus.expressions import Expressions
@@ -27,7 +27,7 @@ from linkscore_scoring.policies.focus.paths import (
     known_identity,
 )
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes, Shares
-from linkscore_scoring.site.config import SiteBounds
+from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk

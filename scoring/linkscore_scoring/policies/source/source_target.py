@@ -13,8 +13,8 @@ from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.policies.source.structure import StructuralPolicy, info
-from linkscore_scoring.site.hits import multi_hop_hubs, target_hits
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.navigation import multi_hop_hubs, target_hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

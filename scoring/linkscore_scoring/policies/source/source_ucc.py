@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.source.structure import StructuralPolicy, balance, cluster_value, info
-from linkscore_scoring.site.hits import hits
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.navigation import hits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

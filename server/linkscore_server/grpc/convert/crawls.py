@@ -12,7 +12,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.site.config import MAX_SAMPLE, LearningConfig
+from linkscore_scoring.site.learning import MAX_SAMPLE, LearningConfig
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.crawls.actor import CrawlActor

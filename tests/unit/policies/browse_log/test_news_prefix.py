@@ -19,7 +19,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import to_state
 from linkscore_scoring.testing.crawl import crawl_model

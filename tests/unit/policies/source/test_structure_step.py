@@ -7,7 +7,7 @@ import pytest
 
 from linkscore_scoring.policies.source import structure
 from linkscore_scoring.policies.source.source_target import SourceTarget, SourceTargetParams
-from linkscore_scoring.site.config import LearningConfig, SiteBounds
+from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 
 

@@ -17,8 +17,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven, PageFetched, encode
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearnedSite, LearningJob
+from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob
 from linkscore_scoring.site.model import Stage
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning_pool import LearningPool

@@ -17,9 +17,7 @@ from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
-from linkscore_scoring.site.config import LearningConfig
-from linkscore_scoring.site.learning import LearningJob, run
-from linkscore_scoring.site.sampled_pages import SampledPage
+from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_server.crawls.learning_pool import LearningPool
 
