@@ -65,7 +65,7 @@ class SiteRevisitor:
                 said = self.revisits.failed(requested, fetch.now_s)
         else:
             if fetch.requested != fetch.key:
-                self.revisits.gone(fetch.requested, fetch.now_s)  # a page of its own once; a redirect by now
+                self.revisits.moved(fetch.requested, fetch.now_s)  # a page of its own once; a redirect by now
             said = self.revisits.fetched(
                 Fetched(
                     key=fetch.key,

@@ -150,14 +150,26 @@ class SiteRevisits(Stateful):
         return self._answer(row, UNCHANGED)
 
     def gone(self, key: int, now_s: float) -> Revisited | None:
-        """Take in that a page is no more; None if it was not known."""
+        """Take in that a page is no more; None if it was not known.
+
+        It is looked at once more after the longest interval: errors and maintenance look like that, too.
+        """
         row = self.pages.find(key)
         if row < 0:
             return None
         known = self.pages.row(row)
         if not known.flags & IS_GONE:
             self._learn(row, known, now_s, GONE, flags=known.flags | IS_GONE)
+        elif _days(now_s, known.last) * DAY_S >= self.settings.longest_s:
+            self.pages.flag(row, FAILED, is_set=True)
         return self._answer(row, GONE)
+
+    def moved(self, key: int, now_s: float) -> Revisited | None:
+        """Take in that a page redirects, which the first time proves nothing; None if it was not known."""
+        row = self.pages.find(key)
+        if row >= 0 and self.pages.row(row).flags & (FAILED | IS_GONE):
+            return self.gone(key, now_s)
+        return self.failed(key, now_s)
 
     def failed(self, key: int, now_s: float) -> Revisited | None:
         """Take in that a page did not come; None if it was not known.
@@ -303,7 +315,9 @@ class SiteRevisits(Stateful):
             waiting = self._waiting(rows, waited)
             self._heeded(rows, waited, waiting, now_s)
             found = np.where(seconds >= self.settings.longest_s, np.inf, self.rule.worth(waiting))
-            is_out = (seconds < self.settings.least_s) | ((known["flags"][rows] & IS_GONE) != 0)
+            flags = known["flags"][rows]
+            is_gone = ((flags & IS_GONE) != 0) & (((flags & FAILED) != 0) | (found != np.inf))
+            is_out = (seconds < self.settings.least_s) | is_gone
             worth[rows] = np.where(is_out | self._resting(rows, now_s), -1.0, found)
         return worth
 
