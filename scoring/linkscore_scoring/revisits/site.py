@@ -160,7 +160,7 @@ class SiteRevisits(Stateful):
         known = self.pages.row(row)
         if not known.flags & IS_GONE:
             self._learn(row, known, now_s, GONE, flags=known.flags | IS_GONE)
-        elif _days(now_s, known.last) * DAY_S >= self.settings.longest_s:
+        elif now_s - known.last >= self.settings.longest_s:
             self.pages.flag(row, FAILED, is_set=True)
         return self._answer(row, GONE)
 
