@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
+from dataclasses import Field, fields
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +23,6 @@ from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.access import RPCS
 from linkscore_server.browse_logs.metrics import BrowseMetrics
-from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
@@ -34,7 +33,6 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.formats import FORMATS
 from linkscore_server.storage.space import SpaceAlarm
 from linkscore_server.workers.metrics import SupervisorMetrics
-from linkscore_server.workers.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -152,20 +150,10 @@ def parameters_table(*policies: str) -> str:
 
 
 def settings_table() -> str:
-    """Return a heading and a table for each group of settings, those of annexes last.
-
-    Raises
-    ------
-    ValueError
-        If a setting of the core is in no group, or a group names one that is not there.
-    """
-    core = {each.name: each for each in fields(Settings)}
-    named = [name for names in SETTING_GROUPS.values() for name in names]
-    if sorted(named) != sorted(core):
-        raise ValueError(f"SETTING_GROUPS: must name each setting once, got {set(named) ^ set(core)}")
-    groups = {title: [core[name] for name in names] for title, names in SETTING_GROUPS.items()}
-    for title, kind in ANNEX_SETTINGS.items():
-        groups[title] = [each for each in fields(kind) if each.name in vars(kind)["__annotations__"]]
+    """Return a heading and a table for each group of settings."""
+    groups: dict[str, list[Field[Any]]] = {}
+    for each in fields(Settings):
+        groups.setdefault(each.metadata["group"], []).append(each)
     return "".join(f"\n### {title}\n\n{_settings(group)}" for title, group in groups.items()) + "\n"
 
 
@@ -206,37 +194,6 @@ def metrics_table() -> str:
     )
     return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
-
-SETTING_GROUPS: dict[str, tuple[str, ...]] = {
-    "Addresses and files": ("listen", "metrics_listen", "json_listen", "data_dir"),
-    "TLS and tokens": ("tls_cert", "tls_key", "tls_client_ca", "token_file"),
-    "Memory": ("memory_mb", "site_memory_mb", "site_links", "site_blocks", "site_apaths", "site_arms"),
-    "Load": (
-        "target_delay_s",
-        "max_inflight_bytes",
-        "stream_window",
-        "min_ping_interval_ms",
-        "learning_processes",
-    ),
-    "Durability": ("snapshot_events", "snapshot_s", "keep_log", "min_free_mb", "idle_crawl_s", "drain_s"),
-    "Limits of a page": ("max_body_bytes", "max_links", "max_depth", "max_elements"),
-    "Limits of a call": (
-        "max_message_bytes",
-        "max_pages_per_call",
-        "max_links_per_call",
-        "max_buckets_per_call",
-        "max_sites_per_call",
-        "max_feedback_per_call",
-        "max_crawls",
-    ),
-    "Logs and traces": ("log_level", "otlp_endpoint"),
-}
-"""Settings of the core by the heading they are listed under."""
-ANNEX_SETTINGS: dict[str, type[Settings]] = {
-    "Several processes": WorkerSettings,
-    "Browse logs": BrowseLogSettings,
-}
-"""Those of annexes; each class adds its own."""
 
 POLICY_PAGES = {
     **{name: (name,) for name in (*("harvest", "topic", "anthelion", "focus", "news_prefix"),)},

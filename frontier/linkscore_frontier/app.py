@@ -8,6 +8,7 @@ import resource
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from wsgiref.simple_server import WSGIServer
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -21,7 +22,7 @@ from linkscore_frontier.crawls import Crawls
 from linkscore_frontier.metrics import CrawlCollector, FrontierMetrics
 from linkscore_frontier.service import FrontierService
 from linkscore_server.door import BytesInWork
-from linkscore_server.observability.http import MetricsServer
+from linkscore_server.observability.metrics import serve_metrics
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
@@ -90,7 +91,7 @@ class FrontierApplication:
         self.service = FrontierService(self._crawls, self._advisor, self.metrics)
         self._health = health.aio.HealthServicer()
         self._server = self._build()
-        self._metrics_server: MetricsServer | None = None
+        self._metrics_server: WSGIServer | None = None
 
     def _build(self) -> grpc.aio.Server:
         tokens = self.settings.token_file
@@ -134,9 +135,8 @@ class FrontierApplication:
             self.address = f"{s.listen.rpartition(':')[0]}:{port}"
         self.service.address = self.address
         if s.metrics_listen:
-            host, _, metrics_port = s.metrics_listen.rpartition(":")
-            self._metrics_server = MetricsServer(host.strip("[]"), int(metrics_port), self.metrics.registry)
-            self.metrics_port = self._metrics_server.port
+            self._metrics_server = serve_metrics(s.metrics_listen, self.metrics.registry)
+            self.metrics_port = self._metrics_server.server_port
         self._advisor.start()
         await self._server.start()
         for service in ("", SERVICE):
@@ -150,7 +150,8 @@ class FrontierApplication:
         await self._advisor.close()
         self._crawls.close()
         if self._metrics_server is not None:
-            self._metrics_server.close()
+            self._metrics_server.shutdown()
+            self._metrics_server.server_close()
 
 
 def _connections() -> int:

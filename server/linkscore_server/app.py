@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIServer
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -45,8 +46,7 @@ from linkscore_server.grpc.crawls import CrawlService
 from linkscore_server.grpc.inspection import InspectionService
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
-from linkscore_server.observability.http import MetricsServer
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.observability.metrics import Metrics, serve_metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_embeddings, external_services
 from linkscore_server.services import Host, Services
@@ -87,6 +87,9 @@ _FULL = 0.9
 _KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 20_000, 20_000
 """When a silent connection is pinged, and how long its other end has to answer: who does not read its answers
 does not either, and loses the connection. Chosen, not measured."""
+
+_MIN_PING_MS = 5_000
+"""Least time between pings of a client: ours ping each 10 s. A bound."""
 
 _CONNECTIONS = 10_000
 """Connections at a time, however many descriptors there are. A bound, of memory."""
@@ -153,7 +156,7 @@ class Application:
         self.registry.open_crawls.on_open = self._opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
-        self._metrics_server: MetricsServer | None = None
+        self._metrics_server: WSGIServer | None = None
         self._json: JsonPort | None = None
         self._own = Path(tempfile.mkdtemp(prefix="linkscore-")) if settings.json_listen else None
         self.json_port = 0
@@ -177,10 +180,8 @@ class Application:
         if self.directory.is_alone:
             await self._listen()
         if self.settings.metrics_listen:
-            host, _, metrics_port = self.settings.metrics_listen.rpartition(":")
-            self._metrics_server = MetricsServer(host.strip("[]"), int(metrics_port), self.metrics.registry)
-            self.metrics_port = self._metrics_server.port
-            _log.info("metrics on %s:%d", host, self.metrics_port)
+            self._metrics_server = serve_metrics(self.settings.metrics_listen, self.metrics.registry)
+            self.metrics_port = self._metrics_server.server_port
         started = time.perf_counter()
         await self.registry.recover()
         for annex in self.annexes:
@@ -261,7 +262,8 @@ class Application:
             await annex.close()
         await self.registry.close()
         if self._metrics_server is not None:
-            self._metrics_server.close()
+            self._metrics_server.shutdown()
+            self._metrics_server.server_close()
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
         self._store.close()
@@ -431,7 +433,7 @@ def _options(settings: Settings, *, shares_port: bool) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", settings.max_message_bytes),
-        ("grpc.http2.min_ping_interval_without_data_ms", settings.min_ping_interval_ms),
+        ("grpc.http2.min_ping_interval_without_data_ms", _MIN_PING_MS),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_MS),

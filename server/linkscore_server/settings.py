@@ -1,17 +1,17 @@
-"""All settings of the server, built once: flag > environment `LINKSCORE_*` > file > default."""
+"""All settings of the server: flag > environment `LINKSCORE_*` > file > default."""
 
 from __future__ import annotations
 
-import math
+import os
 import re
+import socket
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, make_dataclass
-from functools import cache
-from importlib.metadata import entry_points
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any
 
 from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import FieldProblem, InvalidInput
@@ -20,190 +20,292 @@ from linkscore_server.tls_files import tls_problems
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
-SETTINGS = "linkscore.settings"
-"""Group of entry points: settings of annexes."""
 _NO_SETTINGS = {"LINKSCORE_NATIVE"}  # read by linkscore_native, in every process that reads pages
 # Set by Kubernetes for services named linkscore, linkscore-metrics, ...
 _KUBERNETES = re.compile(r"(.*_)?(SERVICE_(HOST|PORT)|PORT)(_.*)?")
+_SITE_SHARE = 0.75
+"""Share of `memory_mb` that sites get if nothing is said. Chosen: the rest is the process and calls."""
+_LEAST_MB, _MOST_MB = 128, 1 << 24
+"""Of `memory_mb`: the process itself takes some 100; 16 TB. Bounds."""
 
 
-def setting(default: Any, doc: str, *, may_be_zero: bool = False) -> Any:
-    """Return the field of a setting, with what it says in words."""
-    return field(default=default, metadata={"doc": doc, "may_be_zero": may_be_zero})
+_FILES = "Addresses and files"
+_TLS = "TLS and tokens"
+_MEMORY = "Memory"
+_LOAD = "Load"
+_DISK = "Durability"
+_PAGE = "Limits of a page"
+_CALL = "Limits of a call"
+_LOGS = "Logs and traces"
+_BROWSE = "Browse logs"
+"""Headings that settings are listed under."""
+
+
+def setting(
+    group: str,
+    default: Any,
+    doc: str,
+    *,
+    least: float = 1,
+    most: float = 2**31 - 1,
+    among: tuple[str, ...] = (),
+) -> Any:
+    """Return the field of a setting: its heading, what it says in words, and what it may be."""
+    return field(
+        default=default,
+        metadata={"group": group, "doc": doc, "least": least, "most": most, "among": among},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of a server; every field is a flag, an environment variable and a key of the file.
-
-    Those of an annex are a subclass, which an entry point of the group ``linkscore.settings`` names: loaded
-    whether or not the annex can be used, and imports nothing that comes with an extra.
-    """
+    """Settings of a server; every field is a flag, an environment variable and a key of the file."""
 
     listen: str = setting(
-        "127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one"
+        _FILES, "127.0.0.1:7411", "gRPC address, `host:port` or `unix:PATH`; port 0 takes a free one"
     )
     metrics_listen: str = setting(
-        "127.0.0.1:9411", "HTTP address of the metrics, `host:port`; empty: no metrics port"
+        _FILES, "127.0.0.1:9411", "HTTP address of the metrics, `host:port`; empty: no metrics port"
     )
     json_listen: str = setting(
-        "", "HTTP address of calls in JSON, `host:port`; port 0 takes a free one; empty: no such port"
+        _FILES, "", "HTTP address of calls in JSON, `host:port`; port 0 takes a free one; empty: no such port"
     )
     data_dir: str = setting(
-        "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
+        _FILES, "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
     )
-    max_message_bytes: int = setting(64 << 20, "largest gRPC message, bytes, both ways")
-    max_body_bytes: int = setting(10_000_000, "largest page body after decompression, bytes")
-    max_links: int = setting(10_000, "links read from a page, not of a sitemap; later ones are left out")
-    max_depth: int = setting(250, "element depth read from a page")
-    max_elements: int = setting(50_000, "elements read from a page; later ones are left out")
-    max_pages_per_call: int = setting(500, "pages in one IngestPages or ClassifyPages call")
-    max_links_per_call: int = setting(20_000, "links in one ScoreLinks call")
-    max_buckets_per_call: int = setting(100_000, "buckets in one RankBuckets call")
-    max_sites_per_call: int = setting(100_000, "sites in one RankSites call")
-    max_feedback_per_call: int = setting(5_000, "events in one ReportFeedback call")
-    max_crawls: int = setting(100, "crawls a server may have; another one is refused with LIMIT_EXCEEDED")
-    max_inflight_bytes: int = setting(
-        256 << 20,
-        "size of all requests and answers in work, bytes; a crawl that has more of it than it leaves free "
-        "gets RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
+    tls_cert: str = setting(_TLS, "", "PEM file of the certificate chain; with `tls_key` it switches TLS on")
+    tls_key: str = setting(_TLS, "", "PEM file of the private key")
+    tls_client_ca: str = setting(
+        _TLS, "", "PEM file of the authority of clients; every client then needs a certificate"
     )
-    site_memory_mb: int = setting(
-        1_350,
-        "memory for the sites of all crawls, MiB, estimated; above it the sites longest without an event are "
-        "evicted to the disk, and read back when needed; three quarters of memory_mb are a good start",
+    token_file: str = setting(
+        _TLS,
+        "",
+        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it; empty: "
+        "every call is taken",
     )
     memory_mb: int = setting(
+        _MEMORY,
         1_800,
         "memory of the whole server, MiB; above it pages and feedback get RESOURCE_EXHAUSTED with a retry "
         "delay, queries are answered; 90 % of the container's memory is a good start",
+        least=_LEAST_MB,
+        most=_MOST_MB,
     )
-    target_delay_s: float = setting(
-        5.0,
-        "seconds a call may wait for others of its crawl; then it gets RESOURCE_EXHAUSTED with a retry delay",
+    site_memory_mb: int = setting(
+        _MEMORY,
+        0,
+        "memory for the sites of all crawls, MiB, estimated; above it the sites longest without an event are "
+        "evicted to the disk, and read back when needed; 0: three quarters of memory_mb",
+        least=0,
+        most=_MOST_MB,
     )
     site_links: int = setting(
-        200_000, "links remembered per site, the bound on memory that matters most: some 0.7 KB each"
+        _MEMORY, 200_000, "links remembered per site, the bound on memory that matters most: some 0.7 KB each"
     )
-    site_blocks: int = setting(500_000, "hashes of text blocks remembered per site")
-    site_apaths: int = setting(20_000, "distinct link paths remembered per site")
-    site_arms: int = setting(20_000, "arms per site: groups of links that a policy learns values of")
-    stream_window: int = setting(32, "pages of one stream that are processed at a time")
+    site_blocks: int = setting(_MEMORY, 500_000, "hashes of text blocks remembered per site")
+    site_apaths: int = setting(_MEMORY, 20_000, "distinct link paths remembered per site")
+    site_arms: int = setting(_MEMORY, 20_000, "arms per site: groups of links that a policy learns values of")
+    target_delay_s: float = setting(
+        _LOAD,
+        5.0,
+        "seconds a call may wait for others of its crawl; then it gets RESOURCE_EXHAUSTED with a retry delay",
+        least=0.001,
+        most=3_600,
+    )
+    max_inflight_bytes: int = setting(
+        _LOAD,
+        256 << 20,
+        "size of all requests and answers in work, bytes; a crawl that has more of it than it leaves free "
+        "gets RESOURCE_EXHAUSTED with a retry delay; the default suits 2 GB of memory",
+        most=1 << 40,
+    )
+    learning_processes: int = setting(
+        _LOAD,
+        1,
+        "processes per worker that learn the templates of sites, started when needed; "
+        "0: the process that answers calls does it",
+        least=0,
+        most=64,
+    )
+    workers: int = setting(
+        _LOAD, 1, "server processes on this machine; they share crawls, port and memory bounds", most=64
+    )
     snapshot_events: int = setting(
+        _DISK,
         500,
         "events between snapshots of a crawl; a start after a crash replays as many, 3 ms each; "
         "ten times as many with policies that know something across sites (`topic`, `anthelion`)",
     )
     snapshot_s: float = setting(
+        _DISK,
         5.0,
         "seconds after which a snapshot is written with the next event though there were fewer; 0: never",
-        may_be_zero=True,
+        least=0,
+        most=86_400,
     )
     keep_log: str = setting(
+        _DISK,
         "all",
         "`all`: keep the whole log; `snapshots`: delete log segments whose events two snapshots hold",
-    )
-    learning_processes: int = setting(
-        1,
-        "processes per worker that learn the templates of sites, started when needed; "
-        "0: the process that answers calls does it",
-        may_be_zero=True,
+        among=("all", "snapshots"),
     )
     min_free_mb: int = setting(
+        _DISK,
         256,
         "free space on the disk of data_dir, MiB, at most a twentieth of the disk; below it pages and "
         "feedback are refused as DISK_FULL; 0: until a write fails",
-        may_be_zero=True,
+        least=0,
     )
     idle_crawl_s: float = setting(
-        1_800.0, "seconds without a call after which a crawl is closed; the next call opens it again"
+        _DISK,
+        1_800.0,
+        "seconds without a call after which a crawl is closed; the next call opens it again",
+        least=0.001,
+        most=31_536_000,
     )
-    drain_s: float = setting(15.0, "seconds that calls in progress get to finish after SIGTERM")
-    min_ping_interval_ms: int = setting(5_000, "least time between keepalive pings of a client, milliseconds")
-    tls_cert: str = setting("", "PEM file of the certificate chain; with `tls_key` it switches TLS on")
-    tls_key: str = setting("", "PEM file of the private key")
-    tls_client_ca: str = setting(
-        "", "PEM file of the authority of clients; every client then needs a certificate"
+    drain_s: float = setting(
+        _DISK, 15.0, "seconds that calls in progress get to finish after SIGTERM", least=0.001, most=3_600
     )
-    token_file: str = setting(
-        "",
-        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it; empty: "
-        "every call is taken",
+    max_body_bytes: int = setting(_PAGE, 10_000_000, "largest page body after decompression, bytes")
+    max_links: int = setting(
+        _PAGE, 10_000, "links read from a page, not of a sitemap; later ones are left out"
     )
-    log_level: str = setting("info", "least level of log lines: debug, info, warning or error")
+    max_depth: int = setting(_PAGE, 250, "element depth read from a page")
+    max_elements: int = setting(_PAGE, 50_000, "elements read from a page; later ones are left out")
+    max_message_bytes: int = setting(_CALL, 64 << 20, "largest gRPC message, bytes, both ways")
+    max_pages_per_call: int = setting(_CALL, 500, "pages in one IngestPages or ClassifyPages call")
+    max_links_per_call: int = setting(_CALL, 20_000, "links in one ScoreLinks call")
+    max_buckets_per_call: int = setting(_CALL, 100_000, "buckets in one RankBuckets call")
+    max_sites_per_call: int = setting(_CALL, 100_000, "sites in one RankSites call")
+    max_feedback_per_call: int = setting(_CALL, 5_000, "events in one ReportFeedback call")
+    max_crawls: int = setting(
+        _CALL, 100, "crawls a server may have; another one is refused with LIMIT_EXCEEDED", most=1_000_000
+    )
+    log_level: str = setting(
+        _LOGS,
+        "info",
+        "least level of log lines: debug, info, warning or error",
+        among=("debug", "info", "warning", "error"),
+    )
     otlp_endpoint: str = setting(
+        _LOGS,
         "",
         "gRPC address of the OpenTelemetry collector that gets traces, `http://host:port`; empty: no traces",
     )
+    max_records_per_batch: int = setting(_BROWSE, 100_000, "records in one batch of ImportBrowseRecords")
+    browse_retention_days: int = setting(_BROWSE, 90, "days that an imported day of a browse log is kept")
+    browse_window_days: int = setting(_BROWSE, 60, "latest days of a browse log that are mined")
+    browse_mine_every_days: int = setting(
+        _BROWSE, 1, "new days of a site's browse log after which it is mined again"
+    )
+    browse_mine_min_visits: int = setting(_BROWSE, 1_000, "visits a site needs to be mined without a request")
+    browse_max_pages_a_day: int = setting(
+        _BROWSE,
+        500,
+        "pages of a site that a client may visit on a day; a client with more counts as a program",
+    )
+    browse_referrers: str = setting(
+        _BROWSE,
+        "site",
+        "which pages that led to a visit are stored. `site`: those of the same site; `all`: of other sites "
+        "too, but for those with a query",
+        among=("site", "all"),
+    )
+    browse_memory_mb: int = setting(
+        _BROWSE, 512, "memory of one import or mining of browse logs, MiB, beside memory_mb"
+    )
+
+    def __post_init__(self) -> None:
+        if not self.site_memory_mb:
+            object.__setattr__(self, "site_memory_mb", max(1, int(_SITE_SHARE * self.memory_mb)))
 
     def problems(self) -> list[FieldProblem]:
-        """Return one problem for each field that cannot work."""
+        """Return what cannot work: name, rule, the value got, and what to write."""
         found = [
-            FieldProblem(f.name, f"must be {'>=' if may_be_zero else '>'} 0 and finite, got {value}")
-            for f in fields(self)
-            if f.type in ("int", "float")
-            for value, may_be_zero in [(getattr(self, f.name), f.metadata["may_be_zero"])]
-            if not (0 < value < math.inf or (may_be_zero and value == 0))
+            FieldProblem(f.name, rule) for f in fields(self) if (rule := _broken(f, getattr(self, f.name)))
         ]
+        found += self._memory_problems()
+        found += self._file_problems()
+        found += self._address_problems()
+        if self.otlp_endpoint:
+            found += self._tracing_problems()
+        if self.json_listen and not _is_importable("uvicorn", "httptools", "starlette"):
+            found.append(FieldProblem("json_listen", f"needs the http extra: {install_command('http')}"))
+        if self.workers > 1 and self.data_dir == "memory":
+            found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
+        if self.workers > 1 and self.listen.startswith("unix:"):
+            found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
+        return found
+
+    def _memory_problems(self) -> Iterator[FieldProblem]:
+        if self.site_memory_mb >= self.memory_mb:
+            rule = (
+                f"must be below memory_mb, which is {self.memory_mb}, got {self.site_memory_mb}; write 0 for"
+            )
+            yield FieldProblem("site_memory_mb", f"{rule} three quarters of it")
+        if self.max_message_bytes > self.max_inflight_bytes:
+            rule = f"must be at most max_inflight_bytes, which is {self.max_inflight_bytes}"
+            yield FieldProblem("max_message_bytes", f"{rule}, got {self.max_message_bytes}")
+
+    def _file_problems(self) -> Iterator[FieldProblem]:
         if bool(self.tls_cert) != bool(self.tls_key):
-            found.append(FieldProblem("tls_cert", "tls_cert and tls_key must be set together"))
+            yield FieldProblem("tls_cert", "tls_cert and tls_key must be set together")
         if self.tls_client_ca and not self.tls_cert:
-            found.append(FieldProblem("tls_client_ca", "needs tls_cert and tls_key"))
+            yield FieldProblem("tls_client_ca", "needs tls_cert and tls_key")
         for name in ("tls_cert", "tls_key", "tls_client_ca", "token_file"):
             path = getattr(self, name)
             if path and not Path(path).is_file():
-                found.append(FieldProblem(name, f"no such file: {path}"))
-        if self.log_level not in ("debug", "info", "warning", "error"):
-            found.append(
-                FieldProblem("log_level", f"must be debug, info, warning or error, got {self.log_level!r}")
-            )
-        if self.keep_log not in ("all", "snapshots"):
-            found.append(FieldProblem("keep_log", f"must be all or snapshots, got {self.keep_log!r}"))
-        found += tls_problems(self.tls_cert, self.tls_key, self.tls_client_ca)
-        found += self._token_problems() + self._tracing_problems()
-        found += address_problems("listen", self.listen, unix=True)
-        found += address_problems("metrics_listen", self.metrics_listen or "127.0.0.1:0", unix=False)
-        found += address_problems("json_listen", self.json_listen or "127.0.0.1:0", unix=False)
-        if self.json_listen and not _is_importable("uvicorn", "httptools", "starlette"):
-            found.append(FieldProblem("json_listen", f"needs the http extra: {install_command('http')}"))
-        return found
+                yield FieldProblem(name, f"no such file: {path}")
+        yield from tls_problems(self.tls_cert, self.tls_key, self.tls_client_ca)
+        if self.token_file and Path(self.token_file).is_file():
+            try:
+                parse_tokens(text_of(Path(self.token_file)))
+            except (OSError, ValueError) as exc:
+                yield FieldProblem("token_file", f"{self.token_file}: {exc}")
+        if self.data_dir != "memory":
+            yield from self._disk_problems()
 
-    @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """Return settings as those of this class: what they do not say is as by default."""
-        if isinstance(settings, cls):
-            return settings
-        own = {one.name for one in fields(cls)}
-        return cls(**{name: value for name, value in vars(settings).items() if name in own})
+    def _disk_problems(self) -> Iterator[FieldProblem]:
+        there = Path(self.data_dir).absolute()
+        while not there.exists():
+            there = there.parent
+        disk = os.statvfs(there)
+        if not there.is_dir() or not disk.f_blocks or not os.access(there, os.W_OK):
+            rule = f"must be a folder on a disk that this user may write, or memory, got {self.data_dir!r}"
+            yield FieldProblem("data_dir", f"{rule}: {there} is none")
+        elif self.min_free_mb > (most := disk.f_blocks * disk.f_frsize >> 20):
+            rule = f"must be below the {most} MiB of the disk of data_dir, got {self.min_free_mb}"
+            yield FieldProblem("min_free_mb", rule)
 
-    def _token_problems(self) -> list[FieldProblem]:
-        if not self.token_file or not Path(self.token_file).is_file():
-            return []
-        try:
-            parse_tokens(text_of(Path(self.token_file)))
-        except (OSError, ValueError) as exc:
-            return [FieldProblem("token_file", f"{self.token_file}: {exc}")]
-        return []
+    def _address_problems(self) -> Iterator[FieldProblem]:
+        taken: dict[str, str] = {}
+        for name in ("listen", "metrics_listen", "json_listen"):
+            address = getattr(self, name)
+            if not address and name != "listen":
+                continue
+            yield from address_problems(name, address, unix=name == "listen")
+            port = address.rpartition(":")[2]
+            if port.isdecimal() and int(port) and taken.setdefault(port, name) != name:
+                rule = f"must have a port of its own, {taken[port]} has {port} too"
+                yield FieldProblem(name, f"{rule}; write 0 for a free one")
 
-    def _tracing_problems(self) -> list[FieldProblem]:
-        if not self.otlp_endpoint:
-            return []
+    def _tracing_problems(self) -> Iterator[FieldProblem]:
+        modules = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc")
         if not self.otlp_endpoint.startswith(("http://", "https://")):
-            return [FieldProblem("otlp_endpoint", f"must be http://host:port, got {self.otlp_endpoint!r}")]
-        if not _is_importable(
-            "opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.grpc"
-        ):
-            return [FieldProblem("otlp_endpoint", f"needs the tracing extra: {install_command('tracing')}")]
-        return []
+            yield FieldProblem("otlp_endpoint", f"must be http://host:port, got {self.otlp_endpoint!r}")
+        elif not _is_importable(*modules):
+            yield FieldProblem("otlp_endpoint", f"needs the tracing extra: {install_command('tracing')}")
 
 
-@cache
-def all_settings() -> type[Settings]:
-    """Return the settings of the core and of every annex that is installed, as one class."""
-    found: list[type[Settings]] = [entry.load() for entry in sorted(entry_points(group=SETTINGS))]
-    bases = [one for one in found if not any(one is not more and issubclass(more, one) for more in found)]
-    made = make_dataclass("AllSettings", [], bases=(*bases, Settings), frozen=True, kw_only=True)
-    return cast("type[Settings]", made)
+def _broken(one: Field[Any], value: Any) -> str:
+    """Return the rule that a value breaks, empty if none."""
+    may = one.metadata
+    if may["among"]:
+        return "" if value in may["among"] else f"must be {', '.join(may['among'])}, got {value!r}"
+    if isinstance(value, str) or may["least"] <= value <= may["most"]:
+        return ""
+    return f"must be from {may['least']} to {may['most']}, got {value}; {one.default} is the default"
 
 
 def _is_importable(*modules: str) -> bool:
@@ -227,7 +329,7 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
     raw.update(_from_environment(environment))
     raw.update({name: value for name, value in flags.items() if value is not None})
     values = _typed(raw, problems)
-    settings = all_settings()(**values)
+    settings = Settings(**values)
     problems += settings.problems()
     if problems:
         raise InvalidInput(problems)
@@ -256,12 +358,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _typed(raw: Mapping[str, Any], problems: list[FieldProblem]) -> dict[str, Any]:
     kinds: dict[str, type] = {
-        f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(all_settings())
+        f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Settings)
     }
     values = {}
     for name, value in raw.items():
         if name not in kinds:
-            problems.append(FieldProblem(name, "unknown setting; it is of no annex that is installed either"))
+            problems.append(FieldProblem(name, f"unknown setting{_meant(name, kinds)}"))
             continue
         try:
             values[name] = _read(kinds[name], value)
@@ -286,6 +388,25 @@ def address_problems(name: str, address: str, *, unix: bool) -> list[FieldProble
         return []
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and int(port) <= 65_535:
-        return []
+        why = _foreign(host.strip("[]"))
+        return [FieldProblem(name, why)] if why else []
     forms = "host:port or unix:PATH" if unix else "host:port"
     return [FieldProblem(name, f"must be {forms}, got {address!r}")]
+
+
+def _foreign(host: str) -> str:
+    """Say why a server cannot listen at a host, empty if it can."""
+    try:
+        family, kind, _, _, end = socket.getaddrinfo(
+            host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind) as tried:
+            tried.bind(end)
+    except OSError as exc:
+        return f"{host} is no address of this machine ({exc.strerror}); write 127.0.0.1, or 0.0.0.0 for all"
+    return ""
+
+
+def _meant(name: str, known: Mapping[str, Any]) -> str:
+    found = get_close_matches(name, known, 1)
+    return f"; did you mean {found[0]}?" if found else "; docs/reference/settings.md lists them"

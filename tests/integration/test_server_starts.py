@@ -24,7 +24,7 @@ SERVERS = [
         (["--listen", ""], "listen: must be host:port"),
         (["--metrics-listen", "unix:/x"], "metrics_listen: must be host:port"),
         (["--max-links", "many"], "max_links: must be a int"),
-        (["--drain-s", "nan"], "drain_s: must be > 0"),
+        (["--drain-s", "nan"], "drain_s: must be from 0.001"),
         (["--tls-cert", "/no/such"], "tls_cert: "),
         (["--token-file", "/dev/null"], "token_file: "),
         (["--listen", "192.0.2.1:7411"], "192.0.2.1:7411"),

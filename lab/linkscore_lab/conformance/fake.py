@@ -28,7 +28,7 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 # As the server's default (setting `max_message_bytes`).
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-# As the server's default (setting `min_ping_interval_ms`): a client that pings more often is sent away.
+# As the server (`app._MIN_PING_MS`): a client that pings more often is sent away.
 MIN_PING_INTERVAL_MS = 5_000
 # More than any scenario keeps waiting at once.
 _WORKERS = 8

@@ -11,7 +11,6 @@ from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
-from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import problems_of_visits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.services import Host, Services
@@ -27,7 +26,7 @@ class BrowseLogs(Services):
     def __init__(self, host: Host) -> None:
         self.manager = BrowseLogManager(
             host.registry,
-            BrowseLogSettings.of(host.settings),
+            host.settings,
             BrowseMetrics(host.metrics.registry),
             host.clock,
         )

@@ -28,13 +28,13 @@ from linkscore_server.browse_logs.mining_pool import (
     mine,
     mine_crawl_news,
 )
-from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.writer import CrawlClosed
+from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -68,7 +68,7 @@ class BrowseLogManager:
     def __init__(
         self,
         registry: CrawlRegistry,
-        settings: BrowseLogSettings,
+        settings: Settings,
         metrics: BrowseMetrics,
         clock: Callable[[], float],
     ) -> None:

@@ -10,13 +10,13 @@ import click
 import grpc
 
 from linkscore_cli.files import check_certificate
-from linkscore_server.commands.serve import settings_of, settings_options
+from linkscore_server.commands.serve import SettingsCommand, settings_of, settings_options
 from linkscore_server.settings import Settings
 
 _EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 - addresses to listen on, not to connect to
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 @click.option("--target", default="", help="Ask the server at host:port instead.")
 @click.option(

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, all_settings, load
+from linkscore_server.settings import ENVIRONMENT_PREFIX, Settings, load
 
 _Command = Callable[..., None]
 
@@ -28,13 +28,28 @@ _HINTS = {
 }
 
 
+class SettingsCommand(click.Command):
+    """A command with an option per setting, listed under their headings in a line each."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        headings = {setting.name: setting.metadata["group"] for setting in fields(Settings)}
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                groups.setdefault(headings.get(parameter.name or "", "Options"), []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+        formatter.write_text("Each is a variable too, LINKSCORE_LISTEN say. See docs/reference/settings.md.")
+
+
 def settings_options(command: _Command) -> _Command:
     """Give a command one option per setting, and --config."""
-    for setting in reversed(fields(all_settings())):
+    for setting in reversed(fields(Settings)):
         flag = "--" + setting.name.replace("_", "-")
-        variable = ENVIRONMENT_PREFIX + setting.name.upper()
-        text = f"{setting.metadata['doc']} [{variable}; default {setting.default!r}]"
-        command = click.option(flag, setting.name, default=None, help=text)(command)
+        text = setting.metadata["doc"].partition(";")[0].replace("`", "")
+        default = f"  [{setting.default}]" if setting.default != "" else ""
+        command = click.option(flag, setting.name, default=None, metavar="", help=text + default)(command)
     config = click.Path(dir_okay=False, path_type=Path)
     return click.option("--config", type=config, envvar=f"{ENVIRONMENT_PREFIX}CONFIG", help="TOML file")(
         command
@@ -56,7 +71,7 @@ def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
         sys.exit(1)
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @settings_options
 def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
@@ -73,10 +88,10 @@ def serve(config: Path | None, **flags: Any) -> None:
         sys.exit(1)
 
 
-@click.command("check-config")
+@click.command("check-config", cls=SettingsCommand)
 @settings_options
 def check_config(config: Path | None, **flags: Any) -> None:
     """Check the settings as `serve` would read them; exit 0 if they work, 1 if not."""
     settings = settings_of(config, flags)
-    for setting in fields(all_settings()):
+    for setting in fields(Settings):
         click.echo(f"{setting.name} = {getattr(settings, setting.name)!r}")

@@ -47,6 +47,7 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 # Above these a question may take more than some 20 ms: 1,000 links cost 10 ms at most (measured: never
 # seen before, pure Python; or by anthelion). The others are chosen by the cost of one bucket, site, example.
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
+STREAM_WINDOW = 32  # pages of one stream that are processed at a time; chosen, not measured
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = {
     number: name.removeprefix("PRIORITY_ENCODING_").lower()
@@ -117,9 +118,9 @@ class LinkScoringService:
     async def StreamPages(
         self, requests: AsyncIterator[_Message], context: Any
     ) -> AsyncIterator[pb.StreamPagesResponse]:
-        """Take in pages as they come; at most `stream_window` are in work, answers keep the order."""
+        """Take in pages as they come; at most `STREAM_WINDOW` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
-        slots = asyncio.Semaphore(self._settings.stream_window)
+        slots = asyncio.Semaphore(STREAM_WINDOW)
         feeding = tasks.awaited(self._feed(requests, answers, slots, context))
         self._streams.add(feeding)
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 from collections import deque
 from collections.abc import Sequence
 from importlib.metadata import version
+from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from linkscore_scoring.kernels import KERNELS
 
@@ -18,6 +20,22 @@ _COMMIT_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 RECENT_REWARDS = 1_000
 """Feedback events that `linkscore_recent_reward` looks back, per policy."""
+
+_log = logging.getLogger(__name__)
+
+
+def serve_metrics(listen: str, registry: CollectorRegistry) -> WSGIServer:
+    """Answer Prometheus at ``host:port``, in threads; `shutdown` and `server_close` end it.
+
+    Raises
+    ------
+    OSError
+        If the address cannot be bound.
+    """
+    host, _, port = listen.rpartition(":")
+    server, _ = start_http_server(int(port), host.strip("[]"), registry)
+    _log.info("metrics on %s:%d", host, server.server_port)
+    return server
 
 
 class Metrics:

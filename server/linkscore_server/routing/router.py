@@ -20,6 +20,7 @@ from linkscore_server.crawls.open_crawls import CrawlNotFound
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
+from linkscore_server.grpc.scoring import STREAM_WINDOW
 from linkscore_server.routing.coordinator import CrawlCoordinator
 from linkscore_server.routing.crawls import RoutedCrawl, may_repeat
 from linkscore_server.routing.fan_out import FAN_OUT, Groups
@@ -115,7 +116,7 @@ class Router:
                 async for response in responses:
                     yield response
             return
-        stream = GroupedStream(crawl, self._owners, context, self._settings.stream_window)
+        stream = GroupedStream(crawl, self._owners, context, STREAM_WINDOW)
         self._streams.add(stream)
         try:
             async with aclosing(stream.answers(with_first(first, requests))) as responses:

@@ -14,7 +14,6 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
-from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.supervised import Supervised
 
 
@@ -49,7 +48,7 @@ class WorkerDirectory(Supervised, GroupDirectory):
     @classmethod
     def fits(cls, settings: Settings) -> int:
         """See `Directory.fits`."""
-        return 2 if WorkerSettings.of(settings).workers > 1 else 0
+        return 2 if settings.workers > 1 else 0
 
     @classmethod
     def data_folder(cls, settings: Settings) -> FileStore:

@@ -6,12 +6,11 @@ import dataclasses
 import json
 from dataclasses import asdict
 
-from linkscore_server.settings import Settings, all_settings
+from linkscore_server.settings import Settings
 from linkscore_server.workers.address import WorkerAddress
-from linkscore_server.workers.settings import WorkerSettings
 
 
-def share_of(settings: WorkerSettings, listen: str) -> Settings:
+def share_of(settings: Settings, listen: str) -> Settings:
     """Return the settings of a worker at an address: its share of all bounds, and no metrics port."""
     n = settings.workers
     return dataclasses.replace(
@@ -34,4 +33,4 @@ def unpacked(line: str) -> tuple[Settings, WorkerAddress]:
     said = json.loads(line)
     address = said["address"]
     number, sockets, lock = address["number"], tuple(address["sockets"]), address["lock"]
-    return all_settings()(**said["settings"]), WorkerAddress(number, sockets, lock)
+    return Settings(**said["settings"]), WorkerAddress(number, sockets, lock)

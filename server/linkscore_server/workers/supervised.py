@@ -11,7 +11,6 @@ from linkscore_server.settings import Settings
 from linkscore_server.storage.base import Store
 from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
-from linkscore_server.workers.settings import WorkerSettings
 
 
 class Supervised(Directory, ABC):
@@ -45,7 +44,7 @@ class Supervised(Directory, ABC):
         """See `Directory.supervisor`."""
         from linkscore_server.workers.supervisor import Supervisor  # which no worker needs
 
-        return Supervisor(WorkerSettings.of(settings), cls).run()
+        return Supervisor(settings, cls).run()
 
     @classmethod
     @abstractmethod

@@ -15,19 +15,19 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
+from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import ProcessCollector
 
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.addresses import bound, check_free
-from linkscore_server.observability.http import MetricsServer
+from linkscore_server.observability.metrics import serve_metrics
 from linkscore_server.routing.peers import Peer
 from linkscore_server.settings import Settings
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import SupervisorMetrics, WorkersCollector
 from linkscore_server.workers.process import Spare, WorkerFailed, WorkerProcess
-from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of
 from linkscore_server.workers.supervised import Supervised
 from linkscore_server.workers.worker import DRAINED, LOADED, SERVES
@@ -121,7 +121,7 @@ class Supervisor:
         What each worker is.
     """
 
-    def __init__(self, settings: WorkerSettings, kind: type[Supervised]) -> None:
+    def __init__(self, settings: Settings, kind: type[Supervised]) -> None:
         self._settings = settings
         self._kind = kind
         self._counted = SupervisorMetrics()
@@ -129,7 +129,7 @@ class Supervisor:
         self._spare: Spare
         self._tending: list[asyncio.Task[None]] = []
         self._rolling: asyncio.Task[None] | None = None
-        self._metrics: MetricsServer | None = None
+        self._metrics: WSGIServer | None = None
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT; SIGHUP replaces the processes of the workers, one by one."""
@@ -308,7 +308,8 @@ class Supervisor:
         await asyncio.gather(*self._tending, return_exceptions=True)
         await self._spare.end(_END_S)
         if self._metrics is not None:
-            await asyncio.to_thread(self._metrics.close)
+            await asyncio.to_thread(self._metrics.shutdown)
+            self._metrics.server_close()
         await self._end([worker.process for worker in self._workers if worker.is_started])
         await asyncio.gather(*(worker.peer.close() for worker in self._workers))
 
@@ -322,9 +323,7 @@ class Supervisor:
 
         self._counted.registry.register(WorkersCollector(texts))
         ProcessCollector(namespace="linkscore_supervisor", registry=self._counted.registry)
-        host, _, port = self._settings.metrics_listen.rpartition(":")
-        self._metrics = MetricsServer(host.strip("[]"), int(port), self._counted.registry)
-        _log.info("metrics on %s:%d", host, self._metrics.port)
+        self._metrics = serve_metrics(self._settings.metrics_listen, self._counted.registry)
 
     async def _texts(self) -> dict[int, str]:
         """Return what each worker says, without those that do not answer."""

@@ -7,7 +7,6 @@ started it.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import resource
@@ -52,9 +51,9 @@ async def run(line: str) -> None:
         await app.drain()
         say(DRAINED)
         await ended.wait()
-    await app.stop()
     watching.cancel()
-    gc.unfreeze()  # as `app.run` does
+    await app.stop(ends_process=True)
+    os._exit(0)  # as `app.run` does
 
 
 async def _is_done_before(work: Coroutine[Any, Any, None], stopping: asyncio.Event) -> bool:

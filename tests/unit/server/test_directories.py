@@ -8,7 +8,7 @@ import pytest
 
 from linkscore_server import directories
 from linkscore_server.directories import Directory, directory_of
-from linkscore_server.settings import all_settings
+from linkscore_server.settings import Settings
 
 GROUP = "linkscore.directories"
 
@@ -19,10 +19,10 @@ def entry(value: str) -> EntryPoint:
 
 def test_an_annex_whose_extra_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "entry_points", lambda group: [entry("no_such_module:Annex [http]")])
-    assert directory_of(all_settings()()) is Directory
+    assert directory_of(Settings()) is Directory
 
 
 def test_an_annex_that_is_broken_ends_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "entry_points", lambda group: [entry("no_such_module:Annex")])
     with pytest.raises(ModuleNotFoundError):
-        directory_of(all_settings()())
+        directory_of(Settings())

@@ -14,9 +14,9 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
-from linkscore_server.browse_logs.settings import BrowseLogSettings
 from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
 from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
@@ -42,7 +42,7 @@ class Server:
         self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
         self.jobs: list[MiningJob] = []
-        settings = BrowseLogSettings(
+        settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4, browse_mine_every_days=2
         )
         monkeypatch.setattr(MiningPool, "run", self.run_job)

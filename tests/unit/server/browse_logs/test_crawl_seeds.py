@@ -14,7 +14,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningPool
-from linkscore_server.browse_logs.settings import BrowseLogSettings
+from linkscore_server.settings import Settings
 from linkscore_server.storage.memory import MemoryStore
 from support.browse_logs.visit_logs import MIDNIGHT
 from support.recorded_crawls import fetched
@@ -46,7 +46,7 @@ class Server:
         self.minings = 0
         self.broken = False
         monkeypatch.setattr(MiningPool, "run", self._run)
-        settings = BrowseLogSettings(
+        settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_referrers="all", browse_window_days=30
         )
         self.app = Application(settings, store=MemoryStore(), clock=lambda: 1e12)

@@ -15,9 +15,9 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.routing.owners import place_of
 from linkscore_server.routing.peers import error_of
+from linkscore_server.settings import Settings
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.metrics import WorkersCollector
-from linkscore_server.workers.settings import WorkerSettings
 from linkscore_server.workers.shares import packed, share_of, unpacked
 
 
@@ -34,14 +34,14 @@ def test_a_call_that_lost_its_process_is_to_be_repeated(code: str) -> None:
 
 
 def test_several_processes_need_a_folder_and_a_port() -> None:
-    wrong = WorkerSettings(workers=2, data_dir="memory", listen="unix:/tmp/x").problems()
+    wrong = Settings(workers=2, data_dir="memory", listen="unix:/tmp/x").problems()
     assert [problem.field for problem in wrong] == ["workers", "workers"]
-    assert [problem.field for problem in WorkerSettings(workers=0).problems()] == ["workers"]
-    assert WorkerSettings(workers=4).problems() == []
+    assert [problem.field for problem in Settings(workers=0).problems()] == ["workers"]
+    assert Settings(workers=4).problems() == []
 
 
 def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
-    settings = WorkerSettings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
+    settings = Settings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
     address = WorkerAddress(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
     own, told = unpacked(packed(share_of(settings, "127.0.0.1:80"), address))
     assert told == address
