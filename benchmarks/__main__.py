@@ -28,7 +28,6 @@ from benchmarks import (
     bench_questions,
     bench_replay,
     bench_revisits,
-    bench_states,
     bench_url_rules,
     bench_wanted,
 )
@@ -48,7 +47,6 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
     "revisits": bench_revisits.run,
-    "states": bench_states.run,
     "browse": bench_browse.run,
     "url_rules": bench_url_rules.rows,
     "wanted": bench_wanted.run,

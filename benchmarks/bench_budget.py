@@ -40,7 +40,7 @@ from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site.learning import run as learn
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.pages import PageParser
-from linkscore_server.storage.files import FileLog
+from linkscore_server.store import NewEvent, open_store
 
 PROFILE = Path(__file__).with_name("budget.json")
 LEARNED_FROM, MEASURED, A_ROUND = 200, 180, 30
@@ -75,7 +75,7 @@ class Pipeline:
         self.spent: Spent = {}
         self._model = CrawlModel(CrawlConfig("bench"), ticket_key=b"key")
         self._parser = PageParser(Limits(), time.time)
-        self._log = FileLog(folder)
+        self._log = open_store(str(folder)).create("bench")
         self._seq = 0
 
     def take(self, page: Page) -> None:
@@ -87,7 +87,8 @@ class Pipeline:
             "page to features", lambda: self._parser.event(request.pages[0], self._model.site_of)
         )
         plain = self._timed("event to bytes", lambda: encode(event))
-        self._timed("log, fdatasync", lambda: self._log.append([plain]))
+        new = [NewEvent(event.site, event.event_id, plain)]
+        self._timed("log, fdatasync", lambda: self._log.commit(new).result())
         self._seq += 1
         outcome = self._timed("apply and score", lambda: self._model.apply(self._seq, event))
         features = event.features

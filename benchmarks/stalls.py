@@ -13,7 +13,6 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
@@ -26,7 +25,7 @@ from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.files import FileStore
+from linkscore_server.store import Store, open_store
 
 LARGE, SMALL, PAGES, ROUNDS = "forum.test", "small.test", 10_000, 5
 COLUMNS = ("while the site is", "for, ms", "another crawl, ms", "another site, ms", "the site itself, ms")
@@ -42,14 +41,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args()
     with TemporaryDirectory(prefix="linkscore-bench-") as folder:
-        asyncio.run(measure(FileStore(Path(folder)), args.pages, args.rounds))
+        asyncio.run(measure(open_store(folder), args.pages, args.rounds))
 
 
-async def measure(store: FileStore, pages: int, rounds: int) -> None:
+async def measure(store: Store, pages: int, rounds: int) -> None:
     """Fill the crawls, and print a row for each kind of work."""
-    registry = CrawlRegistry(store, Settings(snapshot_events=10**9, snapshot_s=0), Metrics())
+    registry = CrawlRegistry(store, Settings(), Metrics())
     await registry.recover()
-    large, other = [await registry.changes.create(CrawlConfig(name)) for name in ("large", "other")]
+    large, other = [await registry.create(CrawlConfig(name)) for name in ("large", "other")]
     await fill(large, pages)
     tune_interpreter()
     print(f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", sep="\n")
@@ -84,9 +83,7 @@ def kinds(registry: CrawlRegistry, actor: CrawlActor) -> list[tuple[str, Work, W
     sites, budget = actor.model.sites, registry.memory.budget
 
     async def has_changed() -> None:
-        sites.change = None  # of what only a whole state tells
-        sites.writable(LARGE)
-        await actor.submit(told(SMALL))
+        await actor.submit(told(LARGE))
 
     async def is_evicted() -> None:
         if not sites.away([LARGE]):
@@ -103,7 +100,7 @@ def kinds(registry: CrawlRegistry, actor: CrawlActor) -> list[tuple[str, Work, W
 
     return [
         ("left alone", nothing, lambda: asyncio.sleep(_NOTHING_S)),
-        ("written by a snapshot", has_changed, actor.save),
+        ("written", has_changed, actor.save),
         ("evicted", has_changed, evict),
         ("read back by an event", is_evicted, lambda: actor.submit(told(LARGE))),
         ("read back by a question", is_evicted, lambda: actor.site(LARGE)),

@@ -163,7 +163,7 @@ LEARNING = (
         "Time to write a snapshot",
         "A start replays the log from the last one.",
         "s",
-        ((quantile(0.95, "linkscore_snapshot_duration_seconds"), "95th percentile"),),
+        ((quantile(0.95, "linkscore_state_duration_seconds"), "95th percentile"),),
     ),
     Panel(
         "Failures of disk and state",
@@ -171,9 +171,8 @@ LEARNING = (
         "short",
         (
             (f"sum(increase(linkscore_log_commit_failures_total{{{_BY}}}[1h]))", "commits"),
-            (f"sum(increase(linkscore_snapshot_failures_total{{{_BY}}}[1h]))", "snapshots"),
+            (f"sum(increase(linkscore_state_failures_total{{{_BY}}}[1h]))", "states"),
             (f"sum(increase(linkscore_apply_failures_total{{{_BY}}}[1h]))", "events not applied"),
-            (f"sum(linkscore_log_damage_total{{{_BY}}})", "damage in logs"),
         ),
     ),
     Panel(
@@ -269,10 +268,7 @@ BOUNDS = (
         "Sites evicted",
         "As many a second as pages: they come from more sites than fit.",
         "short",
-        (
-            (rate("linkscore_sites_put_away_total", "instance"), "evicted {{instance}}"),
-            (rate("linkscore_put_away_failures_total", "instance"), "failed {{instance}}"),
-        ),
+        ((rate("linkscore_sites_put_away_total", "instance"), "evicted {{instance}}"),),
     ),
     Panel(
         "CPU", "Cores in use.", "short", ((rate("process_cpu_seconds_total", "instance"), "{{instance}}"),)

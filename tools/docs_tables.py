@@ -24,14 +24,13 @@ from linkscore_scoring.policies.registry import builtin
 from linkscore_server.access import RPCS
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
+from linkscore_server.crawls.sites import MemoryBudget
+from linkscore_server.crawls.space import SpaceAlarm
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.residency import MemoryBudget
 from linkscore_server.revisits.metrics import RevisitMetrics
 from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.formats import FORMATS
-from linkscore_server.storage.space import SpaceAlarm
 from linkscore_server.workers.metrics import SupervisorMetrics
 
 ROOT = Path(__file__).parents[1]
@@ -91,12 +90,6 @@ def events_table() -> str:
         (str(number), f"`{kind.__name__}`", first_paragraph(kind)) for number, kind in sorted(KINDS.items())
     )
     return _table(("Number", "Event", "What happened"), rows)
-
-
-def formats_table() -> str:
-    """Return one row per kind of file in the data folder."""
-    rows = ((kind.name, f"`{kind.path}`", str(kind.number), kind.mark, kind.holds) for kind in FORMATS)
-    return _table(("File", "Path", "Format", "Where it says so", "What it holds"), rows)
 
 
 def errors_table() -> str:
@@ -211,7 +204,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         for page, policies in POLICY_PAGES.items()
     },
     "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
-    "reference/formats.md": {"formats": formats_table, "events": events_table},
+    "reference/formats.md": {"events": events_table},
     "reference/metrics.md": {"metrics": metrics_table},
     "reference/settings.md": {"settings": settings_table},
     "reference/wire.md": {"rpcs": rpcs_table},

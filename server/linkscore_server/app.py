@@ -38,6 +38,7 @@ from linkscore_server.crawls.embeddings import Embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.directories import Directory, Parts, directory_of
 from linkscore_server.door import BytesInWork, Door
 from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
@@ -51,9 +52,7 @@ from linkscore_server.observability.tracing import Tracing, tracing_to
 from linkscore_server.plugins import external_embeddings, external_services
 from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
-from linkscore_server.storage.files import FileStore
-from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.store import Store, open_store
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
@@ -111,8 +110,8 @@ class Application:
     ----------
     settings
         Checked settings.
-    store
-        Where events go; from `settings.data_dir` if not given.
+    store, folder
+        Where events go, and what lies beside; as `settings.data_dir` says if neither is given.
     clock
         Seconds since the epoch.
     tracing
@@ -126,6 +125,7 @@ class Application:
         settings: Settings,
         *,
         store: Store | None = None,
+        folder: DataFolder | None = None,
         clock: Callable[[], float] = time.time,
         tracing: Tracing | None = None,
         directory: Callable[[Parts], Directory] | None = None,
@@ -140,11 +140,18 @@ class Application:
         self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
         register_installed()
-        self._store = store or open_store(settings)
+        is_on_disk = store is None and settings.data_dir != "memory"
+        self._folder = folder or DataFolder(Path(settings.data_dir) if is_on_disk else None)
+        try:
+            self._store = store or open_store(settings.data_dir)
+        except BaseException:
+            self._folder.close()
+            raise
         self.registry = CrawlRegistry(
             self._store,
             settings,
             self.metrics,
+            folder=self._folder,
             domain_of=registrable_domain,
             tracing=self._tracing,
             owns=self._owns,
@@ -153,7 +160,7 @@ class Application:
         host = Host(self.registry, settings, self.metrics, clock)
         self.annexes: list[Services] = [made(host) for made in external_services()]
         self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
-        self.registry.open_crawls.on_open = self._opened
+        self.registry.on_open = self._opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
         self._metrics_server: WSGIServer | None = None
@@ -175,8 +182,6 @@ class Application:
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
         self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
         ProcessCollector(registry=self.metrics.registry)
-        for collector in self._store.collectors():
-            self.metrics.registry.register(collector)
         if self.directory.is_alone:
             await self._listen()
         if self.settings.metrics_listen:
@@ -247,7 +252,7 @@ class Application:
         await asyncio.sleep(_FLUSH_S)
 
     async def stop(self, *, ends_process: bool = False) -> None:
-        """Drain, write snapshots, release the store, and the port too unless the process ends now.
+        """Drain, write states, release the store, and the port too unless the process ends now.
 
         gRPC ends calls as CANCELLED that come when it closes a port, which nobody repeats. Those whose
         connection ends with the process are UNAVAILABLE.
@@ -267,6 +272,7 @@ class Application:
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
         self._store.close()
+        self._folder.close()
         await self._tracing.close()
 
     @property
@@ -327,13 +333,6 @@ class Application:
     async def _set_health(self, status: Any) -> None:
         for service in ("", *self._services_named):
             await self._health.set(service, status)
-
-
-def open_store(settings: Settings) -> Store:
-    """Open the store that settings describe."""
-    if settings.data_dir == "memory":
-        return MemoryStore()
-    return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots")
 
 
 class _Reflection:

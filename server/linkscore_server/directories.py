@@ -17,7 +17,7 @@ from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
+from linkscore_server.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from grpc_status import rpc_status
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_server.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
 from linkscore_server.crawls import reads
-from linkscore_server.crawls.turns import set_wait
+from linkscore_server.crawls.registry import set_wait
 from linkscore_server.grpc.errors import REQUEST_ID as KEY
 from linkscore_server.grpc.errors import (
     BadToken,

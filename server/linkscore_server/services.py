@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 
@@ -64,6 +64,6 @@ class Services(ABC):
         """Finish, and stop."""
 
     @staticmethod
-    def problems(folder: Path) -> Iterator[str]:
-        """Yield what is wrong with what is kept beside the log of a shard, whose folder is given."""
+    def problems(folder: DataFolder, shard: str) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the events of a shard in a data folder."""
         yield from ()

@@ -71,7 +71,7 @@ class Settings:
         _FILES, "", "HTTP address of calls in JSON, `host:port`; port 0 takes a free one; empty: no such port"
     )
     data_dir: str = setting(
-        _FILES, "./linkscore-data", "folder of logs and snapshots, on a local disk; `memory`: keep nothing"
+        _FILES, "./linkscore-data", "folder of the crawls, on a local disk; `memory`: keep nothing"
     )
     tls_cert: str = setting(_TLS, "", "PEM file of the certificate chain; with `tls_key` it switches TLS on")
     tls_key: str = setting(_TLS, "", "PEM file of the private key")
@@ -96,7 +96,7 @@ class Settings:
         _MEMORY,
         0,
         "memory for the sites of all crawls, MiB, estimated; above it the sites longest without an event are "
-        "evicted to the disk, and read back when needed; 0: three quarters of memory_mb",
+        "forgotten, and read from the disk when needed; 0: three quarters of memory_mb",
         least=0,
         most=_MOST_MB,
     )
@@ -130,25 +130,6 @@ class Settings:
     )
     workers: int = setting(
         _LOAD, 1, "server processes on this machine; they share crawls, port and memory bounds", most=64
-    )
-    snapshot_events: int = setting(
-        _DISK,
-        500,
-        "events between snapshots of a crawl; a start after a crash replays as many, 3 ms each; "
-        "ten times as many with policies that know something across sites (`topic`, `anthelion`)",
-    )
-    snapshot_s: float = setting(
-        _DISK,
-        5.0,
-        "seconds after which a snapshot is written with the next event though there were fewer; 0: never",
-        least=0,
-        most=86_400,
-    )
-    keep_log: str = setting(
-        _DISK,
-        "all",
-        "`all`: keep the whole log; `snapshots`: delete log segments whose events two snapshots hold",
-        among=("all", "snapshots"),
     )
     min_free_mb: int = setting(
         _DISK,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgpack
 import pytest
 from google.protobuf import json_format
 
@@ -15,14 +14,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import decode
-from linkscore_server.crawls.libraries import registrable_domain
-from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.observability.metrics import Metrics
-from linkscore_server.settings import Settings
-from linkscore_server.storage.files import FileStore, read_segments
+from support.command_line import run
 from support.server_process import ServerProcess, Stubs, serving, stubs
 from support.small_site import HOST, body_of, url_of
 
@@ -100,40 +92,14 @@ def crawled(folder: Path, flags: Sequence[str], kills: Sequence[int]) -> tuple[l
     return told, answers
 
 
-async def state_of(folder: Path) -> bytes:
-    store = FileStore(folder / "data")
-    registry = CrawlRegistry(store, Settings(), Metrics())
-    await registry.recover()
-    state = msgpack.packb((await registry.open("cold")).model.to_state())
-    await registry.close()
-    store.close()
-    return bytes(state)
-
-
-def replayed(folder: Path) -> bytes:
-    """Return the state that the log gives, every site in memory."""
-    store = FileStore(folder / "data")
-    model = CrawlModel(CrawlConfig("cold"), ticket_key=store.ticket_key(), domain_of=registrable_domain)
-    for _, _, seq, raw in read_segments(store.crawl_folder("cold")):
-        model.apply(seq, decode(raw))
-    store.close()
-    return bytes(msgpack.packb(model.to_state()))
-
-
-@pytest.fixture(scope="module")
-def roomy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any], list[Any]]:
-    folder = tmp_path_factory.mktemp("roomy")
-    return folder, *crawled(folder, [], [])
-
-
 @pytest.mark.long
-async def test_where_sites_are_changes_no_answer_and_no_state_through_kills_and_restarts(
-    roomy: tuple[Path, list[Any], list[Any]], tmp_path: Path
-) -> None:
-    folder, told, answers = roomy
-    (tmp_path / "data").mkdir(0o700)
-    shutil.copy(folder / "data" / "ticket.key", tmp_path / "data" / "ticket.key")  # or tickets differ
-    got = crawled(tmp_path, ["--site-memory-mb", "1", "--snapshot-events", "37"], [43, 101])
-    assert got[0] == told
-    assert got[1] == answers
-    assert await state_of(tmp_path) == replayed(tmp_path)
+def test_where_sites_are_changes_no_answer_and_no_state_through_kills_and_restarts(tmp_path: Path) -> None:
+    roomy, cold = tmp_path / "roomy", tmp_path / "cold"
+    for folder in (roomy, cold):
+        folder.mkdir()
+    with serving(roomy) as process:
+        assert process.terminate() == 0
+    shutil.copytree(roomy / "data", cold / "data")  # the secret, or tickets differ
+    assert crawled(cold, ["--site-memory-mb", "1"], [43, 101]) == crawled(roomy, [], [])
+    checked = run("data", "check", cold / "data", "--replay")
+    assert checked.exit_code == 0, checked.output

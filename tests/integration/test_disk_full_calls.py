@@ -17,7 +17,8 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
-from linkscore_server.storage.files import FileStore
+from linkscore_server.store import Store
+from linkscore_server.store.sqlite import SqliteEngine
 from support.server_process import Refusal, Stubs
 from support.small_site import HOST, page, url_of
 
@@ -25,7 +26,7 @@ CRAWL = "crawls/full"
 PLENTY, NOTHING = (1 << 40, 1 << 41), (1 << 20, 1 << 41)
 
 
-class Filling(FileStore):
+class Filling(Store):
     """A folder on a disk that is as full as one says."""
 
     room = PLENTY
@@ -36,7 +37,7 @@ class Filling(FileStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Filling:
-    return Filling(tmp_path)
+    return Filling(SqliteEngine(tmp_path / "linkscore.db"))
 
 
 @pytest.fixture

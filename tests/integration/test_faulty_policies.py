@@ -21,6 +21,7 @@ from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.policies.registry import register
 from linkscore_server.app import Application
+from linkscore_server.crawls import sites
 from linkscore_server.settings import Settings
 from support.server_process import Refusal, Stubs
 from support.small_site import HOST, page
@@ -100,15 +101,16 @@ register(Faulty)
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Stubs]:
-    """Serve a folder, in memory that holds no site but one a crawl, with a snapshot every few events."""
+    """Serve a folder, in memory that holds no site but one a crawl, that writes states every few events."""
     settings = replace(
         Settings(),
         listen="127.0.0.1:0",
         metrics_listen="",
         data_dir=str(folder),
         learning_processes=0,
-        snapshot_events=7,
     )
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(sites, "_LEAST_BYTES", 1)
     app = Application(settings)
     app.registry.memory.budget.limit = 0
     app.registry.memory.check = lambda: None  # type: ignore[method-assign]
@@ -119,6 +121,7 @@ async def served(folder: Path) -> AsyncIterator[Stubs]:
         finally:
             Faulty.armed = ""
             await app.stop()
+            monkeypatch.undo()
 
 
 def page_of(n: int) -> common_pb2.Page:

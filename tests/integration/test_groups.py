@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +16,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb
-from linkscore_server.storage.archive import export_crawl, import_crawl
-from linkscore_server.storage.check import problems_of_store
-from linkscore_server.storage.files import FileStore
+from support.command_line import run
 from support.grouped_crawls import SHARE_NOTHING, SITES, Crawler, comparable, create, page_on, spec
 from support.server_process import ServerProcess, Stubs, refusal, serving, stubs
 
@@ -145,8 +143,8 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
         server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
     process.kill()
-    moved = _moved(tmp_path / "data", tmp_path)
-    assert moved == ["kept@0-of-4", "kept@1-of-4", "kept@2-of-4", "kept@3-of-4"]
+    checked = run("data", "check", tmp_path / "data", "--replay")
+    assert checked.output == f"{tmp_path / 'data'}: 4 crawls, 0 problems\n"
     with serving(tmp_path) as again, stubs(again.target) as server:
         kept = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
         assert (kept.page_count, kept.groups, kept.policy.WhichOneof("policy")) == (12, 4, "opic")
@@ -154,26 +152,10 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         assert {result.status.code for result in got.results} == {common.ITEM_CODE_DUPLICATE}
         assert (got.policy, before.policy) == ("opic", "harvest")
         server.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name=crawl))
-        assert list((tmp_path / "data" / "crawls").iterdir()) == []
+        assert list(server.crawls.ListShards(crawl_pb.ListShardsRequest()).shards) == []
         assert create(server, "kept", 2) == crawl
         found = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
         assert (found.page_count, found.groups) == (0, 2)
-
-
-def _moved(data: Path, folder: Path) -> list[str]:
-    """Check a data folder, move its crawl to another one as a file, and return the shards there."""
-    with closing(FileStore(data)) as store:
-        assert list(problems_of_store(store)) == []
-        export_crawl(store, "kept", folder / "kept.archive")
-    with closing(FileStore(folder / "moved")) as store:
-        assert import_crawl(store, folder / "kept.archive") == "kept"
-        shutil.rmtree(store.crawl_folder("kept@2-of-4"))
-        assert [problem.partition(": ")[2] for problem in problems_of_store(store)] == [
-            "group 2-of-4 is missing"
-        ]
-    with closing(FileStore(folder / "again")) as store:
-        import_crawl(store, folder / "kept.archive")
-        return store.shards()
 
 
 def test_a_change_that_a_kill_cut_short_reaches_every_group_after_the_start(tmp_path: Path) -> None:
@@ -182,10 +164,11 @@ def test_a_change_that_a_kill_cut_short_reaches_every_group_after_the_start(tmp_
         changed = crawl_pb.Crawl(name=crawl, policy=spec("opic"))
         server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
     process.kill()
-    last = tmp_path / "data" / "crawls" / "cut" / "2-of-3"
-    log = next(last.glob("*.log"))
-    frames = log.read_bytes()
-    log.write_bytes(frames[: len(frames) * 3 // 4])  # its end is torn: the change is missing there
+    with closing(sqlite3.connect(tmp_path / "data" / "linkscore.db")) as con, con:
+        # As if the process had ended before the last group heard of the change.
+        con.execute(
+            "DELETE FROM event WHERE seq = 2 AND shard = (SELECT id FROM shard WHERE name LIKE '%2-of-3')"
+        )
     with serving(tmp_path) as again, stubs(again.target) as server:
         on_all = [page_on(site, 0) for site in SITES]
         for _ in range(100):  # the change is sent within a second of the start

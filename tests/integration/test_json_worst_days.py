@@ -58,7 +58,7 @@ def waited(until: Callable[[], bool]) -> bool:
 
 
 def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
-    with serving(tmp_path, *JSON, "--log-level", "info", max_file_bytes=30_000) as process:
+    with serving(tmp_path, *JSON, "--log-level", "info", max_file_bytes=300_000) as process:
         created(process)
         taken = 0
         while (answer := ingested(process, taken)).status == 200:

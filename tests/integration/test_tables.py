@@ -19,7 +19,7 @@ from linkscore_scoring.engine.events import ConfigChanged, PageFetched, encode
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_server.storage.files import FileStore
+from linkscore_server.store import NewEvent, open_store
 from linkscore_server.tables.columns import TABLES
 from linkscore_server.tables.files import Tables, tables_in
 from linkscore_server.tables.rows import add_state
@@ -200,20 +200,18 @@ def test_what_is_not_there_is_said(exported: tuple[Path, Any], tmp_path: Path) -
 def log_of(folder: Path, pages: int) -> None:
     """Write the log of so many pages with 30 links each, without a crawl."""
     body = "".join(f'<p><a href="/p/{n}">link number {n}</a></p>' for n in range(30)).encode()
-    store = FileStore(folder)
-    log = store.open("large")
-    log.append([encode(ConfigChanged(CrawlConfig("large").to_state()))])
+    store = open_store(str(folder))
+    log = store.create("large")
+    log.commit([NewEvent("", "", encode(ConfigChanged(CrawlConfig("large").to_state())))]).result()
     features = extract(body, url="http://h.example/")
     for first in range(0, pages, 500):
         events = []
         for n in range(first, min(pages, first + 500)):
             url = f"http://h.example/p/{n}"
             features.url = features.key = url
-            events.append(
-                encode(PageFetched(f"e{n}", "h.example", url, url, 200, "", b"", 1e9 + n, features))
-            )
-        log.append(events)
-    log.close()
+            made = encode(PageFetched(f"e{n}", "h.example", url, url, 200, "", b"", 1e9 + n, features))
+            events.append(NewEvent("h.example", f"e{n}", made))
+        log.commit(events).result()
     store.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -478,7 +478,8 @@ class CrawlModel:
 
     def to_state(self) -> dict[str, Any]:
         """Return the crawl as plain values, those of sites that are not in memory too."""
-        return {**self.own_state(), "sites": self.sites.to_state()}
+        config, ids = self.config.to_state(), list(self._event_ids)
+        return {"config": config, "event_ids": ids, **self.own_state(), "sites": self.sites.to_state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the crawl of `to_state`; learnings that were running are due again.
@@ -489,26 +490,24 @@ class CrawlModel:
             If a field is missing or malformed.
         """
         with reading_state(f"crawl {self.config.name}"):
-            self.load_own(state)
+            self.load_own(state, CrawlConfig.from_state(state["config"]), state["event_ids"])
             self.sites.reconfigure(self.config)
             self.sites.load_state(state["sites"])
 
     def own_state(self) -> dict[str, Any]:
-        """Return what is of no site, as plain values."""
+        """Return what is of no site and changes with each event, as plain values."""
         return {
-            "config": self.config.to_state(),
             "counts": [self.seq, self.pages, self.feedbacks],
-            "event_ids": list(self._event_ids),
             "browse": self.ledger.to_state(),
             "crawl_wide": self.crawl_wide.to_state(),
             "limits": self.limits.to_state(),
         }
 
-    def load_own(self, state: dict[str, Any]) -> None:
-        """Take over what is of no site, without the sites."""
-        self._configure(CrawlConfig.from_state(state["config"]))
+    def load_own(self, state: dict[str, Any], config: CrawlConfig, event_ids: Iterable[str]) -> None:
+        """Take over what is of no site: `own_state` under a configuration, after events of these ids."""
+        self._configure(config)
         self.seq, self.pages, self.feedbacks = state["counts"]
-        self._event_ids = OrderedDict.fromkeys(state["event_ids"])
+        self._event_ids = OrderedDict.fromkeys(event_ids)
         self.ledger.load_state(state["browse"])
         self.crawl_wide = CrawlWide(self.config)
         self.crawl_wide.load_state(state["crawl_wide"])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_server.browse_logs.manager import BrowseLogManager
+from linkscore_server.browse_logs.manager import FOLDER, BrowseLogManager
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.browse_logs.visits.kept import problems_of_visits
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.services import Host, Services
 
 # Imported where logs come in. Whoever has no DuckDB is told now.
@@ -54,6 +54,7 @@ class BrowseLogs(Services):
         await self.manager.close()
 
     @staticmethod
-    def problems(folder: Path) -> Iterator[str]:
+    def problems(folder: DataFolder, shard: str) -> Iterator[str]:
         """See `Services.problems`."""
-        return problems_of_visits(folder)
+        browse = folder.beside(shard, FOLDER)
+        return iter(()) if browse is None else problems_of_visits(browse)

@@ -30,10 +30,11 @@ from linkscore_server.browse_logs.mining_pool import (
 )
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
-from linkscore_server.browse_logs.visits.kept import visits_of
+from linkscore_server.browse_logs.visits.files import FileVisits
+from linkscore_server.browse_logs.visits.memory import MemoryVisits
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.news.crawl import CrawlNews
     from linkscore_scoring.browse_logs.news.settings import NewsSettings
 
+FOLDER = "browse"
+"""Folder of visits below the data folder, with one a shard."""
 _MAINTENANCE_S = 3_600.0
 """Seconds between looks for days to delete and sites to mine: windows and retention count days."""
 
@@ -89,6 +92,7 @@ class BrowseLogManager:
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
         self._verified: set[str] = set()
+        self._in_memory: dict[str, VisitStore] = defaultdict(MemoryVisits)
 
     @property
     def limits(self) -> BatchLimits:
@@ -97,7 +101,8 @@ class BrowseLogManager:
 
     def visits(self, shard: str) -> VisitStore:
         """Return what keeps the visits of a shard that exists."""
-        return visits_of(self._registry.store, shard)
+        folder = self._registry.folder.beside(shard, FOLDER)
+        return FileVisits(folder) if folder is not None else self._in_memory[shard]
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
@@ -213,6 +218,8 @@ class BrowseLogManager:
         """Mine what is due of a crawl that was just opened: a restart may have cut it short."""
         if actor.model.ledger.batches:
             self.mine_later(actor)
+        else:
+            self._in_memory.pop(actor.key, None)  # of a crawl of that name before
 
     async def _verify(self, crawl: str, store: VisitStore) -> None:
         """Read the visits of a crawl once after the start, so that damage is known before it is asked for."""

@@ -1,236 +1,204 @@
-"""One crawl that is open: its state, who writes it, what runs beside, and who uses it."""
+"""One open crawl: calls bring events, the store makes them durable, the model applies them, callers hear.
+
+Events of one crawl are committed in groups, one at a time: while a group is written the next one gathers, so
+the cost of a commit is shared under load and nobody waits when there is none. A site that a thread reads or
+writes is *held*: its events wait in the queue, and let those of other sites go before them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.events import ConfigChanged, Event, LearningRequested, PageFetched, decode
+from linkscore_scoring.engine.crawl import repeat_id
+from linkscore_scoring.engine.events import (
+    ConfigChanged,
+    Event,
+    FeedbackGiven,
+    LearningRequested,
+    LogsMined,
+    PageFetched,
+    encode,
+)
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import Outcome, PageOutcome
-from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_scoring.engine.shard import CrawlWide, SiteShard
+from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
-from linkscore_server.crawls.learning import Learnings
+from linkscore_server.crawls.learning import CrawlClosed, Learnings
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.pace import Pace
-from linkscore_server.crawls.site_turns import SiteTurns
-from linkscore_server.crawls.snapshots import SnapshotWriter, load_newest, require_policies
-from linkscore_server.crawls.writer import CrawlClosed, CrawlWriter, Outcomes
+from linkscore_server.crawls.sites import SiteAway, StoredCrawl
+from linkscore_server.crawls.space import DiskFull, SpaceAlarm
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import NO_TRACING, Tracing
-from linkscore_server.residency import ResidentCrawl, SiteAway
-from linkscore_server.storage.base import CrawlLog
-from linkscore_server.storage.formats import unreadable
-from linkscore_server.storage.space import DiskFull, SpaceAlarm
+from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
+from linkscore_server.store import Core, NewEvent, StoreAway, StoredShard, failpoints
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+
+_MAX_GROUP, _MAX_GROUP_BYTES = 256, 64 << 20
+"""Events and bytes of one commit: a bound on what callers wait for. Chosen, not measured."""
+_MOST_PASSED = 1_000
+"""Calls that wait for their sites and are looked at again for each group, before no later one goes first."""
+_EVENTS_A_SLICE = 32
+"""Events of one call, pages apart, that are applied before the event loop serves other calls; after a page it
+does in any case. Chosen, not measured."""
+_READ_AT_ONCE = 8
+"""Calls whose sites are read back at a time: a bound on memory, however many calls wait. Chosen."""
 _FEW = 4
-"""Evicted sites that a question may bring back one by one; of more it is a big one. Chosen, not measured."""
+"""Sites that a question may read back one by one; of more it is a big one. Chosen, not measured."""
+_CORE_EVENTS = 128
+"""Events after which what a crawl knows beside its sites is written: a start applies as many, .4 s."""
+_WIDE_EVENTS = 500
+"""The same where policies know something across sites: each time all changed sites are written, so it is far
+more where these are many: what is written may take a tenth of the time that the events took."""
+_WIDE_BYTES_AN_EVENT = 40 << 10
+"""Memory of changed sites that one event pays the writing of: .3 ms. Measured on sites of 240 pages."""
+_END_S = 2.0
+"""Longest writing of rows when a crawl is closed; the others are read from more events. Chosen."""
+
+Outcomes = list[Outcome | Exception]
+"""What came of the events of one call, an exception in place of one that could not be applied."""
+
+
+@dataclass(slots=True)
+class _Submission:
+    """Events that are made durable together, the sites they are about, and who waits for their outcomes.
+
+    `repeats` are the places of those that were applied before: they only ask again.
+    """
+
+    events: Sequence[Event]
+    raw: list[bytes]
+    sites: frozenset[str]
+    done: asyncio.Future[Outcomes]
+    trace: Submitted
+    learned: LearnedSite | None = None
+    came: float = field(default_factory=time.perf_counter)
+    repeats: frozenset[int] = frozenset()
+
+    @property
+    def config(self) -> CrawlConfig | None:
+        """The configuration that it gives all sites, None of events of single sites."""
+        found = next((event for event in self.events if isinstance(event, ConfigChanged)), None)
+        return CrawlConfig.from_state(found.config) if found else None
 
 
 class CrawlActor:
-    """Owns one crawl: `writer` changes it, `queries` reads it, on the same event loop.
+    """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
 
     Parameters
     ----------
-    model
-        State of the crawl, as new or as recovered.
-    log
-        Where its events go; owned, closed with the actor.
-    executor
-        Runs what waits for the log.
+    model, shard
+        State of the crawl, as new or as it was opened, and where its events go.
     learner
         Runs learnings, see `Learnings`.
-    metrics
-        Where commits, snapshots and learnings are counted.
     background
-        Makes snapshots and evicts sites, so that no commit of any crawl waits for it; None: `executor`.
+        Reads sites and writes rows.
     reader
-        Answers big questions, see `ask`; None: `executor`.
-    snapshot_events, snapshot_s
-        Events between snapshots, and seconds at most if there are events; 0: by events alone.
-    tracing
-        Where the stages of an event are told.
+        Answers big questions, see `ask`.
+    metrics, tracing
+        Where commits, rows and learnings are counted, and the stages of an event told.
     make_room
-        Awaited before the next events when sites take more memory than they may: whoever owns the budget has
-        some evicted, of this crawl or others. So memory cannot grow far faster than it is given back.
+        Awaited before the next events when sites take more memory than they may.
     space
         Told of writes that found no room on the disk, and of those that did.
-    key
-        Of the shard that this is, see `Shard`; empty: the crawl's name, which is the same for one group.
 
     Attributes
     ----------
+    key
+        Of its shard, see `Shard`.
     listeners
         Called with each event that is applied from then on and its outcome; must not fail.
     """
 
     def __init__(
         self,
-        model: ResidentCrawl,
-        log: CrawlLog,
+        model: StoredCrawl,
+        shard: StoredShard,
         *,
-        executor: Executor,
         learner: LearningPool,
+        background: Executor,
+        reader: Executor,
         metrics: Metrics,
-        background: Executor | None = None,
-        reader: Executor | None = None,
-        snapshot_events: int = 500,
-        snapshot_s: float = 0.0,
         tracing: Tracing = NO_TRACING,
         make_room: Callable[[], Awaitable[None]] | None = None,
         space: SpaceAlarm | None = None,
-        key: str = "",
     ) -> None:
-        self.model = model
-        self.key = key or model.config.name
+        self.model, self._shard, self.key = model, shard, shard.key
         model.watch = tracing.watch
         self.queries = CrawlQueries(model)
         self.anchors = AnchorTexts()
-        self._log = log
-        self._background = background or executor
-        self._reader = reader or executor
-        self._executor = executor
-        self._metrics = metrics
-        self._turn = asyncio.Lock()
-        self._sites = SiteTurns(self._turn, lambda: model.writes_states)
-        self._snapshots = SnapshotWriter(
-            model,
-            log,
-            self._background,
-            metrics,
-            every=snapshot_events,
-            every_s=snapshot_s,
-            turn=self._turn,
-            sites=self._sites,
-        )
-        self.writer = CrawlWriter(
-            model,
-            log,
-            turn=self._turn,
-            sites=self._sites,
-            snapshots=self._snapshots,
-            executor=executor,
-            background=self._background,
-            metrics=metrics,
-            tracing=tracing,
-            space=space or SpaceAlarm(),
-            applied=self._applied,
-            make_room=make_room,
-        )
+        self.pace = Pace()
+        self.listeners: list[Callable[[Event, Outcome], None]] = []
+        self.last_used_s = time.monotonic()
+        self._background, self._reader = background, reader
+        self._metrics, self._tracing = metrics, tracing
+        self._make_room, self._space = make_room, space or SpaceAlarm()
+        self._turn = asyncio.Lock()  # held while events are applied, and by who must not see that
         self._learnings = Learnings(
             model.config.name,
             pool=learner,
-            executor=self._background,
+            executor=background,
             metrics=metrics,
             submit=lambda event, learned: self._submitted([event], learned=learned),
         )
-        self._is_serving = self._is_closed = self._is_released = False
-        self.listeners: list[Callable[[Event, Outcome], None]] = []
+        self._queue: deque[_Submission] = deque()
+        self._in_work: list[_Submission] = []
+        self._news = asyncio.Event()
+        self._held: set[str] = set()  # by threads
+        self._wanted: Counter[str] = Counter()  # by threads, as soon as the writer is done with it
+        self._in_group: frozenset[str] = frozenset()  # by the writer
+        self._wants_all = False  # the writer, for a configuration
+        self._waiting: list[asyncio.Future[None]] = []
+        self._reading = 0
+        self._putting = asyncio.Lock()
+        self._core_seq, self._look_seq = model.applied, 0
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._users: set[asyncio.Task[Any]] = set()
-        self.last_used_s = time.monotonic()
-
-    def recover(
-        self, *, with_snapshot: bool = True, go_on: Callable[[int, int], None] = lambda seq, last: None
-    ) -> int:
-        """Rebuild the state from snapshot and log; blocks. Returns the number of events replayed.
-
-        `go_on` is called before each event with its number and that of the last one; it may wait.
-
-        Raises
-        ------
-        CorruptState
-            If the log is damaged, naming file and offset, or the snapshot is not one of this version.
-        NotFound
-            If a policy the crawl was set up with is not registered any more: what it learned would be lost.
-        """
-        if with_snapshot:
-            load_newest(self.model, self._log)
-        else:
-            self._log.states.clear()
-        self._snapshots.last_seq = self._log.states.seq
-        replayed = 0
-        for seq, raw in self._log.read(self.model.seq):
-            go_on(seq, self._log.last_seq)
-            try:
-                event = decode(raw)
-                config = CrawlConfig.from_state(event.config) if isinstance(event, ConfigChanged) else None
-            except CorruptState as exc:
-                raise unreadable(self._log.place(seq), seq, exc) from exc
-            if config is not None:
-                require_policies(config)
-            self.writer.apply(seq, event, raw)
-            self._evict(self.model.sites.enforce_budget)
-            replayed += 1
-        self.model.take_jobs()
-        return replayed
+        self._writer: asyncio.Task[None] | None = None
+        self._rows: asyncio.Task[None] | None = None
+        self._is_ending = self._is_closed = self._is_released = self._has_failed = False
 
     def start(self) -> None:
         """Begin to write; learnings that were cut short are started again."""
-        self._is_serving = True
-        self.writer.start(self.key)
-        for job in self.model.unfinished_jobs():
-            self._learnings.start(job)
+        self._writer = tasks.beside(self._run(), f"writer of crawl {self.key}", failed=self._failed)
+        tasks.beside(self._look_at_sites(), f"sites of crawl {self.key}", self._tasks)
 
-    def check_trusted(self) -> Iterator[str]:
-        """Check what of the log was not read when the crawl was opened, see `CrawlLog.check_trusted`."""
-        return self._log.check_trusted()
+    # -- who uses it ---------------------------------------------------------------------------------------
 
     @property
     def is_in_use(self) -> bool:
         """Whether a task needs the crawl: one that called `use`, a learning, or the writer."""
-        return bool(self._users or self._learnings.is_under_way or self.writer.waiting_count)
+        return bool(self._users or self._learnings.is_under_way or self._queue or self._in_work)
 
     @property
-    def has_events(self) -> bool:
-        """Whether there is an event in the log."""
-        return self._log.last_seq > 0
+    def is_lost(self) -> bool:
+        """Whether the crawl has to be opened again: its writer failed, or the store was away."""
+        return self._has_failed or self._shard.is_away
 
     @property
     def replay_count(self) -> int:
-        """Events after the last snapshot: those that a restart replays."""
-        return self.model.seq - self._log.states.seq
-
-    @property
-    def pace(self) -> Pace:
-        """How much comes in a second."""
-        return self.writer.pace
+        """Events that a start applies before it serves."""
+        return self.model.seq - self._core_seq
 
     @property
     def waiting_count(self) -> int:
         """Calls whose events wait to be made durable."""
-        return self.writer.waiting_count
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the crawl has to be opened again: a site or its writer is lost, or the log is away."""
-        return not self.is_sound or self._log.is_away
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the state is that of a crawl after some event, whatever became of its log."""
-        return not (self.writer.has_failed or self._log.states.is_lost)
-
-    async def confirm(self) -> None:
-        """Return if the state has every event acknowledged so far, by whichever process; see `CrawlLog`.
-
-        Raises
-        ------
-        LogAway
-            If another process has the crawl, or nobody knows.
-        """
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._log.confirm)
+        return len(self._queue)
 
     def use(self) -> None:
         """Say that the crawl is needed until the running task ends."""
@@ -243,6 +211,8 @@ class CrawlActor:
     def _unused(self, task: asyncio.Task[Any]) -> None:
         self._users.discard(task)
         self.last_used_s = time.monotonic()
+
+    # -- questions -----------------------------------------------------------------------------------------
 
     async def ask(self, question: Callable[[], _T]) -> _T:
         """Answer a big question in a thread: other calls are served, no event is applied meanwhile."""
@@ -260,32 +230,29 @@ class CrawlActor:
                         return question()
                 except SiteAway as away:
                     name = str(away)
-                await self._read_back(name)
+                await self._read_back([name])
                 read.append(name)
         finally:
-            sites.let_go(filter(self._sites.is_free, read))
+            if not self.model.is_wide:
+                sites.let_go(filter(self._is_free, read))
         return await self.ask(question)
-
-    async def _read_back(self, name: str) -> None:
-        async with self._sites.beside([name]):
-            self._must_be_there()
-            await tasks.in_thread(self._background, self.model.sites.bring_back, [name])
-
-    def _must_be_there(self) -> None:
-        """Raise CrawlClosed if the crawl was released while a question waited: its files are not its own."""
-        if self._is_released:
-            raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
 
     async def site(self, name: str) -> SiteShard:
         """Return a site, to read it; NotFound if the crawl has none of this name."""
         return await self.answer(partial(self.model.shard, name))
+
+    def _must_be_there(self) -> None:
+        if self._is_released:
+            raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
+
+    # -- events --------------------------------------------------------------------------------------------
 
     async def submit(self, event: Event) -> Outcome:
         """Make an event durable, apply it and return its outcome.
 
         Raises
         ------
-        OSError
+        OSError, StoreAway
             If it could not be made durable: nothing was applied.
         CrawlClosed
             If the actor takes nothing more: nothing was applied.
@@ -302,15 +269,10 @@ class CrawlActor:
     ) -> asyncio.Future[Outcomes]:
         """Take in events as one group, in their order; returns what to wait for.
 
-        `raw` are their bytes for the log, where whoever made an event has them; empty: nobody has any.
+        `raw` are their bytes for the store, where whoever made an event has them; empty: nobody has any.
 
         The result has one outcome an event, an exception in place of one that could not be applied. Errors as
         of `submit`: all of the events are made durable, or none.
-
-        Raises
-        ------
-        CrawlClosed
-            If the actor takes nothing more.
         """
         return self._submitted(events, raw)
 
@@ -319,17 +281,15 @@ class CrawlActor:
     ) -> asyncio.Future[Outcomes]:
         if self._is_closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
-        return self.writer.submit(events, raw, learned)
-
-    def _applied(self, event: Event, outcome: Outcome) -> None:
-        """Take note of an event that was applied: of anchors seen, and of learnings that became due."""
-        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome) and outcome.observation:
-            self.anchors.see(event, outcome.observation.url)
-        for told in self.listeners:
-            told(event, outcome)
-        if self._is_serving and not self._is_closed:
-            for job in self.model.take_jobs():
-                self._learnings.start(job)
+        if self._has_failed:
+            raise self._opened_again()
+        done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
+        trace = self._tracing.submitted(self.model.config.name, len(events))
+        made = [given or encode(event) for event, given in zip_longest(events, raw)]
+        sites = frozenset(getattr(event, "site", "") for event in events)
+        self._queue.append(_Submission(events, made, sites, done, trace, learned))
+        self._news.set()
+        return done
 
     async def learn(self, site: str) -> None:
         """Learn a site from all its pages acknowledged before this call; returns when the model is active.
@@ -350,7 +310,7 @@ class CrawlActor:
             raise error
 
     async def ask_for_model(self, site: str) -> None:
-        """Start the learning of a site that waits for somebody to ask; returns when that is in the log.
+        """Start the learning of a site that waits for somebody to ask; returns when that is durable.
 
         Without room on the disk it waits on: whoever asks is answered all the same.
         """
@@ -358,55 +318,382 @@ class CrawlActor:
             with suppress(DiskFull):
                 await self.submit(LearningRequested(site))
 
-    async def evict_sites(self, most: int) -> int:
-        """Evict up to `most` sites of this crawl, those first that had no event for longest.
+    # -- the writer ----------------------------------------------------------------------------------------
 
-        Returns how many were; a snapshot that stood in the way went on a step instead.
-        """
-        names = self.model.sites.oldest(most, self._sites.is_free)
-        async with self._sites.beside(names):
-            evict = partial(self.model.sites.evict, names)
-            evicted = await tasks.in_thread(self._background, self._evict, evict)
-        if not evicted and self._snapshots.is_under_way:
-            await self._sites.changed()
-        return evicted
+    async def _run(self) -> None:
+        while group := await self._next_group():
+            self._in_work = group
+            await self._take_in(group)
+            self._in_work = []
+            if self.model.sites.is_over_budget and self._make_room is not None:
+                await self._make_room()
+            await self._write_due()
 
-    def _evict(self, work: Callable[[], int]) -> int:
-        """Evict sites; returns how many. What goes wrong is this crawl's own, whoever asks for room."""
+    async def _next_group(self) -> list[_Submission]:
+        """Return what one commit writes, without what nobody waits for any more; empty: it was the last."""
+        while True:
+            if group := self._at_hand():
+                return group
+            if self._is_ending and not self._queue:
+                return []
+            self._news.clear()
+            await self._news.wait()
+
+    def _at_hand(self) -> list[_Submission]:
+        """Return what waits and whose sites are at hand; those of the others are read back."""
+        self._wants_all = False
+        group, passed = list[_Submission](), list[_Submission]()
+        blocked, events, size = set[str](), 0, 0
+        while self._queue and events < _MAX_GROUP and size < _MAX_GROUP_BYTES and len(passed) < _MOST_PASSED:
+            item = self._queue.popleft()
+            if item.done.cancelled():
+                continue
+            if any(isinstance(event, ConfigChanged) for event in item.events):
+                self._wants_all = not (group or passed)
+                if self._wants_all and not self._held:
+                    return [item]
+                self._queue.appendleft(item)
+                break
+            taken = (blocked, self._held, self._wanted.keys())
+            is_free = all(item.sites.isdisjoint(names) for names in taken)
+            if is_free and not (away := self.model.sites.away(item.sites)):
+                group.append(item)
+                events += len(item.raw)
+                size += sum(map(len, item.raw))
+                continue
+            if is_free and self._reading < _READ_AT_ONCE:
+                tasks.beside(self._prepared(away), "reading sites for events", self._tasks)
+                self._held.update(away)
+            blocked |= item.sites
+            passed.append(item)
+        self._queue.extendleft(reversed(passed))
+        return group
+
+    async def _prepared(self, names: Collection[str]) -> None:
+        """Have sites in memory that are held for it; of those that cannot be read all events fail."""
+        self._reading += 1
         try:
-            return work()
+            async with self._turn if self.model.is_wide else nullcontext():
+                await tasks.in_thread(self._background, self.model.sites.bring_back, names)
         except Exception as exc:
-            unexpected = None if isinstance(exc, OSError | LinkscoreError) else exc
-            _log.error("crawl %s: sites cannot be evicted: %s", self.key, exc, exc_info=unexpected)
-        self._metrics.eviction_failures.inc()
-        return 0
+            _log.error("crawl %s: %s cannot be read: %s", self.key, ", ".join(names), exc)
+            for item in self._queue:
+                if not item.sites.isdisjoint(names):
+                    _fail(item.done, exc)
+            self._queue = deque(item for item in self._queue if not item.done.done())
+        finally:
+            self._reading -= 1
+            self._give_back(names)
+
+    async def _take_in(self, group: list[_Submission]) -> None:
+        self._in_group = frozenset().union(*(item.sites for item in group))
+        try:
+            config = group[0].config
+            becomes = config is not None and self.model.is_wide != (not CrawlWide(config).is_empty)
+            if becomes:  # no event before it is to be applied by policies after it
+                await self._all_in_memory()
+            if (first := await self._commit(group)) is None:
+                return
+            async with self._turn:
+                await self._apply_group(group, first)
+            if becomes:
+                await self._write_all(self.model.sites)
+        finally:
+            self._in_group, self._wants_all = frozenset(), False
+            self._tell()
+
+    async def _commit(self, group: list[_Submission]) -> int | None:
+        """Make events durable; returns the number of the first, None if that failed."""
+        started = time.perf_counter()
+        events = self._new_events(group)
+        try:
+            first = await asyncio.wrap_future(self._shard.commit(events)) if events else self._shard.last_seq
+        except Exception as found:
+            exc = self._space.failed(found)
+            self._metrics.commit_failures.inc()
+            if not isinstance(exc, DiskFull):  # which the alarm has logged, once
+                _log.error("crawl %s: %s", self.key, exc)
+            for item in group:
+                item.trace.durable(exc)
+                _fail(item.done, exc)
+            return None
+        if events:
+            self._space.written()
+            now = time.perf_counter()
+            size, waited_s = sum(len(event.body) for event in events), sum(now - item.came for item in group)
+            self._metrics.commit_seconds.observe(now - started)
+            self._metrics.commit_events.inc(len(events))
+            self.pace.add(events=len(events), size=size, calls=len(group), waited_s=waited_s)
+        for item in group:
+            item.trace.durable()
+        return first
+
+    def _new_events(self, group: list[_Submission]) -> list[NewEvent]:
+        """Return what goes into the store; events that were applied before, or come twice, only ask again."""
+        ids, made, new = set[str](), set[str](), list[NewEvent]()
+        for item in group:
+            repeats = set()
+            for at, event in enumerate(item.events):
+                event_id = repeat_id(event)
+                if event_id and (event_id in ids or self.model.is_repeat(event)):
+                    repeats.add(at)
+                    continue
+                ids.add(event_id)
+                site = getattr(event, "site", "")
+                if isinstance(event, PageFetched | FeedbackGiven | LogsMined):
+                    made.add(site)
+                # Of a site that the crawl does not have there shall be no row.
+                about = site if site in made or site in self.model.sites else ""
+                new.append(NewEvent(about, event_id, item.raw[at]))
+            item.repeats = frozenset(repeats)
+        return new
+
+    async def _apply_group(self, group: list[_Submission], seq: int) -> None:
+        for item in group:
+            outcomes: Outcomes = []
+            for at, event in enumerate(item.events):
+                if outcomes and (isinstance(event, PageFetched) or len(outcomes) % _EVENTS_A_SLICE == 0):
+                    await asyncio.sleep(0)
+                with item.trace.watch("apply"):
+                    if at in item.repeats:
+                        outcomes.append(self._answered_again(event))
+                        continue
+                    outcomes.append(self._applied(seq, event, item.raw[at], item.learned))
+                    seq += 1
+            failpoints.reached("event.applied")
+            if not item.done.done():
+                item.done.set_result(outcomes)
+            failpoints.reached("event.answered")
+            if len(group) > 1:
+                await asyncio.sleep(0)
+
+    def _applied(
+        self, seq: int, event: Event, raw: bytes, learned: LearnedSite | None
+    ) -> Outcome | Exception:
+        """Apply an event, or return why that is not possible: the same now and at every replay."""
+        try:
+            outcome = self.model.apply(seq, event, learned, size=len(raw))
+        except (OSError, MemoryError):
+            raise
+        except Exception as exc:
+            self._metrics.apply_failures.inc()
+            _log.exception("crawl %s: event %d could not be applied", self.key, seq)
+            return exc
+        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome) and outcome.observation:
+            self.anchors.see(event, outcome.observation.url)
+        for told in self.listeners:
+            told(event, outcome)
+        if not self._is_closed:
+            for job in self.model.take_jobs():
+                self._learnings.start(job)
+        return outcome
+
+    def _answered_again(self, event: Event) -> Outcome | Exception:
+        try:
+            return self.model.answer_again(event)
+        except Exception as exc:
+            return exc
+
+    def _opened_again(self) -> CrawlClosed:
+        return CrawlClosed(f"crawl {self.model.config.name!r} is opened again, try again")
+
+    def _failed(self, error: BaseException) -> None:
+        """Let nobody wait for a writer that ended: the next call opens the crawl again, from the store."""
+        self._has_failed = True
+        self._metrics.writer_failures.inc()
+        for item in (*self._in_work, *self._queue):
+            _fail(item.done, self._opened_again())
+        self._in_work = []
+        self._queue.clear()
+
+    # -- sites held by threads -----------------------------------------------------------------------------
+
+    def _is_free(self, site: str) -> bool:
+        return not (self._wants_all or site in self._held or site in self._in_group)
+
+    @asynccontextmanager
+    async def _holding(self, names: Collection[str]) -> AsyncIterator[None]:
+        """Keep events from sites, as soon as nobody has any of them."""
+        self._wanted.update(names)
+        try:
+            while not all(map(self._is_free, names)):
+                told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(told)
+                await told
+            self._must_be_there()
+        finally:
+            self._wanted = +(self._wanted - Counter(names))
+        self._held.update(names)
+        try:
+            async with self._turn if self.model.is_wide else nullcontext():
+                yield
+        finally:
+            self._give_back(names)
+
+    def _give_back(self, names: Collection[str]) -> None:
+        self._held.difference_update(names)
+        self._tell()
+        self._news.set()
+
+    def _tell(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for told in waiting:
+            if not told.done():
+                told.set_result(None)
+
+    async def _read_back(self, names: Collection[str]) -> None:
+        async with self._holding(names):
+            await tasks.in_thread(self._background, self.model.sites.bring_back, names)
+
+    async def _look_at_sites(self) -> None:
+        """Read the sites whose events are not all in their facts, and start learnings that were cut short."""
+        sites = self.model.sites
+        for name in sites.unsure():
+            try:
+                await self._read_back([name])
+            except (LinkscoreError, OSError) as exc:  # who asks for the site hears it
+                _log.error("crawl %s: site %s cannot be read: %s", self.key, name, exc)
+                continue
+            if sites.is_over_budget and self._make_room is not None:
+                await self._make_room()
+        for name in sites.learning():
+            model = (await self.site(name)).model
+            if model.learning_since and not self._is_closed:
+                self._learnings.start(model.job())
+
+    # -- rows ----------------------------------------------------------------------------------------------
+
+    async def evict_sites(self, most: int) -> int:
+        """Forget up to `most` sites, those first that had no event for longest; returns how many were."""
+        sites, is_wide = self.model.sites, self.model.is_wide
+        names = sites.oldest(most, self._is_free, is_clean=is_wide)
+        if not names and is_wide and sites.changed_bytes() and not self._in_group:
+            await self._write_all(sites.changed_bytes())
+            names = sites.oldest(most, self._is_free, is_clean=True)
+        for name in names:
+            sites.forget(name)
+        return len(names)
+
+    async def _write_due(self) -> None:
+        """Write what makes a start, and reading sites back, cheap again."""
+        sites, new = self.model.sites, self.model.applied - self._core_seq
+        if self.model.is_wide:
+            sites.touched.clear()
+            if new >= max(_WIDE_EVENTS, self._look_seq):
+                paid, changed = new * _WIDE_BYTES_AN_EVENT, sites.changed_bytes()
+                self._look_seq = 2 * new if sum(changed.values()) > paid else 0
+                if not self._look_seq:
+                    await self._write_all(changed)
+            return
+        if any(map(sites.is_due, sites.touched)) and (self._rows is None or self._rows.done()):
+            self._rows = tasks.beside(self._write_rows(), f"rows of crawl {self.key}")
+        if new >= _CORE_EVENTS and not self._putting.locked():
+            self._shard.put((), self._core())
+
+    def _core(self) -> Core:
+        core = self.model.core()
+        self._core_seq = core.seq
+        return core
+
+    async def _write_rows(self, *, least: int = 0, within_s: float = float("inf")) -> None:
+        """Write rows of sites whose events cost enough, one after the other; at the end of all of them."""
+        sites, until = self.model.sites, time.monotonic() + within_s
+        while sites.touched and time.monotonic() < until and not self._shard.is_away:
+            name = sites.touched.pop()
+            if self.model.is_wide or not (least or sites.is_due(name)) or sites.away([name]):
+                continue
+            with suppress(CrawlClosed):
+                async with self._holding([name]):
+                    if not sites.away([name]):
+                        await self._write_row(name)
+
+    async def _write_row(self, name: str) -> None:
+        started, sites = time.perf_counter(), self.model.sites
+        try:
+            row = await tasks.in_thread(self._background, sites.row, name, self.model.applied)
+            async with self._putting:
+                # Never older than the row: else a start could not say what of the site is in it.
+                await tasks.in_thread(self._background, self._shard.put, [row], self._core())
+        except Exception:
+            sites.could_not_write(name)
+            self._metrics.state_failures.inc()
+            _log.exception("crawl %s: the state of %s cannot be written: its events are read", self.key, name)
+            return
+        sites.wrote(row)
+        self._metrics.state_seconds.observe(time.perf_counter() - started)
+
+    async def _all_in_memory(self) -> None:
+        async with self._turn:
+            await tasks.in_thread(self._background, self.model.sites.bring_back, list(self.model.sites))
+
+    async def _write_all(self, names: Collection[str]) -> None:
+        """Write sites and the core as of one event, and wait until the store has them."""
+        started = time.perf_counter()
+        async with self._turn, self._putting:
+            try:
+                await tasks.in_thread(self._background, write_all, self.model, self._shard, names)
+            except Exception:
+                self._metrics.state_failures.inc()
+                _log.exception("crawl %s: states cannot be written; a start applies more events", self.key)
+                return
+            self._core_seq = self.model.applied
+        self._metrics.state_seconds.observe(time.perf_counter() - started)
+
+    # -- the end -------------------------------------------------------------------------------------------
 
     async def save(self) -> None:
-        """Write a snapshot while events are taken in."""
-        await self._snapshots.begin()
-        await self._snapshots.end()
+        """Write rows, so that whoever opens the crawl next is quick; returns when the store has them."""
+        if self.model.is_wide:
+            await self._write_all(self.model.sites.changed_bytes())
+            return
+        self.model.sites.touched.update(self.model.sites.changed_bytes())
+        await self._write_rows(least=1, within_s=_END_S)
+        async with self._putting:
+            self._shard.put((), self._core())
+            with suppress(OSError, StoreAway):  # the events say the same
+                await asyncio.wrap_future(self._shard.flush())
 
-    async def close(self) -> None:
-        """Finish what was submitted, write a snapshot, release the log."""
+    async def close(self, *, save: bool = True) -> None:
+        """Finish what was submitted, write rows, release memory."""
         self._is_closed = True
         self._learnings.cancel()
         try:
-            if await self.writer.finish():
-                await self._snapshots.end()
-                await self.save()
+            if self._writer is not None:
+                self._is_ending = True
+                self._news.set()
+                await asyncio.wait([self._writer])
+                if self._rows is not None:
+                    await asyncio.wait([self._rows])
+                if save and not self.is_lost and self.model.applied:
+                    await self.save()
         finally:
-            self._snapshots.is_over = True
-            await self._snapshots.end()
-            async with self._sites.alone(), self._turn:
+            self._is_released = True
+            for task in self._tasks:
+                task.cancel()
+            self._tell()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            async with self._turn:
                 self.release()
 
     async def discard(self) -> None:
-        """Stop without a snapshot, for a crawl that is deleted or another process's."""
-        self._snapshots.is_over = True
-        await self.close()
+        """Stop without writing rows, for a crawl that is deleted or opened again."""
+        await self.close(save=False)
 
     def release(self) -> None:
-        """Release log and memory of an actor that was never started."""
+        """Release the memory of an actor that was never started."""
         self._is_released = True
         self.model.sites.close()
-        self._log.close()
+
+
+def write_all(model: StoredCrawl, shard: StoredShard, names: Collection[str]) -> None:
+    """Give the store sites and the core of a crawl, all as of the same event; blocks until it has them."""
+    rows = [model.sites.row(name, model.applied) for name in names]
+    shard.put(rows, model.core())
+    shard.flush().result()
+    for row in rows:
+        model.sites.wrote(row)
+
+
+def _fail(done: asyncio.Future[Any], error: Exception) -> None:
+    if not done.done():
+        done.set_exception(error)

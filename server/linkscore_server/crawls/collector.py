@@ -66,7 +66,7 @@ class RegistryCollector(Collector):
         )
         yield GaugeMetricFamily(
             "linkscore_events_to_replay",
-            "Events after the last snapshots; a start after a crash replays as many, 3 ms each",
+            "Events that a start applies before it serves, 3 ms each",
             value=sum(actor.replay_count for actor in self._registry.actors()),
         )
 

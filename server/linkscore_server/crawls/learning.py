@@ -9,17 +9,26 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from linkscore_scoring.engine.events import Event, LearningFailed, ModelActivated
+from linkscore_scoring.engine.results import Outcome
+from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_server import tasks
 from linkscore_server.crawls.learning_pool import LearningPool
-from linkscore_server.crawls.writer import CrawlClosed, Outcomes
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.storage.base import LogAway
+from linkscore_server.store import StoreAway
 
 _log = logging.getLogger(__name__)
 
-Submit = Callable[[Event, LearnedSite | None], "asyncio.Future[Outcomes]"]
-"""Takes an event in, see `CrawlWriter.submit`."""
+_AGAIN_S = 5.0
+"""After how long a failed learning is told again where the disk is full. Chosen."""
+
+
+class CrawlClosed(LinkscoreError):
+    """The crawl was deleted, or the server stops: nothing more is taken in."""
+
+
+Submit = Callable[[Event, LearnedSite | None], "asyncio.Future[list[Outcome | Exception]]"]
+"""Takes an event in, see `CrawlActor.submit_all`."""
 
 
 class Learnings:
@@ -45,6 +54,7 @@ class Learnings:
         self._crawl, self._pool, self._executor = crawl, pool, executor
         self._metrics, self._submit = metrics, submit
         self._running: dict[tuple[str, int], asyncio.Task[Exception | None]] = {}
+        self._failures: set[asyncio.Task[None]] = set()
 
     @property
     def is_under_way(self) -> bool:
@@ -54,12 +64,14 @@ class Learnings:
     def start(self, job: LearningJob) -> None:
         """Begin one."""
         key = (job.site, job.built_from_seq)
+        if key in self._running:
+            return
         task = self._running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
         task.add_done_callback(lambda _: self._running.pop(key, None))
 
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
-        for task in self._running.values():
+        for task in (*self._running.values(), *self._failures):
             task.cancel()
 
     async def wait(self, site: str, started_at: int) -> Exception | None:
@@ -80,22 +92,24 @@ class Learnings:
             )
             self._metrics.learning_seconds.observe(time.perf_counter() - started)
             await self._take_in(event, learned)
-        except (CrawlClosed, LogAway) as exc:  # it starts again when the crawl is open again
+        except (CrawlClosed, StoreAway) as exc:  # it starts again when the crawl is open again
             return exc
         except Exception as exc:
             self._metrics.learning_failures.inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            await self._log_failure(job)
+            tasks.beside(self._tell_failure(job), f"failed learning of {job.site}", self._failures)
             return exc
         return None
 
-    async def _log_failure(self, job: LearningJob) -> None:
-        try:
-            await self._take_in(LearningFailed(job.site, job.built_from_seq))
-        except (OSError, CrawlClosed) as exc:
-            _log.error(
-                "crawl %s: the failed learning of %s is not in the log: %s", self._crawl, job.site, exc
-            )
+    async def _tell_failure(self, job: LearningJob) -> None:
+        """Let the site learn again, as soon as that can be made durable."""
+        while True:
+            try:
+                return await self._take_in(LearningFailed(job.site, job.built_from_seq))
+            except OSError:
+                await asyncio.sleep(_AGAIN_S)
+            except (CrawlClosed, StoreAway):  # it starts again when the crawl is open again
+                return None
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
         """Take an event in; raises what applying it failed with."""

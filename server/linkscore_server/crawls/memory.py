@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.residency import MemoryBudget
 from linkscore_server.settings import Settings
 
 _AT_A_TIME = 8

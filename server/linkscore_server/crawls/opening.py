@@ -1,228 +1,167 @@
-"""Crawls opened: from the store's snapshot and log to an actor, with the threads that all of them share."""
+"""A crawl as the store has it: opened by its newest core and rows, or replayed from its first event."""
 
 from __future__ import annotations
 
-import asyncio
+import hashlib
 import logging
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, decode
 from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import Words
-from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.embeddings import Embeddings
-from linkscore_server.crawls.learning_pool import LearningPool
-from linkscore_server.crawls.libraries import load_libraries
-from linkscore_server.crawls.memory import MemoryKeeper
-from linkscore_server.crawls.turns import OpeningOrder
-from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import Tracing
-from linkscore_server.residency import ResidentCrawl
-from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
-from linkscore_server.storage.sites import SiteLost
-from linkscore_server.storage.space import SpaceAlarm
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_server.crawls.actor import write_all
+from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
+from linkscore_server.pieces import packed_in_pieces
+from linkscore_server.store import Core, Store, StoredEvent, StoredShard
 
 _log = logging.getLogger(__name__)
-_T = TypeVar("_T")
-_OPENINGS = 1_024
-"""Threads for crawls being opened, of which few work at a time: none may stand in the way of one that is
-asked for. A bound; each is begun when it is needed."""
-_QUESTIONS_AT_ONCE = 2
-"""Big questions answered at a time: beside the event loop they share one interpreter."""
+_AT_A_TIME = 8
+"""Sites forgotten at a time while events are applied. Chosen, not measured."""
 
 
-class Threads:
-    """Where the crawls of a process block. Commits wait for nothing else: all other work has its own.
+def opened(
+    shard: StoredShard,
+    *,
+    ticket_key: bytes,
+    domain_of: Callable[[str], str] | None = None,
+    budget: MemoryBudget | None = None,
+    go_on: Callable[[int], None] = lambda seq: None,
+) -> StoredCrawl:
+    """Return a crawl as of its last event: its core, then the events after that; blocks.
 
-    Parameters
-    ----------
-    store
-        Says how much is worth doing at a time.
-    learning_processes
-        Processes that learn sites, see `LearningPool`.
-
-    Attributes
-    ----------
-    order
-        Which crawls are opened first.
-    log
-        Commits, and what is quick.
-    learning
-        Learnings, in processes beside this one.
-    opening
-        Crawls being opened: as many as may wait for their turn, see `OpeningOrder`.
-    questions
-        Big questions.
-    snapshots
-        Snapshots, and sites being evicted.
-    """
-
-    def __init__(self, store: Store, learning_processes: int) -> None:
-        opens_at_once = store.opens_at_once
-        self.log = ThreadPoolExecutor(store.appends_at_once, thread_name_prefix="linkscore-log")
-        self.learning = LearningPool(learning_processes)
-        self.opening = ThreadPoolExecutor(max_workers=_OPENINGS, thread_name_prefix="linkscore-open")
-        self.order = OpeningOrder(opens_at_once)
-        self.questions = ThreadPoolExecutor(
-            max_workers=_QUESTIONS_AT_ONCE, thread_name_prefix="linkscore-ask"
-        )
-        self.snapshots = ThreadPoolExecutor(max_workers=opens_at_once, thread_name_prefix="linkscore-sites")
-
-    def close(self) -> None:
-        """Wait for what they do, but for learnings."""
-        for executor in (self.log, self.opening, self.snapshots, self.questions):
-            executor.shutdown()
-        self.learning.close()
-
-
-class CrawlOpener:
-    """Makes actors of new crawls, and of those that the store has. Its calls block, but for `in_thread`.
+    Sites are read when somebody asks for them. Without a core, or where rows are newer than it, all events
+    are applied.
 
     Parameters
     ----------
-    store
-        Has their logs.
-    settings, metrics, tracing
-        Of the server.
-    threads
-        Where the actors block.
-    memory
-        Keeps the sites of all within their bound.
-    space
-        Says whether the disk has room.
-    embeddings
-        Those that crawls may name.
-    domain_of
-        Gives the registrable domain of a host.
+    shard
+        What the store has of it.
+    ticket_key, domain_of, budget
+        See `StoredCrawl`.
+    go_on
+        Called with the number of each event before it is applied; may raise.
+
+    Raises
+    ------
+    CorruptState
+        If an event is damaged or missing, naming it.
+    NotFound
+        If a policy the crawl was set up with is not registered any more: what it learned would be lost.
     """
+    name = Shard.of(shard.key).crawl
+    model = StoredCrawl(CrawlConfig(name), shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
+    core, rows = _core_of(shard), list(shard.sites())
+    if core is not None and all(row.seq <= core.seq for row in rows):
+        later = list(shard.events(after=core.seq))
+        began, behind = Counter(event.site for event in later), shard.behind()
+        new = {event.id for event in later}
+        model.load_core(core, (id for id in shard.ids() if id not in new))
+        require_policies(model.config)
+        for row in rows:
+            before = behind.get(row.site, 0) - began[row.site]
+            if row.seq or before:  # else the first event is still to be applied
+                facts = row.facts if row.seq and not before else None
+                model.sites.enter(row.site, row.seq, row.size, facts, before)
+        events = iter(later)
+    else:
+        events = shard.events()
+    for event in events:
+        go_on(event.seq)
+        _apply(model, shard, event)
+    model.take_jobs()
+    return model
 
-    def __init__(
-        self,
-        store: Store,
-        settings: Settings,
-        metrics: Metrics,
-        tracing: Tracing,
-        *,
-        threads: Threads,
-        memory: MemoryKeeper,
-        space: SpaceAlarm,
-        embeddings: Embeddings,
-        domain_of: Callable[[str], str] | None,
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._metrics = metrics
-        self._tracing = tracing
-        self._threads = threads
-        self._memory = memory
-        self._space = space
-        self._embeddings = embeddings
-        self._domain_of = domain_of
-        self.before_serving: list[Callable[[str, CrawlModel], None]] = []
 
-    def new(self, name: str, config: CrawlConfig) -> CrawlActor:
-        """Return a crawl that has no events yet, or whose log is still to be read; blocks."""
-        log = self._store.open(name)
-        model = ResidentCrawl(
-            config,
-            ticket_key=self._store.ticket_key(),
-            domain_of=self._domain_of,
-            store=log.states,
-            budget=self._memory.budget,
-        )
-        return CrawlActor(
-            model,
-            log,
-            executor=self._threads.log,
-            learner=self._threads.learning,
-            background=self._threads.snapshots,
-            reader=self._threads.questions,
-            metrics=self._metrics,
-            snapshot_events=self._settings.snapshot_events,
-            snapshot_s=self._settings.snapshot_s,
-            tracing=self._tracing,
-            make_room=self._memory.make_room,
-            space=self._space,
-            key=name,
-        )
+def replayed(
+    shard: StoredShard,
+    *,
+    ticket_key: bytes,
+    domain_of: Callable[[str], str] | None = None,
+    until: int | None = None,
+) -> CrawlModel:
+    """Return a crawl by its events alone, up to and with `until`; for tests and `linkscore data check`.
 
-    def recovered(self, name: str) -> CrawlActor | None:
-        """Return a crawl as its log says; None if its creation was never acknowledged. Blocks.
-
-        Raises
-        ------
-        CorruptState
-            If its log is damaged, or that of another crawl.
-        OSError
-            If it cannot be read now.
-        CrawlOpening
-            If the server stops meanwhile.
-        """
-        with self._threads.order.opening(name):
-            return self._recovered(name)
-
-    def _recovered(self, name: str) -> CrawlActor | None:
-        actor, replayed = self._replayed(name)
-        if not actor.model.seq:
-            actor.release()
-            self._store.forget(name)
-            return None
-        self._released_unless(actor, partial(self._check_recovered, name, actor.model))
-        _log.info("crawl %s: %d events, %d replayed", name, actor.model.seq, replayed)
-        return actor
-
-    def _replayed(self, name: str) -> tuple[CrawlActor, int]:
-        """Return a crawl and how many events were replayed: those after a snapshot, else all."""
-        with_snapshot, lost = True, False
-        while True:
-            actor = self.new(name, CrawlConfig(Shard.of(name).crawl))
-            try:
-                return actor, self._released_unless(
-                    actor,
-                    partial(
-                        actor.recover,
-                        with_snapshot=with_snapshot,
-                        go_on=partial(self._threads.order.go_on, name),
-                    ),
-                )
-            except (CorruptState, SiteLost) as exc:
-                if not with_snapshot:
-                    raise
-                # A file of states that is damaged is gone by now, and there may be a whole snapshot.
-                with_snapshot, lost = isinstance(exc, SiteLost) and not lost, True
-                _log.warning("crawl %s: %s; replaying more of the log", name, exc)
-
-    @staticmethod
-    def _released_unless(actor: CrawlActor, call: Callable[[], _T]) -> _T:
-        """Make a call; if it fails, let go of the actor's files."""
+    Raises
+    ------
+    CorruptState
+        If an event is damaged or missing, naming it.
+    """
+    model = CrawlModel(CrawlConfig(Shard.of(shard.key).crawl), ticket_key=ticket_key, domain_of=domain_of)
+    for stored in shard.events(until=until):
         try:
-            return call()
-        except BaseException:
-            actor.release()
-            raise
+            model.apply(stored.seq, decode(stored.body))
+        except Exception as exc:  # what the server could not apply is in the store all the same
+            _log.debug("event %d fails again: %r", stored.seq, exc)
+        model.take_jobs()
+    return model
 
-    def _check_recovered(self, name: str, model: CrawlModel) -> None:
-        if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
-            raise CorruptState(
-                f"the folder holds crawl {own!r}, whose visits and tickets go by that name: rename it back, "
-                "or move crawls with `linkscore data export` and `linkscore data import`"
-            )
-        self.load_libraries(model.config)
-        for heard in self.before_serving:
-            heard(name, model)
 
-    async def in_thread(self, call: Callable[..., _T], *args: object) -> _T:
-        """Make a call that blocks for a moment."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads.log, call, *args)
+def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterator[str]:
+    """Yield each shard that is opened in another state than its events alone lead to.
 
-    def load_libraries(self, config: CrawlConfig) -> None:
-        """Import what a crawl would import while it serves, and load its embedding; blocks."""
-        load_libraries(config)
-        if Words.EXCERPT in config.words and config.wanted is not None:
-            self._embeddings.load(config.wanted.embedding)
+    Costs a replay of all events, and the memory of one crawl.
+    """
+    for key in store.shards():
+        shard, secret = store.open(key), store.secret()
+        as_opened = opened(shard, ticket_key=secret, domain_of=domain_of)
+        if digest_of(as_opened) != digest_of(replayed(shard, ticket_key=secret, domain_of=domain_of)):
+            yield f"crawl {key}: its states, and the events after them, differ from its events alone"
+
+
+def digest_of(model: CrawlModel) -> str:
+    """Return a checksum of all that a crawl knows."""
+    digest = hashlib.blake2b(digest_size=16)
+    for piece in packed_in_pieces(model.to_state()):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def require_policies(config: CrawlConfig) -> None:
+    """Raise NotFound if a policy of a crawl is not registered."""
+    for choice in (config.policy, *config.extra_policies):
+        policy_class(choice.name)
+
+
+def _core_of(shard: StoredShard) -> Core | None:
+    try:
+        return shard.core()
+    except CorruptState as exc:
+        _log.error("%s; the crawl is opened from its first event", exc)
+        return None
+
+
+def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
+    """Apply an event as when it came first: what could not be applied then fails again."""
+    try:
+        event = decode(stored.body)
+    except CorruptState as exc:
+        raise CorruptState(
+            f"crawl {shard.key!r}: event {stored.seq} is not one of this version: {exc}"
+        ) from exc
+    sites, becomes = model.sites, False
+    if isinstance(event, ConfigChanged):
+        config = CrawlConfig.from_state(event.config)
+        require_policies(config)
+        becomes = model.is_wide != (not CrawlWide(config).is_empty)
+    sites.bring_back(sites if becomes else [stored.site])
+    try:
+        model.apply(stored.seq, event, size=len(stored.body))
+    except (OSError, MemoryError):
+        raise
+    except Exception as exc:
+        _log.debug("crawl %s: event %d fails again: %r", shard.key, stored.seq, exc)
+    if becomes and model.applied > 1:
+        write_all(model, shard, list(sites))
+    while sites.is_over_budget:
+        if model.is_wide and sites.changed_bytes():
+            write_all(model, shard, list(sites.changed_bytes()))
+        oldest = sites.oldest(_AT_A_TIME, lambda name: True, is_clean=model.is_wide)
+        for name in oldest:
+            sites.forget(name)
+        if not oldest:
+            break

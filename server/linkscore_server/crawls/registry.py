@@ -1,49 +1,137 @@
-"""The crawls of a server."""
+"""The crawls of a server: which there are, which are open, and how they are made, changed and deleted."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+import dataclasses
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, Self, TypeVar
+from weakref import WeakValueDictionary
 
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import (
+    AlreadyExists,
+    CorruptState,
+    InvalidInput,
+    LimitExceeded,
+    LinkscoreError,
+    NotFound,
+)
+from linkscore_scoring.features.types import Words
+from linkscore_scoring.site.learning import SiteBounds
+from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.changes import CrawlChanges
 from linkscore_server.crawls.embeddings import Embeddings
+from linkscore_server.crawls.learning_pool import LearningPool
+from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
-from linkscore_server.crawls.open_crawls import CrawlNotFound, OpenCrawls
-from linkscore_server.crawls.opening import CrawlOpener, Threads
+from linkscore_server.crawls.opening import opened
+from linkscore_server.crawls.reads import must_be_current
+from linkscore_server.crawls.sites import StoredCrawl
+from linkscore_server.crawls.space import SpaceAlarm
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
-from linkscore_server.storage.space import SpaceAlarm
+from linkscore_server.store import Fenced, Store, StoreAway, StoredShard
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_LOOK_S = 60.0
+"""Longest time between looks for idle crawls; chosen, not measured."""
+_LONGEST_WAIT_S = 20.0
+"""Seconds that a caller without a deadline waits for a crawl to be opened. Chosen, not measured."""
+_SHARE = 0.75
+"""Share of the time a caller has left that it waits: the answer shall reach it. Chosen, not measured."""
+_THREADS = 4
+"""Crawls opened, made or deleted at a time; one of them may be one that nobody asked for. Chosen."""
+_AT_ONCE = 2
+"""Sites that are read or written at a time, and big questions: beside the event loop they share one
+interpreter."""
+
+_wait_s: ContextVar[float] = ContextVar("wait_s", default=_LONGEST_WAIT_S)
+
+
+class CrawlNotFound(NotFound):
+    """No crawl of this name."""
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the error about a name that no crawl has, as a caller meets it."""
+        return cls(f"crawl {name!r}: no such crawl; create it first (CreateCrawl)")
+
+
+class CrawlExists(AlreadyExists):
+    """The crawl exists with another configuration."""
+
+
+class CrawlOpening(LinkscoreError):
+    """The crawl is being opened, its last events are applied; try again."""
+
+
+def set_wait(remaining_s: float | None) -> None:
+    """Note the seconds until the caller of the running task gives up; None for never."""
+    _wait_s.set(_LONGEST_WAIT_S if remaining_s is None else min(_LONGEST_WAIT_S, _SHARE * remaining_s))
+
+
+def wait_s() -> float:
+    """Return the seconds that the caller of the running task waits for a crawl to be opened."""
+    return _wait_s.get()
+
+
+class Locks:
+    """A lock a name, forgotten when nobody holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> asyncio.Lock:
+        """Return the lock of a name."""
+        lock = self._known.get(name)
+        if lock is None:
+            lock = self._known[name] = asyncio.Lock()
+        return lock
 
 
 class CrawlRegistry:
-    """All crawls of a server: which there are, and what they have in common.
+    """All crawls of a server.
 
-    A crawl whose sites are in several groups is that many shards, each opened, evicted and damaged by
-    itself; names are keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do.
+    A crawl whose sites are in several groups is that many shards, each opened and closed by itself; names are
+    keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do. One is opened when a
+    call asks for it, and after the start in the background, and closed when nobody asked for `idle_crawl_s`.
 
     Attributes
     ----------
-    store
-        Keeps them.
-    open_crawls
-        Those in use.
-    changes
-        Creates, changes and deletes them.
+    store, folder
+        Keep them, and what lies beside.
     memory
         Keeps the sites of all within their bound.
     space
         Says whether the disk has room for what callers bring.
     embeddings
         Those that crawls may name.
+    damaged
+        Crawls that cannot be read, with the reason: they answer with that error, others serve.
+    before_serving
+        Who is told of each crawl that was opened, before it serves; they may block.
+    on_open
+        Called with each that was opened or made.
+    confirm, claim
+        Called in a thread with a key before its shard is read from the store, and when it was made there;
+        raise `StoreAway` where another process has it.
     """
 
     def __init__(
@@ -52,46 +140,36 @@ class CrawlRegistry:
         settings: Settings,
         metrics: Metrics,
         *,
+        folder: DataFolder | None = None,
         domain_of: Callable[[str], str] | None = None,
-        most_open: int = 0,
         tracing: Tracing = NO_TRACING,
         owns: Callable[[Shard], bool] = lambda _: True,
         embeddings: Embeddings | None = None,
     ) -> None:
-        self._owns, self.store = owns, store
-        self._beside: set[asyncio.Task[Any]] = set()
-        self._threads = Threads(store, settings.learning_processes)
-        actors: dict[str, CrawlActor] = {}
+        self.store, self.folder = store, folder or DataFolder(None)
+        self._settings, self._metrics, self._tracing = settings, metrics, tracing
+        self._domain_of, self._owns = domain_of, owns
+        self._actors: dict[str, CrawlActor] = {}
+        self._names: set[str] = set()
+        self.damaged: dict[str, str] = {}
+        self.before_serving: list[Callable[[str, CrawlModel], None]] = []
+        self.on_open: Callable[[CrawlActor], None] = lambda actor: None
+        self.confirm: Callable[[str], None] = lambda key: None
+        self.claim: Callable[[str], None] = lambda key: None
         self.embeddings = embeddings or Embeddings()
-        self.memory = MemoryKeeper(settings, metrics, actors.values)
+        self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self.space = SpaceAlarm(settings.min_free_mb << 20, store.space)
-        self._opener = CrawlOpener(
-            store,
-            settings,
-            metrics,
-            tracing,
-            threads=self._threads,
-            memory=self.memory,
-            space=self.space,
-            embeddings=self.embeddings,
-            domain_of=domain_of,
-        )
-        self.open_crawls = OpenCrawls(
-            self._opener, self._threads, store, settings, metrics, actors=actors, most_open=most_open
-        )
-        self.changes = CrawlChanges(
-            self.open_crawls, self._opener, store, settings, space=self.space, embeddings=self.embeddings
-        )
-
-    @property
-    def before_serving(self) -> list[Callable[[str, CrawlModel], None]]:
-        """Who is told of each crawl that was read from its log, before it serves; they may block."""
-        return self._opener.before_serving
-
-    @property
-    def damaged(self) -> dict[str, str]:
-        """Crawls whose log could not be read, with the reason: they answer with that error, others serve."""
-        return self.open_crawls.damaged
+        self._learning = LearningPool(settings.learning_processes)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkscore-open")
+        self._sites = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-sites")
+        self._questions = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-ask")
+        self._locks, self._change_locks = Locks(), Locks()
+        self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
+        self._asked: Counter[str] = Counter()
+        self._in_creation: set[str] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
+        self._is_closing = False
 
     async def recover(self) -> None:
         """Find the crawls of the store; they are opened from now on.
@@ -101,53 +179,49 @@ class CrawlRegistry:
         CorruptState
             If the secret of tickets is not one.
         """
-        await self._opener.in_thread(self.store.ticket_key)
-        found = await self._opener.in_thread(self.store.shards)
-        self.open_crawls.names = {key for key in found if self._owns(Shard.of(key))}
-        self.open_crawls.open_soon(self.names())
+        await self._in_thread(self.store.secret)
+        found = await self._in_thread(self.store.shards)
+        self._names = {key for key in found if self._owns(Shard.of(key))}
+        self.open_soon(self.names())
         tasks.for_ever(self.memory.run, "evicting sites", self._beside)
-        if self.store.is_durable:
-            tasks.for_ever(self.open_crawls.check_logs, "checking logs", self._beside, again_s=0.0)
-            tasks.for_ever(self.open_crawls.evict_idle, "evicting idle crawls", self._beside)
+        tasks.for_ever(self._evict_idle, "evicting idle crawls", self._beside)
+
+    # -- which there are -----------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
         """Return the names of all sound crawls, sorted."""
-        return sorted(self.open_crawls.names - self.damaged.keys())
+        return sorted(self._names - self.damaged.keys())
 
     def keys(self) -> list[str]:
         """Return the keys of all shards that are here, the damaged ones too, sorted."""
-        return sorted(self.open_crawls.names)
+        return sorted(self._names)
 
-    def opened_now(self, name: str) -> CrawlActor | None:
-        """Return a crawl if it is open, without opening it."""
-        return self.open_crawls.actors.get(name)
-
-    async def disk_bytes(self, name: str) -> int:
-        """Return what a crawl takes on the disk."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads.questions, self.store.disk_bytes, name
-        )
+    def has(self, name: str) -> bool:
+        """Say whether a crawl or shard of this name is here, damaged or not."""
+        return name in self._names
 
     @property
     def crawl_count(self) -> int:
         """How many sound crawls have their first group here: of all processes together, each counts once."""
         return sum(Shard.of(name).group == 0 for name in self.names())
 
-    def has(self, name: str) -> bool:
-        """Say whether a crawl or shard of this name is here, damaged or not."""
-        return name in self.open_crawls.names
-
     def shard_of(self, crawl: str) -> Shard | None:
         """Return the first shard of a crawl that is here, damaged or not; None if none is."""
-        if crawl in self.open_crawls.names:
+        if crawl in self._names:
             return Shard(crawl)
-        return min(
-            (shard for key in self.open_crawls.names if (shard := Shard.of(key)).crawl == crawl), default=None
-        )
+        return min((shard for key in self._names if (shard := Shard.of(key)).crawl == crawl), default=None)
+
+    def opened_now(self, name: str) -> CrawlActor | None:
+        """Return a crawl if it is open, without opening it."""
+        return self._actors.get(name)
 
     def actors(self) -> list[CrawlActor]:
         """Return the actors of the crawls that are open, by name."""
-        return [actor for _, actor in sorted(self.open_crawls.actors.items())]
+        return [actor for _, actor in sorted(self._actors.items())]
+
+    async def disk_bytes(self, name: str) -> int:
+        """Return what a crawl takes on the disk."""
+        return await asyncio.get_running_loop().run_in_executor(self._questions, self.store.disk_bytes, name)
 
     def check_room(self) -> None:
         """Let in what needs memory and disk, or not.
@@ -160,40 +234,410 @@ class CrawlRegistry:
         self.memory.check()
         self.space.check()
 
+    # -- open ones -----------------------------------------------------------------------------------------
+
     async def open(self, name: str) -> CrawlActor:
-        """Return a crawl, opened if it is not; it stays open until the task that asks ends: `OpenCrawls`."""
-        return await self.open_crawls.open(name)
+        """Return a crawl, opened if it is not; it stays open until the task that asks ends.
+
+        Raises
+        ------
+        InvalidInput
+            If the call asks for another kind of read than there is, see `reads`.
+        CrawlNotFound
+            If there is none of this name.
+        CorruptState
+            If an event of it is damaged.
+        OSError, StoreAway
+            If it cannot be opened now.
+        CrawlOpening
+            If that takes longer than the caller waits; it goes on.
+        """
+        must_be_current()  # as every answer of the one process that has a crawl
+        actor = self._actors.get(name)
+        if actor is None or actor.is_lost:
+            actor = await self._opened(name)
+        actor.use()
+        return actor
 
     async def models(self, names: Sequence[str]) -> list[CrawlModel]:
-        """Return crawls to look at, without those that are damaged or gone; they may be evicted at once."""
+        """Return crawls to look at, without those that are damaged or gone; they may be closed at once."""
         found = list[CrawlModel]()
         for name in names:
             try:
-                actor = self.open_crawls.actors.get(name)
-                found.append(
-                    (actor if actor is not None else await self.open_crawls.being_opened(name)).model
-                )
-            except (CorruptState, CrawlNotFound):
-                continue
+                found.append((self._actors.get(name) or await self._being_opened(name)).model)
+            except (LinkscoreError, OSError) as exc:
+                _log.error("crawl %s is left out of a list: %s", name, exc)
         return found
 
     @asynccontextmanager
     async def at_rest(self, name: str) -> AsyncIterator[None]:
-        """Let nobody open, evict or delete a crawl meanwhile."""
-        async with self.open_crawls.locks[name]:
+        """Let nobody open, close or delete a crawl meanwhile."""
+        async with self._locks[name]:
             yield
 
+    async def _opened(self, name: str) -> CrawlActor:
+        self._asked[name] += 1
+        try:
+            while (actor := self._actors.get(name)) is None or actor.is_lost:
+                opening = self._being_opened(name)
+                done, _ = await asyncio.wait([opening], timeout=wait_s())
+                if not done:
+                    raise CrawlOpening(f"crawl {name!r} is being opened, its events are applied; try again")
+                opening.result()
+            return actor
+        finally:
+            self._asked -= Counter([name])
+
+    def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
+        """Return the one task that opens a crawl, which goes on when who asked gives up."""
+        task = self._openings.get(name)
+        if task is None:
+            task = self._openings[name] = tasks.awaited(self._open_now(name), self._tasks)
+            task.add_done_callback(lambda _: self._openings.pop(name))
+        return task
+
+    async def _open_now(self, name: str) -> CrawlActor:
+        async with self._locks[name]:
+            if name in self.damaged:
+                raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
+            if name not in self._names and not self._owns(Shard.of(name)):
+                raise CrawlNotFound.named(name)
+            actor = self._actors.get(name)
+            if actor is not None and actor.is_lost:
+                del self._actors[name]
+                await actor.discard()
+                actor = None
+            return actor or await self._load(name)
+
+    async def _load(self, name: str) -> CrawlActor:
+        started = time.perf_counter()
+        try:
+            actor = await self._in_thread(self._read, name)
+        except Exception as exc:
+            if isinstance(exc, MemoryError | OSError | CrawlOpening | StoreAway | CrawlNotFound):
+                raise  # they say nothing of what is in the store
+            self.damaged[name] = str(exc) if isinstance(exc, LinkscoreError) else repr(exc)
+            unexpected = None if isinstance(exc, LinkscoreError) else exc
+            _log.error("crawl %s stays closed: %s", name, exc, exc_info=unexpected)
+            raise CorruptState(f"crawl {name!r}: {self.damaged[name]}") from exc
+        self._metrics.crawl_open_seconds.observe(time.perf_counter() - started)
+        actor.start()
+        self._serve(name, actor)
+        return actor
+
+    def _read(self, name: str) -> CrawlActor:
+        self.confirm(name)
+        try:
+            shard = self.store.open(name)
+            if not shard.last_seq:  # its creation was never acknowledged
+                raise KeyError(name)
+        except KeyError:
+            self._names.discard(name)
+            raise CrawlNotFound.named(name) from None
+        model = opened(
+            shard,
+            ticket_key=self.store.secret(),
+            domain_of=self._domain_of,
+            budget=self.memory.budget,
+            go_on=partial(self._go_on, name),
+        )
+        if (own := Shard(model.config.name, Shard.of(name).group, model.config.groups).key) != name:
+            raise CorruptState(f"holds crawl {own!r}: only `linkscore data import` gives a crawl its name")
+        self._load_libraries(model.config)
+        for heard in self.before_serving:
+            heard(name, model)
+        _log.info("crawl %s: %d events", name, model.seq)
+        return self._actor(model, shard)
+
+    def _go_on(self, name: str, seq: int) -> None:
+        if self._is_closing:
+            raise CrawlOpening(f"crawl {name!r}: the server stops")
+
+    def _actor(self, model: StoredCrawl, shard: StoredShard) -> CrawlActor:
+        return CrawlActor(
+            model,
+            shard,
+            learner=self._learning,
+            background=self._sites,
+            reader=self._questions,
+            metrics=self._metrics,
+            tracing=self._tracing,
+            make_room=self.memory.make_room,
+            space=self.space,
+        )
+
+    def _load_libraries(self, config: CrawlConfig) -> None:
+        load_libraries(config)
+        if Words.EXCERPT in config.words and config.wanted is not None:
+            self.embeddings.load(config.wanted.embedding)
+
+    def _serve(self, name: str, actor: CrawlActor) -> None:
+        self._names.add(name)
+        self._actors[name] = actor
+        self.on_open(actor)
+
+    async def _open_all(self, names: Sequence[str]) -> None:
+        for name in names:
+            try:
+                await asyncio.shield(self._being_opened(name))
+            except Exception as exc:  # of this crawl: who asks for it hears it again
+                _log.info("crawl %s is not opened in advance: %s", name, exc)
+
+    async def _evict_idle(self) -> None:
+        """Close crawls that nobody asked for since `idle_crawl_s`, after a while; see `tasks.for_ever`."""
+        idle_s = self._settings.idle_crawl_s
+        await asyncio.sleep(min(idle_s / 4, _LOOK_S))
+        before = time.monotonic() - idle_s
+        for name, actor in list(self._actors.items()):
+            if actor.last_used_s < before and not actor.is_in_use:
+                await tasks.kept(self.evict(name), "closing a crawl", self._tasks)
+
     async def evict(self, name: str) -> bool:
-        """Close a crawl that nobody uses, with a snapshot; says whether it was one."""
-        return await self.open_crawls.evict(name)
+        """Close a crawl that nobody uses; says whether it was one."""
+        async with self._locks[name]:
+            actor = self._actors.get(name)
+            if actor is None or actor.is_in_use:
+                return False
+            del self._actors[name]
+            await actor.close()
+        self._metrics.crawls_evicted.inc()
+        return True
+
+    # -- changes -------------------------------------------------------------------------------------------
+
+    async def create(
+        self,
+        config: CrawlConfig,
+        group: int = 0,
+        *,
+        check_count: Callable[[set[str]], None] = lambda others: None,
+    ) -> CrawlActor:
+        """Create a crawl, or one group of it; return it if it exists with the same configuration.
+
+        `check_count` is told the other crawls, with those being created, and may refuse one more.
+
+        Raises
+        ------
+        InvalidInput
+            If the name or the configuration breaks a rule.
+        CrawlExists
+            If the name is taken by a crawl of another configuration.
+        LimitExceeded
+            If there are `max_crawls` crawls.
+        """
+        await self.check(config)
+        self.space.check()
+        config = dataclasses.replace(config, bounds=self._bounds())
+        name = Shard(config.name, group, config.groups).key
+        return await self._keep(self._create(config, name, check_count))
+
+    async def check(self, config: CrawlConfig) -> None:
+        """Refuse a crawl that cannot be created.
+
+        Raises
+        ------
+        InvalidInput
+            If the name or the configuration breaks a rule.
+        """
+        if not _NAME.fullmatch(config.name):
+            raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
+        await self._in_thread(self._check, config)  # which may have to load what knows languages
+
+    async def change(
+        self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
+    ) -> CrawlActor:
+        """Change fields of a crawl's configuration and add examples; changes made at the same time all count.
+
+        Raises
+        ------
+        InvalidInput
+            If the configuration then breaks a rule.
+        CrawlNotFound
+            If there is no crawl of this name.
+        """
+        self.space.check()
+        return await self._keep(self._change(name, changes, more_examples))
+
+    async def begin_anew(self, name: str, config: CrawlConfig) -> None:
+        """Give a shard that an unfinished creation left the configuration of its crawl."""
+        await self._keep(self._begin_anew(name, dataclasses.replace(config, bounds=self._bounds())))
+
+    async def configure(self, name: str, config: CrawlConfig) -> CrawlActor:
+        """Give a shard the configuration that its crawl has by now; one it has already changes nothing."""
+        return await self._keep(self._configure(name, config))
+
+    async def delete(self, name: str) -> None:
+        """Delete a crawl and its events; a damaged one too."""
+        if name not in self._names:
+            raise CrawlNotFound(f"crawl {name!r}: no such crawl")
+        await self._keep(self._drop(name, and_then=self._erase))
+
+    async def drop(self, name: str) -> None:
+        """Let go of a shard, which another process takes or deletes; it must not be there."""
+        await self._keep(self._drop(name))
+
+    async def delete_all(self, crawl: str) -> None:
+        """Delete all groups of a crawl that every process has let go of."""
+        await self._in_thread(self._erase, crawl)
+
+    def take(self, name: str) -> None:
+        """Have a shard that the store has by now; it is opened when somebody asks for it."""
+        self._names.add(name)
+        self.damaged.pop(name, None)
+
+    async def let_go(self, name: str) -> None:
+        """Have a shard no more that another process gets: finish what was taken in, write its states."""
+        async with self._locks[name]:
+            self._names.discard(name)
+            if (actor := self._actors.pop(name, None)) is not None:
+                await actor.close()
+
+    def open_soon(self, names: Sequence[str]) -> None:
+        """Open crawls beside the calls, one after the other, so that few have to wait."""
+        tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
+
+    async def _create(
+        self, config: CrawlConfig, name: str, check_count: Callable[[set[str]], None]
+    ) -> CrawlActor:
+        async with self._change_locks[name]:
+            if name in self._names:
+                with suppress(CrawlNotFound):  # deleted meanwhile
+                    return await self._existing(config, name)
+            with self._counted(config.name, check_count):
+                actor = await self._created(config, name)
+            if actor is not None:
+                return actor
+            self.take(name)
+            return await self._existing(config, name)
+
+    @contextmanager
+    def _counted(self, crawl: str, check_count: Callable[[set[str]], None]) -> Iterator[None]:
+        """Count a crawl while it is made; raise LimitExceeded if there are as many as there may be."""
+        crawls = {Shard.of(key).crawl for key in self._names - self.damaged.keys()} | self._in_creation
+        crawls.discard(crawl)
+        if (n := len(crawls)) >= self._settings.max_crawls:
+            raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+        check_count(crawls)
+        self._in_creation.add(crawl)
+        try:
+            yield
+        finally:
+            self._in_creation.discard(crawl)
+
+    async def _created(self, config: CrawlConfig, name: str) -> CrawlActor | None:
+        """Return a new crawl; None if the store has one."""
+        await self._in_thread(self._load_libraries, config)
+        try:
+            shard = await self._in_thread(self.store.create, name)
+            await self._in_thread(self.claim, name)
+        except Fenced:
+            return None
+        model = StoredCrawl(
+            config,
+            shard,
+            ticket_key=await self._in_thread(self.store.secret),
+            domain_of=self._domain_of,
+            budget=self.memory.budget,
+        )
+        actor = self._actor(model, shard)
+        actor.start()
+        try:
+            await actor.submit(ConfigChanged(config.to_state()))
+        except Exception:
+            await actor.discard()
+            raise
+        self._serve(name, actor)
+        return actor
+
+    async def _change(
+        self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
+    ) -> CrawlActor:
+        async with self._change_locks[name]:
+            actor = await self.open(name)
+            if "limits" in changes:  # None lifts one
+                limits = {**actor.model.config.limits, **changes["limits"]}
+                changes["limits"] = {field: value for field, value in limits.items() if value is not None}
+            config = dataclasses.replace(actor.model.config, **changes).with_examples(more_examples)
+            if config.groups > 1:
+                config = dataclasses.replace(config, revision=config.revision + 1)
+            await self._in_thread(self._check, config)
+            return await self._reconfigured(actor, config)
+
+    async def _configure(self, name: str, config: CrawlConfig) -> CrawlActor:
+        async with self._change_locks[name]:
+            actor = await self.open(name)
+            is_news = actor.model.config.revision < config.revision
+            return await self._reconfigured(actor, config) if is_news else actor
+
+    async def _begin_anew(self, name: str, config: CrawlConfig) -> CrawlActor:
+        async with self._change_locks[name]:
+            actor = await self.open(name)
+            return actor if actor.model.config == config else await self._reconfigured(actor, config)
+
+    async def _reconfigured(self, actor: CrawlActor, config: CrawlConfig) -> CrawlActor:
+        await self._in_thread(self._load_libraries, config)
+        await actor.submit(ConfigChanged(config.to_state()))
+        return actor
+
+    async def _drop(self, name: str, *, and_then: Callable[[str], None] = lambda name: None) -> None:
+        async with self._change_locks[name], self._locks[name]:
+            if (actor := self._actors.pop(name, None)) is not None:
+                await actor.discard()
+            await self._in_thread(and_then, name)
+            self._names.discard(name)
+            self.damaged.pop(name, None)
+
+    def _erase(self, name: str) -> None:
+        """Erase a shard, or all groups of a crawl, with what lies beside."""
+        for key in {name, *(key for key in self.store.shards() if Shard.of(key).crawl == name)}:
+            self.store.delete(key)
+            self.folder.erase_beside(key)
+
+    async def _existing(self, config: CrawlConfig, name: str) -> CrawlActor:
+        actor = await self.open(name)
+        same = dataclasses.replace(
+            actor.model.config,
+            create_time_s=config.create_time_s,
+            bounds=config.bounds,
+            revision=config.revision,
+            was_one_group=config.was_one_group,
+        )
+        if same != config:
+            raise CrawlExists(
+                f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name"
+            )
+        return actor
+
+    def _bounds(self) -> SiteBounds:
+        s = self._settings
+        return SiteBounds(links=s.site_links, blocks=s.site_blocks, apaths=s.site_apaths, arms=s.site_arms)
+
+    def _check(self, config: CrawlConfig) -> None:
+        try:
+            config.check()
+            self.embeddings.check(config.wanted)
+        except InvalidInput as exc:
+            raise exc.under("crawl") from exc
+
+    async def _keep(self, change: Coroutine[Any, Any, _T]) -> _T:
+        """Await a change that must not stop half-way when the caller gives up."""
+        return await tasks.kept(change, "a change of a crawl", self._tasks)
+
+    async def _in_thread(self, call: Callable[..., _T], *args: object) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *args)
 
     async def close(self) -> None:
         """Finish and close every crawl; those that are being opened stay closed."""
-        self._threads.order.close()
+        self._is_closing = True
         for task in self._beside:
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
-        await self.changes.close()
-        await self.open_crawls.close()
-        self._threads.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for name in sorted(self._names):
+            async with self._locks[name]:
+                if (actor := self._actors.pop(name, None)) is not None:
+                    await actor.close()
+        for executor in (self._threads, self._sites, self._questions):
+            executor.shutdown()
+        self._learning.close()
         self.embeddings.close()

@@ -26,6 +26,7 @@ from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.revisits import revisit_of
 from linkscore_server.grpc.convert.wanted import wanted_of
+from linkscore_server.grpc.errors import logged
 
 _UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *FIELDS)
 
@@ -47,7 +48,7 @@ class CrawlService:
                 f"must be 1: this server has no directory of several groups, got {config.groups}",
                 field="crawl.groups",
             )
-        actor = await self._registry.changes.create(config, check_count=check_count)
+        actor = await self._registry.create(config, check_count=check_count)
         return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
@@ -64,7 +65,13 @@ class CrawlService:
         mine = [name for name in self._registry.names() if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
         models = await self._registry.models(names)
-        return pb.ListCrawlsResponse(crawls=map(crawl_message, models), next_page_token=token)
+        answer = pb.ListCrawlsResponse(next_page_token=token)
+        for model in models:
+            try:
+                answer.crawls.append(crawl_message(model))
+            except Exception as exc:  # of this crawl: the others are shown
+                logged(exc)
+        return answer
 
     async def ListShards(self, request: pb.ListShardsRequest, context: Any) -> pb.ListShardsResponse:
         """List crawls, damaged ones too, with what each takes."""
@@ -110,12 +117,12 @@ class CrawlService:
             else:
                 changes["observe_only"] = crawl.observe_only
         if changes:
-            actor = await self._registry.changes.change(name, **changes)
+            actor = await self._registry.change(name, **changes)
         return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def DeleteCrawl(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
         """Delete a crawl and its log."""
-        await self._registry.changes.delete(parse_crawl(request.name, "name"))
+        await self._registry.delete(parse_crawl(request.name, "name"))
         return pb.DeleteCrawlResponse()
 
 

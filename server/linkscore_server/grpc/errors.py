@@ -23,14 +23,11 @@ from linkscore_scoring.errors import (
     NotLearned,
     PolicyFailed,
 )
-from linkscore_server.crawls.changes import CrawlExists
+from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.memory import MemoryShort
-from linkscore_server.crawls.open_crawls import CrawlNotFound
-from linkscore_server.crawls.turns import CrawlOpening
-from linkscore_server.crawls.writer import CrawlClosed
-from linkscore_server.storage.base import LogAway
-from linkscore_server.storage.sites import SiteLost
-from linkscore_server.storage.space import DiskFull, as_disk_full
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlOpening
+from linkscore_server.crawls.space import DiskFull, as_disk_full
+from linkscore_server.store import StoreAway
 
 DOMAIN = "linkscore"
 # Bounds: an error travels in trailers, of which gRPC takes 8 KB, the message twice, the details in base64.
@@ -124,12 +121,11 @@ STATUS_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
     (Overloaded, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (MemoryShort, code_pb2.RESOURCE_EXHAUSTED, "OVERLOADED"),
     (LimitExceeded, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
-    (LogAway, code_pb2.UNAVAILABLE, "NOT_SERVING"),
+    (StoreAway, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (DiskFull, code_pb2.RESOURCE_EXHAUSTED, "DISK_FULL"),
     (OSError, code_pb2.RESOURCE_EXHAUSTED, "LIMIT_EXCEEDED"),
     (CrawlClosed, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (CrawlOpening, code_pb2.UNAVAILABLE, "NOT_SERVING"),
-    (SiteLost, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (NotServing, code_pb2.UNAVAILABLE, "NOT_SERVING"),
     (BadToken, code_pb2.UNAUTHENTICATED, "BAD_TOKEN"),
     (NotAllowed, code_pb2.PERMISSION_DENIED, "NOT_ALLOWED"),

@@ -15,7 +15,7 @@ from linkscore_scoring.features.types import PageFeatures, Words
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.errors import without_frames
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.storage.formats import SEGMENT
+from linkscore_server.store.schema import FORMAT
 from linkscore_server.turns import Queue, Turns, require_caller
 
 PreparsedPage = PageFeatures | bytes | Exception | None
@@ -57,7 +57,7 @@ class ParseOptions:
     def of(cls, config: CrawlConfig, limits: tuple[int, ...]) -> ParseOptions:
         """Return how pages of a crawl are read within such limits."""
         return cls(
-            SEGMENT.number,
+            FORMAT,
             config.scope,
             config.reads_layout,
             config.words,
@@ -119,7 +119,7 @@ class PageReader:
 
     def can(self, options: ParseOptions) -> bool:
         """Say whether pages can be read like this: by these bounds, and without the model of a plug-in."""
-        is_known = options.format == SEGMENT.number and options.limits == self._limits
+        is_known = options.format == FORMAT and options.limits == self._limits
         return is_known and options.words < Words.EXCERPT  # nor what a newer version reads
 
     async def parse_remote(

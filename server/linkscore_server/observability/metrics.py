@@ -55,7 +55,7 @@ class Metrics:
         self._add_reward_metrics(r)
         self._add_question_metrics(r)
         self._add_log_metrics(r)
-        self._add_snapshot_metrics(r)
+        self._add_state_metrics(r)
         self._add_learning_metrics(r)
         self._add_passed_on(r)
         self._calls: dict[tuple[str, str], Histogram] = {}
@@ -203,34 +203,26 @@ class Metrics:
             "linkscore_apply_failures", "Durable events that could not be applied", registry=r
         )
 
-    def _add_snapshot_metrics(self, r: CollectorRegistry) -> None:
-        self.snapshot_seconds = Histogram(
-            "linkscore_snapshot_duration_seconds", "Time to write a snapshot", buckets=LEARNING_S, registry=r
+    def _add_state_metrics(self, r: CollectorRegistry) -> None:
+        self.state_seconds = Histogram(
+            "linkscore_state_duration_seconds",
+            "Time to write the state of a site, or of all where policies know something across them",
+            buckets=LATENCY_S,
+            registry=r,
         )
         self.sites_evicted = Counter(
             "linkscore_sites_put_away",
             "Sites evicted to keep within site_memory_mb; as many as pages: raise the setting",
             registry=r,
         )
-        self.eviction_failures = Counter(
-            "linkscore_put_away_failures", "Failed evictions of sites; memory grows", registry=r
-        )
-        self.snapshot_failures = Counter(
-            "linkscore_snapshot_failures", "Snapshots that could not be written", registry=r
-        )
-        self.log_damage = Counter(
-            "linkscore_log_damage",
-            "Damaged places in logs of crawls that serve from a snapshot all the same",
-            registry=r,
-        )
-        self.log_bytes_cut = Counter(
-            "linkscore_log_bytes_cut",
-            "Bytes of deleted log segments, whose events two snapshots hold (keep_log)",
+        self.state_failures = Counter(
+            "linkscore_state_failures",
+            "States that could not be written; their sites are read from more events",
             registry=r,
         )
         self.crawl_open_seconds = Histogram(
             "linkscore_crawl_open_duration_seconds",
-            "Time to open a crawl from its snapshot and log",
+            "Time to open a crawl",
             buckets=LATENCY_S,
             registry=r,
         )

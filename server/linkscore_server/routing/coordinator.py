@@ -12,10 +12,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import LimitExceeded, LinkscoreError
 from linkscore_server import tasks
-from linkscore_server.crawls.changes import CrawlExists
-from linkscore_server.crawls.open_crawls import CrawlNotFound
-from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.crawls.turns import Locks
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry, Locks
 from linkscore_server.grpc.convert.crawls import config_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.errors import NotServing
@@ -101,11 +98,11 @@ class CrawlCoordinator:
                 )
                 return made
             config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
-            await self._registry.changes.check(config)
+            await self._registry.check(config)
             if first is None:
                 for shard in reversed(shards_of(config.name, config.groups)[1:]):
                     await self._owners.of(shard).ask("make", shard=shard.key, config=config.to_state())
-            await self._registry.changes.create(config)
+            await self._registry.create(config)
             return pb.CreateCrawlResponse(crawl=await self._read(name, context))
 
     async def update(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
@@ -137,7 +134,7 @@ class CrawlCoordinator:
             try:
                 for shard in shards:
                     await self._owners.of(shard).ask("drop", shard=shard.key)
-                await self._registry.changes.delete_files(name)
+                await self._registry.delete_all(name)
             except BaseException:
                 for shard in shards:
                     with suppress(Exception):
@@ -164,7 +161,6 @@ class CrawlCoordinator:
     async def _found(self, name: str) -> Shard:
         first = self._registry.shard_of(name)
         if first is None or first.group:
-            await self._registry.open_crawls.require(Shard(name))
             raise CrawlNotFound.named(name)
         return first
 

@@ -27,7 +27,7 @@ class GroupDirectory(Directory):
             parts.registry,
             parts.settings,
             RoutingMetrics(parts.metrics.registry),
-            ticket_key=parts.store.ticket_key,
+            ticket_key=parts.store.secret,
             domain_of=registrable_domain,
             clock=parts.clock,
         )

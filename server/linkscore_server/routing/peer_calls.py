@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 from linkscore_scoring.engine.groups import is_crawl_name
 from linkscore_server.access import crawl_in
 from linkscore_server.crawls import reads
-from linkscore_server.crawls.turns import set_wait
+from linkscore_server.crawls.registry import set_wait
 from linkscore_server.grpc.contract import add_services
 from linkscore_server.grpc.errors import REQUEST_ID as KEY
 from linkscore_server.grpc.errors import begin_request, status_of

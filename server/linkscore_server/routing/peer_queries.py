@@ -12,9 +12,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
-from linkscore_server.crawls.changes import CrawlExists
-from linkscore_server.crawls.open_crawls import CrawlNotFound
-from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import crawl_message
 from linkscore_server.grpc.convert.names import parse_crawl
@@ -67,7 +65,6 @@ class PeerQueries:
         """Return what is needed to route calls of a crawl whose first group is here."""
         shard = self._registry.shard_of(crawl)
         if shard is None or shard.group:
-            await self._registry.open_crawls.require(Shard(crawl))
             raise CrawlNotFound.named(crawl)
         if shard.groups == 1:
             return {"groups": 1}
@@ -111,26 +108,26 @@ class PeerQueries:
         try:
             left = await self._registry.open(shard)
         except CrawlNotFound:
-            await self._registry.changes.create(wanted, Shard.of(shard).group)
+            await self._registry.create(wanted, Shard.of(shard).group)
             return {}
         if left.model.sites or left.model.ledger.batches:
             raise CrawlExists(
                 f"crawl {wanted.name!r}: group {Shard.of(shard).group} holds sites, and group 0 is missing: "
                 "restore its folder from a backup, or delete that of the crawl"
             )
-        await self._registry.changes.begin_anew(shard, wanted)
+        await self._registry.begin_anew(shard, wanted)
         return {}
 
     async def _configure(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
-        await self._registry.changes.configure(shard, CrawlConfig.from_state(config))
+        await self._registry.configure(shard, CrawlConfig.from_state(config))
         return {}
 
     async def _drop(self, shard: str) -> dict[str, Any]:
-        await self._registry.changes.drop(shard)
+        await self._registry.drop(shard)
         return {}
 
     async def _take(self, shard: str) -> dict[str, Any]:
-        self._registry.open_crawls.take(shard)
+        self._registry.take(shard)
         return {}
 
     async def _offers(self, request: bytes) -> dict[str, Any]:

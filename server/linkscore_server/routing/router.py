@@ -16,8 +16,7 @@ from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.access import caller, check_count, crawl_in
-from linkscore_server.crawls.open_crawls import CrawlNotFound
-from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.grpc.scoring import STREAM_WINDOW

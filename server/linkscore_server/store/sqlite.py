@@ -231,7 +231,10 @@ def translated(place: str) -> Iterator[None]:
     except sqlite3.IntegrityError as exc:
         raise Fenced(f"{place}: another process writes to it: {exc}") from exc
     except sqlite3.Error as exc:
-        code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF
+        whole = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
+        if whole == sqlite3.SQLITE_IOERR_WRITE:  # of a quota too, which SQLite does not tell from a fault
+            raise OSError(errno.EDQUOT, f"{place}: {exc}") from exc
+        code = whole & 0xFF
         if code in _DAMAGE:
             raise CorruptState(f"{place}: {exc}") from exc
         raise OSError(_CODES.get(code, errno.EIO), f"{place}: {exc}") from exc

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from linkscore_server.storage import failpoints
-from linkscore_server.store import schema
+from linkscore_server.store import failpoints, schema
 from linkscore_server.store.base import Engine, Fenced, NewEvent, Session, Statements, StoreAway
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from linkscore_server.storage.files import FileStore
+    from linkscore_server.store import Store
 
 # Imported when tables are made. Whoever has no DuckDB is told now.
 if find_spec("duckdb") is None:
@@ -31,21 +31,18 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="Data folder of a server that is not running.",
 )
-@click.option("--events-only", is_flag=True, help="Only what is in the log, nothing of what was learned.")
+@click.option("--events-only", is_flag=True, help="Only what came in, nothing of what was learned.")
 def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -> None:
     """Write CRAWL as tables in Parquet: fetches, pages, links, rewards, arms, templates, decisions, judged.
 
-    The folder of the server stays as it is. What is in no snapshot yet is replayed, 3 ms an event.
+    The folder of the server stays as it is. Events that no state has yet are applied, 3 ms each.
     """
     import duckdb
 
     from linkscore_scoring.engine.events import decode
     from linkscore_scoring.engine.groups import Shard
     from linkscore_server.crawls.libraries import registrable_domain
-    from linkscore_server.storage.files import read_segments
-    from linkscore_server.storage.formats import TICKET_KEY
-    from linkscore_server.storage.replays import crawl_in
-    from linkscore_server.storage.secret_files import read_secret
+    from linkscore_server.crawls.opening import opened
     from linkscore_server.tables.columns import OF_THE_STATE, TABLES
     from linkscore_server.tables.files import tables_in
     from linkscore_server.tables.rows import EventRows, add_state
@@ -55,18 +52,18 @@ def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -
         shards = [key for key in store.shards() if Shard.of(key).crawl == crawl]
         if not shards:
             raise click.ClickException(f"crawl {crawl}: not in {data_dir}")
-        key_file = store.folder / TICKET_KEY.path  # left alone: a store would make one
-        secret = read_secret(key_file) if key_file.exists() else b""
+        secret = store.secret()
         try:
             with tables_in(out, names) as tables:
                 for key in shards:
                     group = Shard.of(key).group
                     rows = EventRows(tables, group, secret)
-                    for _, _, seq, raw in read_segments(store.crawl_folder(key)):
-                        rows.add(seq, decode(raw))
+                    shard = store.open(key)
+                    for event in shard.events():
+                        rows.add(event.seq, decode(event.body))
                     if not events_only:
-                        with crawl_in(store, key, domain_of=registrable_domain) as model:
-                            add_state(tables, group, model)
+                        model = opened(shard, ticket_key=secret, domain_of=registrable_domain)
+                        add_state(tables, group, model)
         except duckdb.Error as exc:
             raise click.ClickException(f"--out: {exc}") from exc
     for name, count in tables.counts.items():
@@ -74,18 +71,16 @@ def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[FileStore]:
+def _opened(folder: Path) -> Iterator[Store]:
     """Open a data folder, which no server may have open; errors end the command with their message."""
     from linkscore_scoring.errors import LinkscoreError
-    from linkscore_server.storage.files import FileStore
+    from linkscore_server.data_folder import DataFolder
+    from linkscore_server.store import open_store
 
     if not folder.is_dir():
         raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
     try:
-        store = FileStore(folder)
-        try:
+        with closing(DataFolder(folder)), closing(open_store(str(folder))) as store:
             yield store
-        finally:
-            store.close()
     except (LinkscoreError, OSError) as exc:
         raise click.ClickException(str(exc)) from exc

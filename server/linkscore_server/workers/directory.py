@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.directories import Parts
 from linkscore_server.routing.directory import GroupDirectory
 from linkscore_server.routing.owners import LocalOwner, Owner, Owners
 from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
-from linkscore_server.storage.files import FileStore
+from linkscore_server.store import open_store
 from linkscore_server.workers.address import WorkerAddress
 from linkscore_server.workers.supervised import Supervised
 
@@ -51,16 +52,16 @@ class WorkerDirectory(Supervised, GroupDirectory):
         return 2 if settings.workers > 1 else 0
 
     @classmethod
-    def data_folder(cls, settings: Settings) -> FileStore:
+    def data_folder(cls, settings: Settings) -> DataFolder:
         """See `Supervised.data_folder`."""
-        store = FileStore(Path(settings.data_dir))
-        store.ticket_key()  # made once, before workers read it
-        return store
-
-    @classmethod
-    def store(cls, settings: Settings, lock: int) -> Store:
-        """See `Supervised.store`."""
-        return FileStore(Path(settings.data_dir), cuts=settings.keep_log == "snapshots", lock=lock)
+        folder = DataFolder(Path(settings.data_dir))
+        try:
+            with closing(open_store(settings.data_dir)) as store:
+                store.secret()  # made once, before workers read it
+        except BaseException:
+            folder.close()
+            raise
+        return folder
 
     def owns(self, shard: Shard) -> bool:
         """See `Directory.owns`."""

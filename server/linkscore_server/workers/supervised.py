@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from typing import Any, cast
 
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.directories import Directory, Parts, directory_of
 from linkscore_server.settings import Settings
-from linkscore_server.storage.base import Store
-from linkscore_server.storage.files import FileStore
 from linkscore_server.workers.address import WorkerAddress
 
 
@@ -48,7 +47,7 @@ class Supervised(Directory, ABC):
 
     @classmethod
     @abstractmethod
-    def data_folder(cls, settings: Settings) -> FileStore:
+    def data_folder(cls, settings: Settings) -> DataFolder:
         """Return the data folder, locked, with what is made once before workers begin.
 
         Raises
@@ -61,11 +60,6 @@ class Supervised(Directory, ABC):
     def settings_of(cls, settings: Settings, number: int) -> Settings:
         """Return the settings of one worker, where they are not those of all."""
         return settings
-
-    @classmethod
-    def store(cls, settings: Settings, lock: int) -> Store | None:
-        """Open the store of a worker by the lock of the data folder, a descriptor; None: by its settings."""
-        return None
 
 
 def supervised(settings: Settings) -> type[Supervised]:

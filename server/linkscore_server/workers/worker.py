@@ -16,10 +16,12 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 from linkscore_server import tasks
 from linkscore_server.app import Application, tune_interpreter
+from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability import logs
 from linkscore_server.workers.shares import unpacked
 from linkscore_server.workers.supervised import supervised
@@ -41,9 +43,8 @@ async def run(line: str) -> None:
     watching = tasks.beside(
         _watch_input(stopping, ended), "the input of a worker", failed=lambda _: stopping.set()
     )
-    kind = supervised(settings)
-    store = kind.store(settings, address.lock)
-    app = Application(settings, store=store, directory=partial(kind, address=address))
+    folder = DataFolder(Path(settings.data_dir), lock=address.lock)
+    app = Application(settings, folder=folder, directory=partial(supervised(settings), address=address))
     if await _is_done_before(app.start(), stopping):
         tune_interpreter()
         say(SERVES)

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.browse_logs.visits.base import (
+    SALT_BYTES,
     SiteSpan,
     VisitQuery,
     VisitReader,
@@ -38,10 +39,9 @@ from linkscore_server.browse_logs.visits.base import (
 )
 from linkscore_server.browse_logs.visits.connection import WORK, in_memory, is_full, text, workspace
 from linkscore_server.browse_logs.visits.tables import COLUMNS, DAY_S, counts_of, load_stored
-from linkscore_server.storage import failpoints
-from linkscore_server.storage.disk import PRIVATE, ensure_folder, sync
-from linkscore_server.storage.formats import VISITS, VISITS_KEY, VISITS_OF_SITES
-from linkscore_server.storage.secret_files import secret_of
+from linkscore_server.data_folder import PRIVATE, ensure_folder, sync
+from linkscore_server.store import failpoints
+from linkscore_server.store.bodies import checked, seal
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,12 +54,16 @@ MAX_PARTS = 24
 CHECKSUM_BYTES = 16
 """Bytes of the checksum of a file: damage that it misses does not happen."""
 
+_FORMAT, _FORMAT_OF_SITES, _FORMAT_KEY = 3, 2, "linkscore_format"
+"""Number of the format, that of files whose referrers are all of the site of their page, and the name of the
+Parquet metadata that holds it."""
+
 FAILPOINTS = (
     "visits.drafted",  # a batch is written, under its passing name
     "visits.staged",  # it is durable, and in no log
     "visits.published",  # one file of it is where it belongs
 )
-"""Places that a batch passes, as in `storage.failpoints`."""
+"""Places that a batch passes, as in `store.failpoints`."""
 
 DRAFT = ".tmp"
 """How passing names end."""
@@ -116,6 +120,20 @@ class FileReader(VisitReader):
         ]
 
 
+def salt_in(path: Path) -> bytes:
+    """Return the secret of a file.
+
+    Raises
+    ------
+    CorruptState
+        If it does not hold one, naming it: a new one would tell the same people apart from now on.
+    """
+    try:
+        return checked(b"salt", path.read_bytes())
+    except CorruptState as exc:
+        raise CorruptState(f"{path}: {exc}") from exc
+
+
 class FileVisits(VisitStore):
     """The visits of one crawl below its folder, which exists."""
 
@@ -137,7 +155,14 @@ class FileVisits(VisitStore):
         path = self._folder / "salt"
         if not path.exists():
             ensure_folder(self._folder)
-        return secret_of(path)
+            draft = self._folder / f"salt-{secrets.token_hex(8)}{DRAFT}"
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+                file.write(seal(b"salt", secrets.token_bytes(SALT_BYTES)))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            sync(self._folder)
+        return salt_in(path)
 
     def stage(self, batch_id: str, con: duckdb.DuckDBPyConnection) -> dict[int, int]:
         """See `VisitStore.stage`."""
@@ -300,8 +325,8 @@ def check(parts: list[Path]) -> None:
 
 def _check_part(con: duckdb.DuckDBPyConnection, part: Path) -> None:
     number, known = _format_of(con, part), checksum_of(part)
-    if not 1 <= number <= VISITS.number:
-        raise CorruptState(f"{part}: visits of format {number}, known are 1 to {VISITS.number}")
+    if not 1 <= number <= _FORMAT:
+        raise CorruptState(f"{part}: visits of format {number}, known are 1 to {_FORMAT}")
     if known:
         if known != _checksum(part):
             raise CorruptState(f"{part}: damaged visits, the file does not fit the checksum in its name")
@@ -330,7 +355,7 @@ def _format_of(con: duckdb.DuckDBPyConnection, part: Path) -> int:
     """Return the number of a file's format; files written before there was one have the first."""
     found = con.execute(
         f"SELECT value::VARCHAR FROM parquet_kv_metadata({text(str(part))}) "
-        f"WHERE key::VARCHAR = '{VISITS_KEY}'"
+        f"WHERE key::VARCHAR = '{_FORMAT_KEY}'"
     ).fetchone()
     return int(found[0]) if found else 1
 
@@ -349,10 +374,10 @@ def _write(con: duckdb.DuckDBPyConnection, source: str, path: Path) -> None:
     query = f"SELECT {COLUMNS} FROM {source} ORDER BY site, url, client"
     foreign = f"SELECT 1 FROM (SELECT referrer FROM {source}) WHERE contains(referrer, '\t')"
     with _disk_errors():
-        number = VISITS.number if con.execute(foreign).fetchone() else VISITS_OF_SITES
+        number = _FORMAT if con.execute(foreign).fetchone() else _FORMAT_OF_SITES
         con.execute(
             f"COPY ({query}) TO {text(str(path))} (FORMAT parquet, COMPRESSION zstd, "
-            f"KV_METADATA {{{VISITS_KEY}: '{number}'}})"
+            f"KV_METADATA {{{_FORMAT_KEY}: '{number}'}})"
         )
     path.chmod(PRIVATE)
     sync(path)

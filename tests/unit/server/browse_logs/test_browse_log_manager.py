@@ -14,10 +14,9 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
 from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
-from linkscore_server.browse_logs.visits.kept import visits_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
-from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.store import Store, open_store
 from support.browse_logs.visit_logs import DAY, MIDNIGHT, SITE
 
 READS_LOGS = PolicyChoice("news_prefix", {"min_pages": 7})
@@ -38,7 +37,7 @@ def batch(batch_id: str, day: int, visits: int = 4) -> pb.ImportBrowseRecordsReq
 class Server:
     """An application in this process, whose clock is set by hand and whose minings run in a thread."""
 
-    def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
         self.jobs: list[MiningJob] = []
@@ -54,7 +53,7 @@ class Server:
         return await asyncio.to_thread(call, job)
 
     async def create(self, policy: PolicyChoice) -> CrawlActor:
-        return await self.app.registry.changes.create(CrawlConfig("c", policy=policy))
+        return await self.app.registry.create(CrawlConfig("c", policy=policy))
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
         """Take batches in, and return the windows that were mined because of it."""
@@ -68,7 +67,7 @@ class Server:
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
-    made = Server(MemoryStore(keep=True), monkeypatch)
+    made = Server(open_store("memory"), monkeypatch)
     yield made
     await made.browse_logs.close()
     await made.app.registry.close()
@@ -131,7 +130,7 @@ async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actor = await server.create(READS_LOGS)
-    store = visits_of(server.app.registry.store, "c")
+    store = server.browse_logs.visits("c")
     with monkeypatch.context() as broken:
         broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
@@ -161,7 +160,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
 async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0))
-    await server.app.registry.changes.delete("c")
+    await server.app.registry.delete("c")
     actor = await server.create(READS_LOGS)
     assert await server.browse_logs.spans(actor) == {}
 

@@ -15,7 +15,7 @@ from linkscore_server.app import Application
 from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningPool
 from linkscore_server.settings import Settings
-from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.store import open_store
 from support.browse_logs.visit_logs import MIDNIGHT
 from support.recorded_crawls import fetched
 
@@ -49,7 +49,7 @@ class Server:
         settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_referrers="all", browse_window_days=30
         )
-        self.app = Application(settings, store=MemoryStore(), clock=lambda: 1e12)
+        self.app = Application(settings, store=open_store("memory"), clock=lambda: 1e12)
         (self.annex,) = (one for one in self.app.annexes if isinstance(one, BrowseLogs))
 
     async def _run(self, call, job):  # type: ignore[no-untyped-def]
@@ -72,7 +72,7 @@ class Server:
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
     made = Server(monkeypatch)
-    await made.app.registry.changes.create(CrawlConfig("c", policy=PolicyChoice("news_prefix", {})))
+    await made.app.registry.create(CrawlConfig("c", policy=PolicyChoice("news_prefix", {})))
     yield made
     await made.annex.close()
     await made.app.registry.close()

@@ -12,13 +12,14 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_server.app import Application
 from linkscore_server.settings import Settings
-from linkscore_server.storage.files import FileStore
+from linkscore_server.store import Store
+from linkscore_server.store.sqlite import SqliteEngine
 from support.server_process import Refusal, Stubs
 
 CRAWL = "crawls/full"
 
 
-class Filling(FileStore):
+class Filling(Store):
     """A folder on a disk that is as full as one says."""
 
     free = 1 << 40
@@ -29,7 +30,7 @@ class Filling(FileStore):
 
 async def test_an_import_is_refused_by_name(tmp_path: Path) -> None:
     settings = replace(Settings(), listen="127.0.0.1:0", metrics_listen="", learning_processes=0)
-    app = Application(settings, store=(store := Filling(tmp_path)))
+    app = Application(settings, store=(store := Filling(SqliteEngine(tmp_path / "linkscore.db"))))
     await app.start()
     async with grpc.aio.insecure_channel(app.address) as channel:
         server = Stubs(channel)

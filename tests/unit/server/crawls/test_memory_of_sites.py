@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
 from pathlib import Path
 
 import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import PageFetched, decode
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.testing.pages import page_of
-from linkscore_server import residency
+from linkscore_server.crawls import opening
 from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort, asked_at_most_each
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.crawls.writer import CrawlClosed
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
-from linkscore_server.storage.check import problems_of_store
-from linkscore_server.storage.files import FileStore, read_segments
-from linkscore_server.storage.replays import unlike_their_replay
-from linkscore_server.storage.sites import SiteLost, reading_copy
+from linkscore_server.store import Store, open_store
 
-SETTINGS = Settings(site_memory_mb=1, snapshot_events=40, snapshot_s=0)
+SETTINGS = Settings(site_memory_mb=1)
 
 
 def fetched(n: int) -> PageFetched:
@@ -39,12 +32,12 @@ def fetched(n: int) -> PageFetched:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FileStore:
-    return FileStore(tmp_path)
+def store(tmp_path: Path) -> Store:
+    return open_store(str(tmp_path))
 
 
 @pytest.fixture
-async def registry(store: FileStore) -> AsyncIterator[CrawlRegistry]:
+async def registry(store: Store) -> AsyncIterator[CrawlRegistry]:
     made = CrawlRegistry(store, SETTINGS, Metrics())
     await made.recover()
     yield made
@@ -57,18 +50,16 @@ async def settled(registry: CrawlRegistry) -> None:
     assert not registry.memory.budget.is_over
 
 
-def replayed(store: FileStore, name: str) -> bytes:
+def replayed(store: Store, name: str) -> bytes:
     """Return the state that the log of a crawl gives, every site in memory."""
-    model = CrawlModel(CrawlConfig(name), ticket_key=store.ticket_key())
-    for _, _, seq, raw in read_segments(store.crawl_folder(name)):
-        model.apply(seq, decode(raw))
+    model = opening.replayed(store.open(name), ticket_key=store.secret())
     return bytes(msgpack.packb(model.to_state()))
 
 
 async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
-    registry: CrawlRegistry, store: FileStore
+    registry: CrawlRegistry, store: Store
 ) -> None:
-    actors = [await registry.changes.create(CrawlConfig(name)) for name in "ab"]
+    actors = [await registry.create(CrawlConfig(name)) for name in "ab"]
     for n in range(150):
         await actors[n % 3 > 0].submit(fetched(n))
     await settled(registry)
@@ -79,37 +70,8 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     assert msgpack.packb(actors[1].model.to_state()) == replayed(store, "b")
 
 
-@pytest.mark.parametrize("share", ["measured", "events only"])
-async def test_a_folder_copied_at_any_moment_opens_as_its_log_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: str
-) -> None:
-    """As after a kill: between and within snapshots, before and after evictions."""
-    if share == "events only":
-        monkeypatch.setattr(residency, "_SHARE", 0)
-        monkeypatch.setattr(residency, "_EVICTED_SHARE", 0)
-    store = FileStore(tmp_path / "sound")
-    registry = CrawlRegistry(store, Settings(site_memory_mb=1, snapshot_events=10), Metrics())
-    actor = await registry.changes.create(CrawlConfig("a"))
-    for n in range(140):
-        await actor.submit(fetched(n % 5 * 37 if n % 2 else n))
-        if n % 20 == 13:
-            async with actor._turn:  # nobody writes meanwhile: files are copied one after the other
-                shutil.copytree(tmp_path / "sound", tmp_path / f"{n}")
-    await registry.close()
-    store.close()
-    added = 0
-    for folder in (tmp_path / f"{n}" for n in range(13, 140, 20)):
-        copied = FileStore(folder)
-        assert list(problems_of_store(copied)) == []
-        assert list(unlike_their_replay(copied, lambda host: host)) == []
-        with reading_copy(folder / "crawls" / "a" / "sites.db") as states:
-            added += sum(len(states.changes(place)) for place, _ in enumerate(states.sites()))
-        copied.close()
-    assert added or share == "measured"
-
-
 async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
-    actor = await registry.changes.create(CrawlConfig("a"))
+    actor = await registry.create(CrawlConfig("a"))
     most = 0
     for at in range(0, 400, 10):
         await asyncio.gather(*(actor.submit(fetched(n)) for n in range(at, at + 10)))
@@ -119,7 +81,7 @@ async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegis
 
 
 async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry) -> None:
-    cold, hot = [await registry.changes.create(CrawlConfig(name)) for name in ("cold", "hot")]
+    cold, hot = [await registry.create(CrawlConfig(name)) for name in ("cold", "hot")]
     for actor in (cold, hot):
         for n in range(18):
             await actor.submit(fetched(n))
@@ -130,10 +92,8 @@ async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry)
     assert cold.model.sites["17.example"] in kept
 
 
-async def test_a_restart_brings_no_site_back_before_it_is_asked_for(
-    registry: CrawlRegistry, store: FileStore
-) -> None:
-    actor = await registry.changes.create(CrawlConfig("a"))
+async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistry, store: Store) -> None:
+    actor = await registry.create(CrawlConfig("a"))
     for n in range(111):
         await actor.submit(fetched(n))
     before = msgpack.packb(actor.model.to_state())
@@ -142,58 +102,42 @@ async def test_a_restart_brings_no_site_back_before_it_is_asked_for(
     await registry.close()
     await again.recover()
     opened = await again.open("a")
-    assert opened.model.sites.in_memory == []
+    assert len(opened.model.sites.in_memory) < 37
     assert (opened.model.shard("3.example").model.pages, len(opened.model.sites)) == (3, 37)
     assert msgpack.packb(opened.model.to_state()) == before
     await again.close()
 
 
-def damage(store: FileStore, name: str, sites: int) -> None:
-    """Destroy the states of the first sites of a crawl that is closed."""
-    with closing(sqlite3.connect(store.crawl_folder(name) / "sites.db")) as con, con:
-        con.execute("UPDATE states SET state = x'00' WHERE place < ?", (sites,))
-
-
-async def test_a_site_that_cannot_be_read_back_is_rebuilt_from_the_log(
-    registry: CrawlRegistry, store: FileStore
+async def test_a_site_whose_state_is_damaged_is_read_from_its_events(
+    registry: CrawlRegistry, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    actor = await registry.changes.create(CrawlConfig("a"))
+    actor = await registry.create(CrawlConfig("a"))
     for n in range(111):
         await actor.submit(fetched(n))
     before = msgpack.packb(actor.model.to_state())
-    await registry.evict("a")
-    del actor
-    damage(store, "a", sites=5)
-
-    async def call(n: int) -> object:
-        return await (await registry.open("a")).submit(fetched(n))
-
-    await asyncio.create_task(call(110))  # a sound site
-    with pytest.raises(CrawlClosed, match="try again"):
-        await asyncio.create_task(call(111))  # of 0.example
-    told = await asyncio.create_task(call(111))
-    assert not told.duplicate, "its site was read first: it did not get into the log"
-    model = (await registry.open("a")).model
-    assert [name for name in model.sites if model.shard(name).model.pages not in (3, 4)] == []
-    assert msgpack.packb(model.to_state()) == replayed(store, "a")
-    assert msgpack.packb(model.to_state()) != before
-
-
-async def test_a_question_about_a_lost_site_is_answered_the_next_time(
-    registry: CrawlRegistry, store: FileStore
-) -> None:
-    actor = await registry.changes.create(CrawlConfig("a"))
-    for n in range(74):
-        await actor.submit(fetched(n))
     assert await registry.evict("a")
-    damage(store, "a", sites=1)
+    statement = ("UPDATE site SET state = ? WHERE name = ?", [(b"\0", "0.example")])
+    store.writer.call(lambda session: session.commit([statement])).result()
+    again = await registry.open("a")
+    assert again.model.shard("0.example").model.pages == 3
+    assert msgpack.packb(again.model.to_state()) == before
+    assert "state of site '0.example'" in caplog.text
 
-    async def pages() -> int:
-        return (await registry.open("a")).model.shard("0.example").model.pages
 
-    with pytest.raises(SiteLost):
-        await asyncio.create_task(pages())
-    assert await asyncio.create_task(pages()) == 2
+async def test_an_event_that_is_damaged_keeps_its_crawl_closed_and_no_other(
+    registry: CrawlRegistry, store: Store
+) -> None:
+    for name in "ab":
+        actor = await registry.create(CrawlConfig(name))
+        await actor.submit(fetched(1))
+        await actor.discard()
+    del actor
+    registry._actors.clear()
+    statement = ("UPDATE event SET body = ? WHERE seq = 2 AND shard = 1", [(b"\0",)])
+    store.writer.call(lambda session: session.commit([statement])).result()
+    with pytest.raises(CorruptState, match=r"crawl 'a'.* event 2.* damaged"):
+        await registry.open("a")
+    assert [model.config.name for model in await registry.models(["a", "b"])] == ["b"]
 
 
 def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:

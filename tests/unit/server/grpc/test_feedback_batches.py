@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 from prometheus_client import generate_latest
@@ -14,39 +14,50 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.features.types import Limits
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
-from linkscore_server.crawls.writer import CrawlClosed
+from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
-from linkscore_server.residency import ResidentCrawl
-from linkscore_server.storage.memory import MemoryLog
+from linkscore_server.store import NewEvent, StoredShard, open_store
 
 
-class CountingLog(MemoryLog):
-    """Keeps its events, remembers the size of each group, and fails while told to."""
+class Counting:
+    """Remembers the events of each group that a shard was given, and fails while told to."""
 
-    def __init__(self) -> None:
-        super().__init__(keep=True)
+    def __init__(self, shard: StoredShard, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shard, self.commit = shard, shard.commit
         self.groups: list[int] = []
         self.full = False
+        monkeypatch.setattr(shard, "commit", self.counted)
 
-    def append(self, events: Sequence[bytes]) -> None:
+    def counted(self, events: Sequence[NewEvent]) -> Future[int]:
         if self.full:
-            raise OSError(28, "No space left on device")
+            failed: Future[int] = Future()
+            failed.set_exception(OSError(28, "No space left on device"))
+            return failed
         self.groups.append(len(events))
-        super().append(events)
+        return self.commit(events)
 
 
 @pytest.fixture
-def log() -> CountingLog:
-    return CountingLog()
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
+    store = open_store("memory")
+    yield Counting(store.create("c"), monkeypatch)
+    store.close()
 
 
 @pytest.fixture
-async def actor(log: CountingLog) -> AsyncIterator[CrawlActor]:
+async def actor(log: Counting) -> AsyncIterator[CrawlActor]:
     with ThreadPoolExecutor(1) as pool:
-        model = ResidentCrawl(CrawlConfig("c"), ticket_key=b"key")
-        made = CrawlActor(model, log, executor=pool, learner=LearningPool(processes=0), metrics=Metrics())
+        made = CrawlActor(
+            StoredCrawl(CrawlConfig("c"), log.shard, ticket_key=b"key"),
+            log.shard,
+            learner=LearningPool(processes=0),
+            background=pool,
+            reader=pool,
+            metrics=Metrics(),
+        )
         made.start()
         yield made
         await made.close()
@@ -56,14 +67,14 @@ def given(n: int, reward: float = 1.0) -> FeedbackGiven:
     return FeedbackGiven(f"f{n}", "h", f"http://h/{n}", b"", reward, 0.0)
 
 
-async def test_a_batch_is_one_group_applied_in_its_order(actor: CrawlActor, log: CountingLog) -> None:
+async def test_a_batch_is_one_group_applied_in_its_order(actor: CrawlActor, log: Counting) -> None:
     outcomes = await actor.submit_all([given(1), given(2), given(1), given(3)])
     assert outcomes == [True, True, False, True]
     assert log.groups == [3], "the repeat is not written"
     assert actor.model.seq == 3
 
 
-async def test_a_batch_the_log_refuses_is_not_applied(actor: CrawlActor, log: CountingLog) -> None:
+async def test_a_batch_the_log_refuses_is_not_applied(actor: CrawlActor, log: Counting) -> None:
     log.full = True
     with pytest.raises(OSError, match="No space"):
         await actor.submit_all([given(1), given(2)])

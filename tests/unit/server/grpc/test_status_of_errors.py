@@ -14,9 +14,9 @@ import linkscore_scoring
 import linkscore_server
 from linkscore.v1 import errors_pb2
 from linkscore_scoring import errors
-from linkscore_server.crawls.changes import CrawlExists
-from linkscore_server.crawls.open_crawls import CrawlNotFound
-from linkscore_server.crawls.writer import CrawlClosed
+from linkscore_server.crawls.learning import CrawlClosed
+from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
+from linkscore_server.crawls.space import DiskFull
 from linkscore_server.grpc.errors import (
     STATUS_TABLE,
     BadToken,
@@ -28,7 +28,6 @@ from linkscore_server.grpc.errors import (
     begin_request,
     status_of,
 )
-from linkscore_server.storage.space import DiskFull
 
 PREFIX = "ERROR_REASON_"
 REASONS = {name.removeprefix(PREFIX) for name, number in errors_pb2.ErrorReason.items() if number}

@@ -25,7 +25,8 @@ from linkscore_server.routing.peer_calls import server_for_peers
 from linkscore_server.routing.peer_queries import PeerQueries
 from linkscore_server.routing.reading import ReadingPeer
 from linkscore_server.settings import Settings
-from linkscore_server.storage.memory import MemoryStore
+from linkscore_server.store import Store
+from linkscore_server.store.sqlite import SqliteEngine
 from support.small_site import page as page_of_site
 
 CRAWL = "crawls/read"
@@ -50,12 +51,18 @@ class Context:
         return False
 
 
+class Tickets(Store):
+    """Keeps nothing; the tickets of all are the same."""
+
+    def secret(self, name: str = "tickets") -> bytes:
+        return bytes(32)
+
+
 class Server:
     """A server in this process, its log, and the way another process asks it."""
 
     def __init__(self) -> None:
-        self.store = MemoryStore(keep=True)
-        self.store._key = bytes(32)  # so that the tickets of two are the same
+        self.store = Tickets(SqliteEngine(None))
         settings = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
         self.app = Application(settings, store=self.store, clock=lambda: 1e9)
         questions = PeerQueries(self.app.registry, self.app.scoring, self.app.metrics.registry)
@@ -75,7 +82,7 @@ class Server:
         )
 
     def log(self) -> list[bytes]:
-        return [raw for _, raw in self.store.open("read").read()]
+        return [event.body for event in self.store.open("read").events()]
 
     def passed_on(self) -> tuple[float, float]:
         """Return pages that were read here for another process, and those that were left to it."""

@@ -8,8 +8,17 @@ from collections.abc import Callable
 import pytest
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.storage import failpoints
-from linkscore_server.store import Core, Fenced, NewEvent, SiteFacts, SiteRow, Store, StoreAway, open_store
+from linkscore_server.store import (
+    Core,
+    Fenced,
+    NewEvent,
+    SiteFacts,
+    SiteRow,
+    Store,
+    StoreAway,
+    failpoints,
+    open_store,
+)
 from linkscore_server.store.writer import MAX_GROUP
 from support.store_events import event
 

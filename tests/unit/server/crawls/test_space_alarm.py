@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from linkscore_server.storage.memory import MemoryStore
-from linkscore_server.storage.space import RETRY_S, DiskFull, SpaceAlarm, as_disk_full
+from linkscore_server.crawls.space import RETRY_S, DiskFull, SpaceAlarm, as_disk_full
+from linkscore_server.store import open_store
 
 MIB = 1 << 20
 NO_ROOM = OSError(errno.EDQUOT, "Disk quota exceeded")
@@ -65,7 +65,7 @@ def test_zero_switches_the_look_at_free_space_off() -> None:
 
 
 def test_a_store_without_a_disk_is_never_full() -> None:
-    alarm = SpaceAlarm(1 << 60, MemoryStore().space)
+    alarm = SpaceAlarm(1 << 60, open_store("memory").space)
     alarm.check()
     assert not alarm.is_on
 

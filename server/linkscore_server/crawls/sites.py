@@ -1,0 +1,519 @@
+"""The sites of a crawl: those used last are in memory, of all the store has rows and the events after them.
+
+A row says up to which event its state goes. So to forget a site cannot fail and writes nothing, and to read
+it back is its row and its own events after that, applied in a crawl that has only this site. Where a site is
+changes no answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import msgpack
+
+from linkscore_scoring.engine.config import CrawlConfig
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched, decode
+from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.results import Outcome
+from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.engine.sites import Configure, Make, SiteFacts, SiteTable, facts_of
+from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.site.learning import LearnedSite
+from linkscore_server.pieces import packed_in_pieces, unpacked_in_pieces
+from linkscore_server.store import Core, SiteRow, StoredShard
+
+_log = logging.getLogger(__name__)
+
+_SHARE = 2
+"""A row is written when the events after it are half as many bytes as its state: on a site of 240 pages it
+then comes back in 160 ms at most, from its state alone in 33; each event costs .6 ms of writing. Measured."""
+_EVENT_BYTES = 1_024
+"""That an event counts for beside its own bytes: applying one without links takes as long as reading so much
+of a state. Measured on forums of 1,000 and 3,000 pages."""
+_LEAST_BYTES = 64 << 10
+"""Of events before the first row: some 20 pages, which come back in 60 ms. Chosen."""
+_USUAL_BYTES = 4_096
+"""That an event counts for where it was not seen, of a crawl that was just opened. A mean, measured."""
+
+
+class SiteAway(Exception):
+    """A question needs a site that is not in memory, where reading it back would hold up others."""
+
+
+class MemoryBudget:
+    """What the sites of all crawls of a process may take in memory, `limit` bytes, and what they take."""
+
+    def __init__(self, limit: float = math.inf) -> None:
+        self.limit = limit
+        self.used = 0
+        self._touches = 0
+        self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether sites take more than they may."""
+        return self.used > self.limit
+
+    def add(self, size: int) -> None:
+        """Count bytes that a site takes, or gives back; from any thread."""
+        with self._lock:
+            self.used += size
+
+    def touch(self) -> int:
+        """Return a number above all before: the order in which sites of all crawls were used."""
+        self._touches += 1
+        return self._touches
+
+
+@dataclass(slots=True)
+class _Site:
+    """A site, in memory or not.
+
+    Attributes
+    ----------
+    row, row_bytes
+        Number of the event up to which its row goes, 0 without one, and the bytes of that state.
+    behind
+        What its events after the row cost, in bytes.
+    due
+        How much that may be before a row is written.
+    facts
+        Of one that is not in memory; None: only its state and events tell.
+    shard
+        The site, if it is in memory.
+    bytes, touched
+        What it takes there, and when it was used, see `MemoryBudget.touch`.
+    """
+
+    row: int = 0
+    row_bytes: int = 0
+    behind: int = 0
+    due: int = _LEAST_BYTES
+    facts: bytes | None = None
+    shard: SiteShard | None = None
+    bytes: int = 0
+    touched: int = 0
+
+
+class CrawlSites(SiteTable):
+    """Sites of which those used last are in memory; none is ever dropped.
+
+    An event keeps the site that it needs in memory, a question does so if there is room. Questions may come
+    from any thread.
+
+    Parameters
+    ----------
+    make, configure, config
+        See `SiteTable`.
+    read
+        Reads a site back, as of the events that were applied.
+    budget
+        What the sites of all crawls may take.
+
+    Attributes
+    ----------
+    event_bytes
+        Size of the event that is being applied; 0 of one that nothing reads back.
+    config_seq
+        Number of the event that gave the configuration of now.
+    touched
+        Sites changed since whoever writes rows looked.
+    """
+
+    def __init__(
+        self,
+        make: Make,
+        configure: Configure,
+        config: CrawlConfig,
+        *,
+        read: Callable[[str, int], SiteShard],
+        budget: MemoryBudget,
+    ) -> None:
+        super().__init__(make, configure, config)
+        self._read, self._budget = read, budget
+        self.event_bytes = self.config_seq = 0
+        self._known: dict[str, _Site] = {}
+        self._live: OrderedDict[str, _Site] = OrderedDict()  # the one longest without an event first
+        self._changed: set[str] = set()
+        self.touched: set[str] = set()
+        self._lock = threading.RLock()  # of what says where sites are; none is read under it
+        self._hurried = 0  # the thread that may not wait for a site
+
+    def __getitem__(self, name: str) -> SiteShard:
+        """Return a site; one that is read back stays in memory if there is room.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        SiteAway
+            If it is not in memory, see `at_hand`.
+        """
+        site = self._known[name]
+        shard = site.shard
+        if shard is not None:
+            return shard
+        if self._hurried == threading.get_ident():
+            raise SiteAway(name)
+        return self._read_back(name, site, is_kept=False)
+
+    @contextmanager
+    def at_hand(self) -> Iterator[None]:
+        """Raise SiteAway within this block, in this thread, where a site would have to be read back."""
+        self._hurried = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._hurried = 0
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether the crawl has a site, without reading it back."""
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield names, in the order in which sites came."""
+        return iter(list(self._known))
+
+    def __len__(self) -> int:
+        """Return the number of sites, in memory or not."""
+        return len(self._known)
+
+    @property
+    def in_memory(self) -> list[SiteShard]:
+        """Sites that are in memory."""
+        return [site.shard for site in list(self._live.values()) if site.shard is not None]
+
+    def facts(self) -> Iterator[tuple[str, SiteFacts]]:
+        """Yield name and facts of each site; one whose events are not all in its facts is read back."""
+        for name, site in list(self._known.items()):
+            yield name, self._facts(name, site)
+
+    def kept_value(self, name: str) -> float | None:
+        """Return what a fetch from a site that is not in memory is worth, if its facts say so."""
+        site = self._known.get(name)
+        packed = site.facts if site is not None and site.shard is None else None
+        if packed is None:
+            return None
+        facts = _unpacked(packed)
+        return facts.value if facts.config == self.config_seq else None
+
+    def writable(self, name: str) -> SiteShard:
+        """Return a site for an event that changes it, made if it is new."""
+        self.known_values.forget(name)
+        site = self._known.get(name)
+        if site is None:
+            site = self.enter(name)
+            self._keep(name, site, self._make(name, self._config))
+        shard = site.shard or self._read_back(name, site, is_kept=True)
+        with self._lock:
+            site.touched = self._budget.touch()
+            self._live.move_to_end(name)
+        if self.event_bytes and name not in self._changed:
+            site.behind += self.event_bytes + _EVENT_BYTES
+            self.touched.add(name)
+        self._changed.add(name)
+        return shard
+
+    def event_applied(self) -> None:
+        """Estimate anew what the sites take that the event changed."""
+        for name in self._changed:
+            site = self._known[name]
+            if site.shard is not None:
+                before, site.bytes = site.bytes, site.shard.memory_bytes()
+                self._budget.add(site.bytes - before)
+        self._changed.clear()
+
+    def reconfigure(self, config: CrawlConfig) -> None:
+        """Let all sites take over a configuration: those in memory now, others when they are read back."""
+        self.known_values.clear()
+        self._config = config
+        for name in list(self._live):
+            self._configure(self.writable(name), config)
+
+    # -- memory ------------------------------------------------------------------------------------------
+
+    def enter(
+        self, name: str, row: int = 0, row_bytes: int = 0, facts: bytes | None = None, events: int = 0
+    ) -> _Site:
+        """Have a site that is not in memory, with so many events after its row."""
+        site = _Site(row, row_bytes, events * _USUAL_BYTES, max(_LEAST_BYTES, row_bytes // _SHARE), facts)
+        self._known[name] = site
+        self._hosts[hash_of(name)] = name
+        return site
+
+    def away(self, names: Iterable[str]) -> list[str]:
+        """Return those of some sites that are not in memory."""
+        return [
+            name
+            for name in dict.fromkeys(names)
+            if (site := self._known.get(name)) is not None and site.shard is None
+        ]
+
+    def bring_back(self, names: Iterable[str]) -> None:
+        """Have sites in memory that events are about to change, whether there is room or not."""
+        for name in self.away(names):
+            self._read_back(name, self._known[name], is_kept=True)
+
+    def unsure(self) -> list[str]:
+        """Return the sites that only state and events tell of: their facts are not known."""
+        return [name for name, site in self._known.items() if site.facts is None and site.shard is None]
+
+    def learning(self) -> list[str]:
+        """Return the sites that are being learned, as far as their facts are known."""
+        known = [(name, site) for name, site in self._known.items() if site.shard or site.facts]
+        return [name for name, site in known if self._facts(name, site).learning]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the sites in memory take, as `SiteShard.memory_bytes` estimates them."""
+        return sum(site.bytes for site in list(self._live.values()))
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether the sites of all crawls take more than they may."""
+        return self._budget.is_over
+
+    @property
+    def lru(self) -> float:
+        """When the first site to forget was used, `MemoryBudget.touch`; infinite if there is none."""
+        with self._lock:
+            first = next(iter(self._live.values()), None)
+            return first.touched if first is not None and len(self._live) > 1 else math.inf
+
+    def oldest(self, most: int, may: Callable[[str], bool], *, is_clean: bool = False) -> list[str]:
+        """Return up to `most` sites that were used longest ago, never all; only those whose row says all."""
+        with self._lock:
+            found = [
+                name for name, site in self._live.items() if may(name) and not (is_clean and site.behind)
+            ]
+            return found[: max(0, min(most, len(self._live) - 1))]
+
+    def forget(self, name: str) -> None:
+        """Have a site in memory no more."""
+        with self._lock:
+            site = self._live[name]
+            site.facts = self._packed_facts(site)
+            del self._live[name]
+            site.shard = None
+            self._budget.add(-site.bytes)
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """Forget sites that a question read back, as far as there is no room."""
+        for name in names:
+            if self._budget.is_over and name in self._live:
+                self.forget(name)
+
+    def close(self) -> None:
+        """Give back what the sites take of the budget."""
+        with self._lock:
+            self._budget.add(-sum(site.bytes for site in self._live.values()))
+            self._live.clear()
+
+    # -- rows --------------------------------------------------------------------------------------------
+
+    def is_due(self, name: str) -> bool:
+        """Say whether reading a site back costs so much that a row of it is to be written."""
+        site = self._known[name]
+        return site.shard is not None and site.behind >= site.due
+
+    def changed_bytes(self) -> dict[str, int]:
+        """Return the sites in memory that their rows do not tell all of, with what they take."""
+        return {name: site.bytes for name, site in list(self._live.items()) if site.behind}
+
+    def row(self, name: str, seq: int) -> SiteRow:
+        """Return a site in memory as its row says it, as of event `seq`; no event may change it meanwhile."""
+        site = self._known[name]
+        if site.shard is None:
+            raise KeyError(name)
+        state = b"".join(packed_in_pieces(site.shard.to_state()))
+        return SiteRow(name, seq, self._packed_facts(site), state)
+
+    def wrote(self, row: SiteRow) -> None:
+        """Take note of a row that the store was given."""
+        site = self._known[row.site]
+        site.row, site.row_bytes, site.behind = row.seq, len(row.state), 0
+        site.due = max(_LEAST_BYTES, len(row.state) // _SHARE)
+
+    def could_not_write(self, name: str) -> None:
+        """Take note of a site whose state cannot be written: its events say it too, so try much later."""
+        site = self._known[name]
+        site.due = 2 * max(site.due, site.behind)
+
+    def distrust(self, name: str) -> None:
+        """Read a site from its events alone from now on: its row is damaged."""
+        self._known[name].row = 0
+
+    def _read_back(self, name: str, site: _Site, *, is_kept: bool) -> SiteShard:
+        shard = self._read(name, site.row)
+        size = shard.memory_bytes()
+        with self._lock:
+            if site.shard is not None:  # another thread was quicker
+                return site.shard
+            if is_kept or self._budget.used + size <= self._budget.limit:
+                self._keep(name, site, shard, size)
+            elif site.facts is None:
+                site.facts = _packed(shard, self.config_seq)
+        return shard
+
+    def _keep(self, name: str, site: _Site, shard: SiteShard, size: int = 0) -> None:
+        with self._lock:
+            site.shard, site.bytes, site.touched = shard, size, self._budget.touch()
+            self._live[name] = site
+            self._budget.add(size)
+
+    def _facts(self, name: str, site: _Site) -> SiteFacts:
+        with self._lock:
+            if site.shard is not None:
+                return facts_of(site.shard, self.config_seq)
+            if site.facts is not None:
+                return _unpacked(site.facts)
+        return facts_of(self[name], self.config_seq)
+
+    def _packed_facts(self, site: _Site) -> bytes:
+        if site.shard is None:
+            raise KeyError("not in memory")
+        return _packed(site.shard, self.config_seq)
+
+
+class StoredCrawl(CrawlModel):
+    """A crawl whose events are in the store: sites in memory as far as there is room.
+
+    Parameters
+    ----------
+    config
+        As new; `load_core` gives another one.
+    shard
+        Has its events and rows.
+    ticket_key, domain_of
+        See `CrawlModel`.
+    budget
+        What the sites of all crawls may take.
+    """
+
+    sites: CrawlSites
+
+    def __init__(
+        self,
+        config: CrawlConfig,
+        shard: StoredShard,
+        *,
+        ticket_key: bytes,
+        domain_of: Callable[[str], str] | None = None,
+        budget: MemoryBudget | None = None,
+    ) -> None:
+        table = partial(CrawlSites, read=self._read, budget=budget or MemoryBudget())
+        super().__init__(config, ticket_key=ticket_key, domain_of=domain_of, sites=table)
+        self._shard = shard
+        self.applied = 0
+        self._configs: list[int] = []
+        self._config_at: dict[int, CrawlConfig] = {}
+
+    def apply(self, seq: int, event: Event, learned: LearnedSite | None = None, *, size: int = 0) -> Outcome:
+        """See `CrawlModel.apply`; `size` is that of the event in the store, 0 if it is not there."""
+        if isinstance(event, ConfigChanged):
+            self._configs.append(seq)
+            self.sites.config_seq = seq
+        self.sites.event_bytes = 0 if isinstance(event, ConfigChanged) else size
+        try:
+            return super().apply(seq, event, learned)
+        finally:
+            self.sites.event_bytes, self.applied = 0, seq
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether policies know something across sites: then no site can be read back by its events alone."""
+        return not self.crawl_wide.is_empty
+
+    def core(self) -> Core:
+        """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""
+        state = {**self.own_state(), "configs": self._configs}
+        return Core(self.applied, b"".join(packed_in_pieces(state)))
+
+    def load_core(self, core: Core, ids: Iterable[str]) -> None:
+        """Take over a core, and the ids of the events up to it; its sites are entered after that.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing or malformed.
+        """
+        state = unpacked_in_pieces(core.state)
+        with reading_state(f"crawl {self.config.name}"):
+            self._configs = list(state["configs"])
+            self.sites.config_seq = self._configs[-1]
+            self.load_own(state, self._config(core.seq), ids)
+            self.sites.reconfigure(self.config)
+            self.applied = core.seq
+
+    def _config(self, seq: int) -> CrawlConfig:
+        """Return the configuration that held after an event."""
+        at = self._configs[bisect_right(self._configs, seq) - 1]
+        if at not in self._config_at:
+            [stored] = self._shard.events(after=at - 1, until=at)
+            event = decode(stored.body)
+            if not isinstance(event, ConfigChanged):
+                raise CorruptState(f"crawl {self.config.name!r}: event {at} is no configuration")
+            self._config_at = {at: CrawlConfig.from_state(event.config)}  # most sites ask for the same one
+        return self._config_at[at]
+
+    def _read(self, name: str, row: int) -> SiteShard:
+        """Return a site as of the events that were applied: its row, and its events after that."""
+        stored = None
+        if row:
+            try:
+                stored = self._shard.site(name)
+            except CorruptState as exc:
+                if self.is_wide:
+                    raise
+                _log.error("%s; the site is read from its events", exc)
+                self.sites.distrust(name)
+        if stored is None or not stored.seq or stored.seq > self.applied:
+            return self._replayed(name, 0, CrawlConfig(self.config.name), None)
+        config = self._config(stored.seq)
+        shard = self._make_site(name, config)
+        with reading_state(f"site {name}"):
+            shard.load_state(unpacked_in_pieces(stored.state))
+        return self._replayed(name, stored.seq, config, shard)
+
+    def _replayed(self, name: str, after: int, config: CrawlConfig, shard: SiteShard | None) -> SiteShard:
+        """Apply the events of a site in a crawl that has only this one, whose policies are those of this."""
+        alone = CrawlModel(
+            config,
+            ticket_key=self._ticket_key,
+            domain_of=self._domain_of,
+            sites=lambda *_: SiteTable(self._make_site, self._configure_site, config),
+        )
+        if shard is not None:
+            alone.sites.hold(name, shard)
+        for stored in self._shard.events(after=after, site=name, until=self.applied):
+            event = decode(stored.body)
+            if isinstance(event, PageFetched | FeedbackGiven):
+                event = replace(event, event_id="")  # none is a repeat: those are not in the store
+            try:
+                alone.apply(stored.seq, event)
+            except (OSError, MemoryError):
+                raise
+            except Exception as exc:  # as when it was applied first: what it had changed by then stays
+                _log.debug("site %s: event %d fails again: %r", name, stored.seq, exc)
+        if name not in alone.sites:
+            raise CorruptState(f"crawl {self.config.name!r}: no event of site {name!r} is in the store")
+        return alone.sites[name]
+
+
+def _packed(shard: SiteShard, config_seq: int) -> bytes:
+    packed: bytes = msgpack.packb(facts_of(shard, config_seq))
+    return packed
+
+
+def _unpacked(facts: bytes) -> SiteFacts:
+    *values, tally = msgpack.unpackb(facts)
+    return SiteFacts._make([*values, tuple(tally)])

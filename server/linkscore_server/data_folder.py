@@ -1,0 +1,87 @@
+"""The data folder of a server: locked, so that no second one opens it, with what lies beside the store."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+from linkscore_scoring.errors import LimitExceeded
+
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of files and folders: only the owner may read secrets, and what is known of people and sites."""
+
+
+class DataFolder:
+    """A folder that this process has, or none: then nothing is kept on a disk.
+
+    Parameters
+    ----------
+    path
+        The folder, made if it is not there; None: there is none.
+    lock
+        Descriptor of the lock, if one that holds it started this process: it holds as long as either does.
+
+    Raises
+    ------
+    LimitExceeded
+        If another server has it.
+    OSError
+        If it cannot be made or locked.
+    """
+
+    def __init__(self, path: Path | None, *, lock: int | None = None) -> None:
+        self.path = path
+        self.lock = -1
+        if path is None:
+            return
+        if lock is not None:
+            self.lock = lock
+            return
+        ensure_folder(path)
+        self.lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR, PRIVATE)
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            os.close(self.lock)
+            raise LimitExceeded(
+                f"{path}: in use by another linkscore server; stop it first, or name another folder"
+            ) from exc
+
+    def beside(self, key: str, name: str) -> Path | None:
+        """Return the folder of what is kept under a name for a shard; it need not be there."""
+        return self.path / name / key if self.path is not None else None
+
+    def erase_beside(self, key: str) -> None:
+        """Erase all folders of a shard."""
+        if self.path is not None:
+            for folder in self.path.glob(f"*/{key}"):
+                shutil.rmtree(folder)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the lock."""
+        return self.lock
+
+    def close(self) -> None:
+        """Let another server have it."""
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
+
+
+def sync(path: Path) -> None:
+    """Return when a file, or the names in a folder, are on the disk."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def ensure_folder(folder: Path) -> None:
+    """Make a private folder and those above it, durably; one that is there is fine."""
+    if not folder.exists():
+        ensure_folder(folder.parent)
+        folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        sync(folder.parent)
