@@ -76,8 +76,8 @@ class Connection:
         try:
             made = Client(self.target, tls=self.tls_ca or False, token=self.token, timeout_s=timeout_s)
         except ValueError as exc:
-            raise click.BadParameter(str(exc), param_hint="--target") from exc
-        with calling(self.target), made as client:
+            raise click.BadParameter(str(exc).removeprefix("target: "), param_hint="--target") from exc
+        with calling(self.target, tls=self.tls_ca is not None), made as client:
             yield client
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from linkscore.messages import example_page
 from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
@@ -59,8 +60,8 @@ _examples = click.option(
     "--example",
     "examples",
     multiple=True,
-    metavar="URL|FILE",
-    help="Example of a target page: a URL of the crawl, or a file of HTML; repeatable.",
+    metavar="URL|URL=FILE|FILE",
+    help="Example of a target page: its URL, its URL and a file of its HTML, or the file; repeatable.",
 )
 _wanted = click.option(
     "--wanted",
@@ -308,18 +309,10 @@ def _learning(sample_pages: int | None, max_sample_pages: int | None) -> pb.Lear
 
 
 def _example_pages(given: tuple[str, ...]) -> list[pb.ExamplePage]:
-    return [_example(text) for text in given]
-
-
-def _example(text: str) -> pb.ExamplePage:
-    if text.startswith(("http://", "https://")):
-        return pb.ExamplePage(url=text)
     try:
-        return pb.ExamplePage(body=bytes_of(Path(text), max_bytes=_MAX_BYTES))
-    except (OSError, ValueError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else exc
-        rule = f"must be an http(s) URL or a file that can be read, got {text!r} ({why})"
-        raise click.BadParameter(rule, param_hint="--example") from exc
+        return [example_page(text) for text in given]
+    except ValueError as exc:
+        raise click.BadParameter(str(exc), param_hint="--example") from exc
 
 
 def _experience(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import click
 
+from linkscore._channel import tls_problem
 from linkscore.errors import LinkscoreError, Unavailable
 from linkscore_cli.extras import missing_extra
 
@@ -107,7 +108,7 @@ def _meant(what: str, wrong: str, known: Sequence[str]) -> str:
 
 
 @contextmanager
-def calling(target: str = "") -> Iterator[None]:
+def calling(target: str = "", *, tls: bool = False) -> Iterator[None]:
     """Turn the error of a call into a message of the command line, with exit code 1.
 
     Parameters
@@ -127,8 +128,8 @@ def calling(target: str = "") -> Iterator[None]:
         message = in_options(fields) if fields else str(exc)
         if isinstance(exc, Unavailable) and target:
             remedy = "start one (linkscore serve) or name another by --target"
-            if "Socket closed" in message:  # how a server with TLS answers plain text
-                remedy = "if it has TLS, give --tls-ca"
+            if problem := tls_problem(exc, target, tls):
+                remedy = f"give the right --tls-ca: {problem}"
             message = f"no server answers at {target}: {remedy} ({message})"
         raise click.ClickException(f"{exc.code.name}: {message}") from exc
 

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from linkscore import AsyncClient, failed_page, rows, ticket_bytes, ticket_text
-from linkscore.breaker import CircuitBreaker, is_outage
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.messages import is_dropped
+from linkscore.outages import CircuitBreaker
 from linkscore.v1 import common_pb2
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.crawls import DEFAULT_CRAWL, Crawls
@@ -231,7 +231,7 @@ class Advisor:
             for failure in await self._unreported(crawl, 1):
                 await self._client.ingest_pages(crawl=self.name_of(crawl), pages=[_page(failure)])
         except LinkscoreError as exc:
-            if is_outage(exc):
+            if exc.is_outage:
                 self._breaker.failed(min(exc.retry_after_s or 0.0, _PROBE_LONGEST_S))
                 return
         except BaseException:
@@ -248,7 +248,7 @@ class Advisor:
 
     def _note(self, crawl: str, error: LinkscoreError) -> None:
         self._metrics.errors.labels(error.code.name).inc()
-        if not is_outage(error):  # refused again at once: one crawl waits, longer each time
+        if not error.is_outage:  # refused again at once: one crawl waits, longer each time
             refusal = self._refusals.get(crawl)
             if refusal is None:
                 _log.warning("linkscore refuses calls of crawl %s: %s", crawl, error)

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from linkscore.allotment import Allotment
+from linkscore.order import Allotment
 from linkscore.outages import Outlook
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2

@@ -103,6 +103,55 @@ def test_a_setting_that_cannot_be_is_one_plain_line_and_no_crawl(
     assert fetches(log) == 0
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("data")) as process:
+        yield process.target
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"LINKSCORE_RESPECT": ["no-such-use"]}, "LINKSCORE_RESPECT: [0] "),
+        ({"LINKSCORE_POLICY": "no_such_policy"}, "LINKSCORE_POLICY: "),
+        ({"LINKSCORE_CRAWL": "No Such Name"}, "LINKSCORE_CRAWL: "),
+        ({"LINKSCORE_WANTED": {"languages": ["no such language"]}}, "LINKSCORE_WANTED: "),
+        (
+            {"LINKSCORE_EXAMPLES": ["none.html"]},
+            "LINKSCORE_EXAMPLES: must be URL, URL=FILE or FILE, got 'none.h",
+        ),
+        ({"LINKSCORE_EXAMPLES": ["http://"]}, "LINKSCORE_EXAMPLES: [0]"),
+        ({"LINKSCORE_BUDGET": {"max_fetches": 0}}, "LINKSCORE_BUDGET: max_fetches "),
+        ({"LINKSCORE_TLS": True}, "LINKSCORE_TLS: TLS with 127.0.0.1:"),
+    ],
+)
+def test_a_setting_that_the_server_refuses_is_one_plain_line_and_no_crawl(
+    site: str, server: str, settings: dict[str, Any], problem: str
+) -> None:
+    log = crawl(site, LINKSCORE_TARGET=server, **settings)
+    (said,) = of_linkscore(log)
+    assert said.startswith(f"ERROR: linkscore: {problem}")
+    assert fetches(log) == 0
+
+
+def test_a_server_that_wants_tls_says_so(site: str, tmp_path: Path) -> None:
+    made = make_certificates(tmp_path)
+    with serving(
+        tmp_path / "data", "--tls-cert", f"{made}/server.pem", "--tls-key", f"{made}/server.key"
+    ) as s:
+        log = crawl(site, LINKSCORE_TARGET=s.target)
+    assert of_linkscore(log) == [f"ERROR: linkscore: LINKSCORE_TLS: the server at {s.target} wants TLS"]
+    assert fetches(log) == 0
+
+
+def test_a_second_run_says_what_it_joins(site: str, server: str) -> None:
+    first, second = (
+        of_linkscore(crawl(site, LINKSCORE_TARGET=server, LINKSCORE_CRAWL="twice")) for _ in "12"
+    )
+    assert not any("earlier runs" in line for line in first)
+    assert sum("crawl twice has " in line and "pages of earlier runs" in line for line in second) == 1
+
+
 def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site: str) -> None:
     log = crawl(site, LINKSCORE_TARGET=NOBODY)
     warned, ended = of_linkscore(log)

@@ -161,4 +161,4 @@ def test_a_command_that_speaks_plain_text_to_tls_names_the_option(tmp_path: Path
         command = [sys.executable, "-m", "linkscore_cli", "crawls", "list", "--target", process.target]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "if it has TLS, give --tls-ca" in done.stderr
+    assert "give the right --tls-ca: the server at" in done.stderr

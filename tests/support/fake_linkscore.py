@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import grpc
@@ -72,6 +73,7 @@ class FakeLinkscore(
         self.refuses: dict[str, grpc.StatusCode] = {}
         self.metadata: list[dict[str, str]] = []
         self.hang = threading.Event()
+        self.spoil: Callable[[Any], None] = lambda answer: None
         self.port = 0
 
     def _enter(self, name: str, context: grpc.ServicerContext) -> None:
@@ -84,6 +86,10 @@ class FakeLinkscore(
             refuse(context, self.refuses[name], "told to refuse", *self.failure_details)
         if self.failures.get(name):
             refuse(context, self.failures[name].pop(0), "told to fail", *self.failure_details)
+
+    def _spoiled(self, answer: Any) -> Any:
+        self.spoil(answer)
+        return answer
 
     def value(self, bucket: str) -> float:
         return self.values.get(bucket, 0.5)
@@ -126,7 +132,7 @@ class FakeLinkscore(
             refuse(context, grpc.StatusCode.NOT_FOUND, f"no crawl {request.crawl}", info)
         self.encodings.append(request.encoding)
         results = [self._result(page, request.encoding) for page in request.pages]
-        return link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake")
+        return self._spoiled(link_scoring_service_pb2.IngestPagesResponse(results=results, policy="fake"))
 
     def StreamPages(self, request_iterator, context):
         self._enter("StreamPages", context)
@@ -151,8 +157,10 @@ class FakeLinkscore(
         if any(url in self.skips for url in urls):
             links.skip_reasons.extend(self.skips.get(url, 0) for url in urls)
         told = [link_scoring_service_pb2.LinkExplanation(url=link.url) for link in request.links]
-        return link_scoring_service_pb2.ScoreLinksResponse(
-            links=links, policy="fake", explanations=told if request.explain else []
+        return self._spoiled(
+            link_scoring_service_pb2.ScoreLinksResponse(
+                links=links, policy="fake", explanations=told if request.explain else []
+            )
         )
 
     def RankBuckets(self, request, context):
@@ -165,8 +173,10 @@ class FakeLinkscore(
         for i in order if request.n else ():
             urls.append(min(left, request.waiting[i]) if request.waiting else left)
             left -= urls[-1]
-        return link_scoring_service_pb2.RankBucketsResponse(
-            order=order, values=[self.value(names[i]) for i in order], policy="fake", urls=urls
+        return self._spoiled(
+            link_scoring_service_pb2.RankBucketsResponse(
+                order=order, values=[self.value(names[i]) for i in order], policy="fake", urls=urls
+            )
         )
 
     def RankSites(self, request, context):
@@ -220,7 +230,9 @@ class FakeLinkscore(
     def UpdateCrawl(self, request, context):
         self._enter("UpdateCrawl", context)
         for path in request.update_mask.paths:
-            if path == "respect":
+            if path == "examples":
+                self.crawls[request.crawl.name].examples.extend(request.crawl.examples)
+            elif path == "respect":
                 self.crawls[request.crawl.name].respect[:] = request.crawl.respect
             elif path in {"policy", "wanted", "budget", "copies", "revisit"}:
                 getattr(self.crawls[request.crawl.name], path).CopyFrom(getattr(request.crawl, path))

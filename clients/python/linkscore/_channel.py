@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc
 
-from linkscore.v1 import (
-    browse_log_service_pb2_grpc,
-    crawl_service_pb2_grpc,
-    inspection_service_pb2_grpc,
-    link_scoring_service_pb2_grpc,
-    site_model_service_pb2_grpc,
-)
+from linkscore.errors import LinkscoreError
 
 DEFAULT_TARGET = "localhost:7411"
 # A bound: calls take milliseconds; what may take longer (LearnSite, MineSite) is given a deadline of its own.
@@ -130,17 +126,33 @@ def metadata(
     return current
 
 
-class Stubs:
-    """The stubs of all services on one channel, sync or aio."""
+_HANDSHAKE_S = 1.0
+_BAD_HANDSHAKE = (
+    "handshake failed",
+    "Hostname Verification",
+    "CERTIFICATE_VERIFY_FAILED",
+    "WRONG_VERSION_NUMBER",
+)
 
-    def __init__(self, channel: Any) -> None:
-        self.crawls: Any = crawl_service_pb2_grpc.CrawlServiceStub(channel)
-        self.links: Any = link_scoring_service_pb2_grpc.LinkScoringServiceStub(channel)
-        self.browse: Any = browse_log_service_pb2_grpc.BrowseLogServiceStub(channel)
-        self.inspection: Any = inspection_service_pb2_grpc.InspectionServiceStub(channel)
-        self.sites: Any = site_model_service_pb2_grpc.SiteModelServiceStub(channel)
 
-    def method(self, name: str) -> Any:
-        """Return the callable of a method: `links.IngestPages`, say."""
-        service, _, method = name.partition(".")
-        return getattr(getattr(self, service), method)
+def tls_problem(error: LinkscoreError, target: str, tls: Tls) -> str:
+    """Say whether a server that cannot be reached wants TLS, or another; empty if that is not it."""
+    if error.code != grpc.StatusCode.UNAVAILABLE:
+        return ""
+    if tls:
+        if not any(sign in str(error) for sign in _BAD_HANDSHAKE):
+            return ""
+        return f"TLS with {target} fails, by its authority, its host name, or as it has no TLS: {error}"
+    return f"the server at {target} wants TLS" if _speaks_tls(target) else ""
+
+
+def _speaks_tls(target: str) -> bool:
+    host, _, port = target.rpartition("/")[2].rpartition(":")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is sent: is it TLS at all?
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _HANDSHAKE_S) as plain:
+            context.wrap_socket(plain).close()
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,5 +1,7 @@
 """The client for asyncio."""
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import itertools
@@ -7,12 +9,20 @@ import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 import grpc
 
-from linkscore import _calls, _channel
-from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
+from linkscore import _channel
+from linkscore._requests import (
+    async_browse_batches,
+    change_of,
+    crawl_spec,
+    problem_of,
+    stream_page,
+    update_request,
+)
+from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
     Buckets,
@@ -23,8 +33,14 @@ from linkscore.messages import (
     Revisit,
     Sites,
     Wanted,
+    candidate,
+    crawl_name,
     failed_page,
     feedback,
+    in_utc,
+    policy_spec,
+    rule_format,
+    site_name,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -32,8 +48,11 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import inspection_service_pb2 as inspection_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
-
-T = TypeVar("T")
+from linkscore.v1.browse_log_service_pb2_grpc import BrowseLogServiceStub
+from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
+from linkscore.v1.inspection_service_pb2_grpc import InspectionServiceStub
+from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
+from linkscore.v1.site_model_service_pb2_grpc import SiteModelServiceStub
 
 
 class AsyncClient:
@@ -64,13 +83,16 @@ class AsyncClient:
 
     Raises
     ------
+    ValueError
+        `target` has no form of an address.
     OSError
         The PEM file cannot be read.
 
     Notes
     -----
-    Every method raises an error of `linkscore.errors`. UNAVAILABLE is retried three times
-    first. Crawls go by id (`news`) or resource name (`crawls/news`), sites by host or resource name.
+    Every method raises an error of `linkscore.errors`, for an answer that cannot be read too. UNAVAILABLE is
+    retried three times first. Crawls go by id (`news`) or resource name (`crawls/news`), sites by host or
+    resource name.
 
     Examples
     --------
@@ -109,6 +131,8 @@ class AsyncClient:
         current_reads: bool = False,
         channel_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
+        if problem := _channel.target_problem(target):
+            raise ValueError(f"target: {problem}")
         credentials = _channel.credentials(tls)
         options = _channel.options(channel_options)
         self._channel = (
@@ -116,7 +140,11 @@ class AsyncClient:
             if credentials
             else grpc.aio.insecure_channel(target, options)
         )
-        self._stubs = _channel.Stubs(self._channel)
+        self._crawls: Any = CrawlServiceStub(self._channel)
+        self._links: Any = LinkScoringServiceStub(self._channel)
+        self._sites: Any = SiteModelServiceStub(self._channel)
+        self._inspection: Any = InspectionServiceStub(self._channel)
+        self._browse: Any = BrowseLogServiceStub(self._channel)
         self._metadata = _channel.metadata(token, token_file, current_reads=current_reads)
         self._timeout_s = timeout_s
 
@@ -132,24 +160,35 @@ class AsyncClient:
         """Close the connection; calls under way are cancelled."""
         await self._channel.close()
 
-    async def _run(self, call: _calls.Call[T], timeout_s: float | None) -> T:
-        return call.result(await self._answer(call, timeout_s))
+    async def _call(self, method: Any, request: Any, timeout_s: float | None) -> Any:
+        try:
+            answer = await method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
+        except grpc.RpcError as e:
+            raise from_rpc_error(e) from e
+        if problem := problem_of(request, answer):
+            raise InternalError(
+                f"the server's answer cannot be read: {problem}", code=grpc.StatusCode.INTERNAL
+            )
+        return answer
 
-    async def _list(self, call: _calls.Call[Iterable[T]], timeout_s: float | None) -> AsyncIterator[T]:
+    async def _list(
+        self, method: Any, request: Any, name: str, timeout_s: float | None
+    ) -> AsyncIterator[Any]:
         while True:
-            answer = await self._answer(call, timeout_s)
-            for entry in call.result(answer):
+            answer = await self._call(method, request, timeout_s)
+            for entry in getattr(answer, name):
                 yield entry
             if not answer.next_page_token:
                 return
-            call.request.page_token = answer.next_page_token
+            request.page_token = answer.next_page_token
 
-    async def _answer(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
-        method = self._stubs.method(call.method)
-        try:
-            return await method(call.request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
-        except grpc.RpcError as e:
-            raise from_rpc_error(e) from e
+    async def _get_crawl(self, crawl: str, timeout_s: float | None, **wanted: Any) -> Any:
+        request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl), **wanted)
+        return await self._call(self._crawls.GetCrawl, request, timeout_s)
+
+    async def _get_site(self, crawl: str, site: str, timeout_s: float | None, **wanted: Any) -> Any:
+        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), **wanted)
+        return await self._call(self._sites.GetSite, request, timeout_s)
 
     # Crawls
 
@@ -157,7 +196,8 @@ class AsyncClient:
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
-        return await self._run(_calls.create_crawl(crawl=crawl, **config), timeout_s)
+        request = crawl_pb2.CreateCrawlRequest(crawl=crawl_spec(crawl, config))
+        return (await self._call(self._crawls.CreateCrawl, request, timeout_s)).crawl
 
     async def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
@@ -184,16 +224,18 @@ class AsyncClient:
             return await self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists as refused:
             there = await self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            change = _calls.change_of(there, crawl, config, refused)
-            return there if change is None else await self._run(change, timeout_s)
+            request = change_of(there, crawl, config, refused)
+            if request is None:
+                return there
+            return (await self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
 
     async def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
-        return await self._run(_calls.get_crawl(crawl=crawl), timeout_s)
+        return (await self._get_crawl(crawl, timeout_s)).crawl
 
     async def get_server_version(self, *, crawl: str, timeout_s: float | None = None) -> str:
         """Say which version the server of a crawl has; empty if it is older than this call."""
-        return await self._run(_calls.get_server_version(crawl=crawl), timeout_s)
+        return (await self._get_crawl(crawl, timeout_s)).server_version
 
     def list_crawls(
         self, *, page_size: int = 0, timeout_s: float | None = None
@@ -206,7 +248,8 @@ class AsyncClient:
         >>> "crawls/books" in [crawl.name async for crawl in client.list_crawls()]
         True
         """
-        return self._list(_calls.list_crawls(page_size=page_size), timeout_s)
+        request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
+        return self._list(self._crawls.ListCrawls, request, "crawls", timeout_s)
 
     def list_shards(
         self, *, crawl: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -215,7 +258,9 @@ class AsyncClient:
 
         A process of the server that does not answer has a row of its own, with `SHARD_STATE_SILENT`.
         """
-        return self._list(_calls.list_shards(crawl=crawl, page_size=page_size), timeout_s)
+        name = crawl_name(crawl) if crawl else ""
+        request = crawl_pb2.ListShardsRequest(crawl=name, page_size=page_size)
+        return self._list(self._crawls.ListShards, request, "shards", timeout_s)
 
     async def update_crawl(
         self,
@@ -237,25 +282,24 @@ class AsyncClient:
         `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
         `budget` and `respect`, which hold from the next call on.
         """
-        return await self._run(
-            _calls.update_crawl(
-                crawl=crawl,
-                policy=policy,
-                extra_policies=extra_policies,
-                observe_only=observe_only,
-                examples=examples,
-                wanted=wanted,
-                budget=budget,
-                copies=copies,
-                respect=respect,
-                revisit=revisit,
-            ),
-            timeout_s,
-        )
+        given: dict[str, Any] = {
+            "policy": policy,
+            "extra_policies": extra_policies,
+            "observe_only": observe_only,
+            "examples": examples,
+            "wanted": wanted,
+            "budget": budget,
+            "copies": copies,
+            "respect": respect,
+            "revisit": revisit,
+        }
+        request = update_request(crawl, given)
+        return (await self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
 
     async def delete_crawl(self, *, crawl: str, timeout_s: float | None = None) -> None:
         """Delete a crawl, its models and its log."""
-        await self._run(_calls.delete_crawl(crawl=crawl), timeout_s)
+        request = crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl))
+        await self._call(self._crawls.DeleteCrawl, request, timeout_s)
 
     # Pages and links
 
@@ -310,9 +354,13 @@ class AsyncClient:
         >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
         [('http://a.org/thread/1', 0.9, 'thread')]
         """
-        return await self._run(
-            _calls.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding), timeout_s
+        request = scoring_pb2.IngestPagesRequest(
+            crawl=crawl_name(crawl),
+            pages=pages,
+            policy=policy_spec(policy),
+            encoding=encoding,  # type: ignore[arg-type]
         )
+        return await self._call(self._links.IngestPages, request, timeout_s)
 
     async def stream_pages(
         self,
@@ -340,12 +388,10 @@ class AsyncClient:
         """
         count = itertools.count(1)
         messages = (
-            _calls.stream_page(
-                request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding
-            )
+            stream_page(request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding)
             async for page in pages
         )
-        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
+        call = self._links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
         try:
             async for answer in call:
                 yield answer
@@ -358,7 +404,8 @@ class AsyncClient:
         self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
     ) -> scoring_pb2.ClassifyPagesResponse:
         """Say which template cluster pages belong to; learns nothing."""
-        return await self._run(_calls.classify_pages(crawl=crawl, pages=pages), timeout_s)
+        request = scoring_pb2.ClassifyPagesRequest(crawl=crawl_name(crawl), pages=pages)
+        return await self._call(self._links.ClassifyPages, request, timeout_s)
 
     async def score_links(
         self,
@@ -383,12 +430,14 @@ class AsyncClient:
         >>> list(got.links.scores)
         [0.1, 0.5]
         """
-        return await self._run(
-            _calls.score_links(
-                crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
-            ),
-            timeout_s,
+        request = scoring_pb2.ScoreLinksRequest(
+            crawl=crawl_name(crawl),
+            links=map(candidate, links),
+            policy=policy_spec(policy),
+            encoding=encoding,  # type: ignore[arg-type]
+            require_learned=require_learned,
         )
+        return await self._call(self._links.ScoreLinks, request, timeout_s)
 
     async def rank_buckets(
         self,
@@ -426,18 +475,18 @@ class AsyncClient:
         >>> {names[row]: n for row, n in zip(ranked.order, ranked.urls)}
         {'thread': 1, 'tag': 1}
         """
-        return await self._run(
-            _calls.rank_buckets(
-                crawl=crawl,
-                buckets=buckets,
-                policy=policy,
-                max_results=max_results,
-                n=n,
-                in_flight=in_flight,
-                fill=fill,
-            ),
-            timeout_s,
+        under_way = (in_flight or {}).items()
+        request = scoring_pb2.RankBucketsRequest(
+            crawl=crawl_name(crawl),
+            buckets=buckets,
+            policy=policy_spec(policy),
+            max_results=max_results,
+            n=n,
+            waiting=buckets.values() if isinstance(buckets, Mapping) else (),
+            in_flight=[scoring_pb2.BucketInFlight(bucket=bucket, count=count) for bucket, count in under_way],
+            fill=fill,
         )
+        return await self._call(self._links.RankBuckets, request, timeout_s)
 
     async def rank_sites(
         self,
@@ -450,10 +499,15 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankSitesResponse:
         """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
-        return await self._run(
-            _calls.rank_sites(crawl=crawl, sites=sites, policy=policy, n=n, max_results=max_results),
-            timeout_s,
+        waiting = sites.items() if isinstance(sites, Mapping) else [(site, None) for site in sites]
+        request = scoring_pb2.RankSitesRequest(
+            crawl=crawl_name(crawl),
+            sites=[scoring_pb2.WaitingSite(site=site, waiting=count) for site, count in waiting],
+            policy=policy_spec(policy),
+            n=n,
+            max_results=max_results,
         )
+        return await self._call(self._links.RankSites, request, timeout_s)
 
     async def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
@@ -469,7 +523,8 @@ class AsyncClient:
         >>> len(answer.statuses)
         1
         """
-        return await self._run(_calls.report_feedback(crawl=crawl, feedback=feedback), timeout_s)
+        request = scoring_pb2.ReportFeedbackRequest(crawl=crawl_name(crawl), feedback=feedback)
+        return await self._call(self._links.ReportFeedback, request, timeout_s)
 
     async def report_failure(
         self,
@@ -542,7 +597,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Say why links have their scores."""
-        return await self._run(_calls.explain_links(crawl=crawl, links=links, policy=policy), timeout_s)
+        request = scoring_pb2.ScoreLinksRequest(
+            crawl=crawl_name(crawl), links=map(candidate, links), policy=policy_spec(policy), explain=True
+        )
+        return await self._call(self._links.ScoreLinks, request, timeout_s)
 
     async def suggest_examples(
         self,
@@ -554,9 +612,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.SuggestExamplesResponse:
         """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
-        return await self._run(
-            _calls.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
+        request = scoring_pb2.SuggestExamplesRequest(
+            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
         )
+        return await self._call(self._links.SuggestExamples, request, timeout_s)
 
     async def rank_revisits(
         self,
@@ -572,10 +631,12 @@ class AsyncClient:
 
         `page_token` is the `next_page_token` of an answer before, at the same `now`.
         """
-        return await self._run(
-            _calls.rank_revisits(crawl=crawl, site=site, page_size=page_size, page_token=page_token, now=now),
-            timeout_s,
+        request = scoring_pb2.RankRevisitsRequest(
+            crawl=crawl_name(crawl), site=site, page_size=page_size, page_token=page_token
         )
+        if now is not None:
+            request.now.FromDatetime(in_utc(now))
+        return await self._call(self._links.RankRevisits, request, timeout_s)
 
     async def notify_changed(
         self,
@@ -586,9 +647,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> scoring_pb2.NotifyChangedResponse:
         """Say that known pages have changed, at most 10,000, at a time or now; safe to repeat."""
-        return await self._run(
-            _calls.notify_changed(crawl=crawl, urls=urls, change_time=change_time), timeout_s
-        )
+        request = scoring_pb2.NotifyChangedRequest(crawl=crawl_name(crawl), urls=urls)
+        if change_time is not None:
+            request.change_time.FromDatetime(in_utc(change_time))
+        return await self._call(self._links.NotifyChanged, request, timeout_s)
 
     # Site models
 
@@ -596,29 +658,30 @@ class AsyncClient:
         self, *, crawl: str, page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncIterator[site_pb2.Site]:
         """List all sites of a crawl by name, page by page as they are consumed."""
-        return self._list(_calls.list_sites(crawl=crawl, page_size=page_size), timeout_s)
+        request = site_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
+        return self._list(self._sites.ListSites, request, "sites", timeout_s)
 
     async def get_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Read one site."""
-        return await self._run(_calls.get_site(crawl=crawl, site=site), timeout_s)
+        return (await self._get_site(crawl, site, timeout_s)).site
 
     async def get_site_advice(
         self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
     ) -> site_pb2.SiteAdvice:
         """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
-        return await self._run(_calls.get_site_advice(crawl=crawl, site=site, horizon=horizon), timeout_s)
+        return (await self._get_site(crawl, site, timeout_s, horizon=horizon)).advice
 
     async def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
-        return await self._run(_calls.learn_site(crawl=crawl, site=site), timeout_s)
+        request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
+        return (await self._call(self._sites.LearnSite, request, timeout_s)).site
 
     async def suggest_fetches(
         self, *, crawl: str, site: str, max_results: int = 16, timeout_s: float | None = None
     ) -> list[common_pb2.FetchSuggestion]:
         """Give the pages that would teach most about a site, most useful first."""
-        return await self._run(
-            _calls.suggest_fetches(crawl=crawl, site=site, max_results=max_results), timeout_s
-        )
+        answer = await self._get_site(crawl, site, timeout_s, max_suggestions=max_results)
+        return list(answer.suggestions)
 
     async def suggest_seeds(
         self,
@@ -640,9 +703,10 @@ class AsyncClient:
         >>> [seed.url for seed in answer.seeds]
         ['http://a.org/0']
         """
-        return await self._run(
-            _calls.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
+        request = site_pb2.SuggestSeedsRequest(
+            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
         )
+        return await self._call(self._sites.SuggestSeeds, request, timeout_s)
 
     async def export_rules(
         self,
@@ -655,12 +719,13 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
         """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
-        return await self._run(
-            _calls.export_rules(
-                crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
-            ),
-            timeout_s,
+        request = site_pb2.ExportRulesRequest(
+            name=site_name(crawl, site),
+            formats=map(rule_format, formats),  # type: ignore[arg-type]
+            policy=policy_spec(policy),
+            min_confidence=min_confidence,
         )
+        return await self._call(self._sites.ExportRules, request, timeout_s)
 
     async def export_experience(
         self,
@@ -671,13 +736,14 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportExperienceResponse:
         """Give what was learned on a site that helps on others of its software, to create a crawl with."""
-        return await self._run(_calls.export_experience(crawl=crawl, site=site, policy=policy), timeout_s)
+        request = site_pb2.ExportExperienceRequest(name=site_name(crawl, site), policy=policy_spec(policy))
+        return await self._call(self._sites.ExportExperience, request, timeout_s)
 
     # What people look at
 
     async def get_activity(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Activity:
         """Say what became of a crawl so far, over all of its sites."""
-        return await self._run(_calls.get_activity(crawl=crawl), timeout_s)
+        return (await self._get_crawl(crawl, timeout_s, with_activity=True)).activity
 
     async def list_templates(
         self,
@@ -690,12 +756,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
         """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
-        return await self._run(
-            _calls.list_templates(
-                crawl=crawl, site=site, page_size=page_size, page_token=page_token, max_exits=max_exits
-            ),
-            timeout_s,
+        request = inspection_pb2.ListTemplatesRequest(
+            name=site_name(crawl, site), page_size=page_size, page_token=page_token, max_exits=max_exits
         )
+        return await self._call(self._inspection.ListTemplates, request, timeout_s)
 
     async def list_template_pages(
         self,
@@ -708,12 +772,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatePagesResponse:
         """Give some pages of a template, latest first, with the links by which they were found."""
-        return await self._run(
-            _calls.list_template_pages(
-                crawl=crawl, site=site, template=template, page_size=page_size, page_token=page_token
-            ),
-            timeout_s,
+        request = inspection_pb2.ListTemplatePagesRequest(
+            name=site_name(crawl, site), template=template, page_size=page_size, page_token=page_token
         )
+        return await self._call(self._inspection.ListTemplatePages, request, timeout_s)
 
     async def list_buckets(
         self,
@@ -726,20 +788,20 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListBucketsResponse:
         """Give one page of the groups of links that wait on a site, best first."""
-        return await self._run(
-            _calls.list_buckets(
-                crawl=crawl, site=site, policy=policy, page_size=page_size, page_token=page_token
-            ),
-            timeout_s,
+        request = inspection_pb2.ListBucketsRequest(
+            name=site_name(crawl, site),
+            policy=policy_spec(policy),
+            page_size=page_size,
+            page_token=page_token,
         )
+        return await self._call(self._inspection.ListBuckets, request, timeout_s)
 
     async def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
         """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
-        return await self._run(
-            _calls.get_harvest(crawl=crawl, site=site, max_templates=max_templates), timeout_s
-        )
+        request = inspection_pb2.GetHarvestRequest(name=site_name(crawl, site), max_templates=max_templates)
+        return await self._call(self._inspection.GetHarvest, request, timeout_s)
 
     # Browse logs
 
@@ -754,14 +816,13 @@ class AsyncClient:
 
         A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
         """
-        messages = _calls.async_browse_batches(crawl, batches)
+        messages = async_browse_batches(crawl, batches)
         try:
-            got: browse_pb2.ImportBrowseRecordsResponse = await self._stubs.browse.ImportBrowseRecords(
+            return await self._browse.ImportBrowseRecords(
                 messages, timeout=timeout_s, metadata=self._metadata()
             )
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
-        return got
 
     async def mine_site(
         self,
@@ -777,19 +838,20 @@ class AsyncClient:
 
         `news_labels` says of URLs whether they are news: the threshold is fitted on them.
         """
-        return await self._run(
-            _calls.mine_site(
-                crawl=crawl,
-                site=site,
-                window_days=window_days,
-                news_labels=news_labels or {},
-                news_threshold=news_threshold,
-            ),
-            timeout_s,
+        labels = [
+            browse_pb2.NewsLabel(url=url, is_news=is_news) for url, is_news in (news_labels or {}).items()
+        ]
+        request = browse_pb2.MineSiteRequest(
+            name=site_name(crawl, site),
+            window_days=window_days,
+            news_labels=labels,
+            news_threshold=news_threshold,
         )
+        return await self._call(self._browse.MineSite, request, timeout_s)
 
     async def get_browse_stats(
         self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs, and which of some batches it took in."""
-        return await self._run(_calls.get_browse_stats(crawl=crawl, batch_ids=batch_ids), timeout_s)
+        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl), batch_ids=batch_ids)
+        return await self._call(self._browse.GetBrowseStats, request, timeout_s)

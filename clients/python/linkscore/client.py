@@ -1,6 +1,8 @@
 # Made from aio.py by tools/generate_client.py: change that, then `make gen`.
 """The client for programs that block."""
 
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
 import itertools
@@ -8,12 +10,20 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 import grpc
 
-from linkscore import _calls, _channel
-from linkscore.errors import AlreadyExists, from_rpc_error, raise_if_invalid
+from linkscore import _channel
+from linkscore._requests import (
+    browse_batches,
+    change_of,
+    crawl_spec,
+    problem_of,
+    stream_page,
+    update_request,
+)
+from linkscore.errors import AlreadyExists, InternalError, from_rpc_error, raise_if_invalid
 from linkscore.messages import (
     BrowseBatch,
     Buckets,
@@ -24,8 +34,14 @@ from linkscore.messages import (
     Revisit,
     Sites,
     Wanted,
+    candidate,
+    crawl_name,
     failed_page,
     feedback,
+    in_utc,
+    policy_spec,
+    rule_format,
+    site_name,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
 from linkscore.v1 import common_pb2
@@ -33,8 +49,11 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import inspection_service_pb2 as inspection_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
-
-T = TypeVar("T")
+from linkscore.v1.browse_log_service_pb2_grpc import BrowseLogServiceStub
+from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
+from linkscore.v1.inspection_service_pb2_grpc import InspectionServiceStub
+from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
+from linkscore.v1.site_model_service_pb2_grpc import SiteModelServiceStub
 
 
 class Client:
@@ -61,13 +80,16 @@ class Client:
 
     Raises
     ------
+    ValueError
+        `target` has no form of an address.
     OSError
         The PEM file cannot be read.
 
     Notes
     -----
-    Every method raises an error of `linkscore.errors`. UNAVAILABLE is retried three times
-    first. Crawls go by id (`news`) or resource name (`crawls/news`), sites by host or resource name.
+    Every method raises an error of `linkscore.errors`, for an answer that cannot be read too. UNAVAILABLE is
+    retried three times first. Crawls go by id (`news`) or resource name (`crawls/news`), sites by host or
+    resource name.
 
     Examples
     --------
@@ -106,6 +128,8 @@ class Client:
         current_reads: bool = False,
         channel_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
+        if problem := _channel.target_problem(target):
+            raise ValueError(f"target: {problem}")
         credentials = _channel.credentials(tls)
         options = _channel.options(channel_options)
         self._channel = (
@@ -113,7 +137,11 @@ class Client:
             if credentials
             else grpc.insecure_channel(target, options)
         )
-        self._stubs = _channel.Stubs(self._channel)
+        self._crawls: Any = CrawlServiceStub(self._channel)
+        self._links: Any = LinkScoringServiceStub(self._channel)
+        self._sites: Any = SiteModelServiceStub(self._channel)
+        self._inspection: Any = InspectionServiceStub(self._channel)
+        self._browse: Any = BrowseLogServiceStub(self._channel)
         self._metadata = _channel.metadata(token, token_file, current_reads=current_reads)
         self._timeout_s = timeout_s
 
@@ -129,23 +157,32 @@ class Client:
         """Close the connection; calls under way are cancelled."""
         self._channel.close()
 
-    def _run(self, call: _calls.Call[T], timeout_s: float | None) -> T:
-        return call.result(self._answer(call, timeout_s))
-
-    def _list(self, call: _calls.Call[Iterable[T]], timeout_s: float | None) -> Iterator[T]:
-        while True:
-            answer = self._answer(call, timeout_s)
-            yield from call.result(answer)
-            if not answer.next_page_token:
-                return
-            call.request.page_token = answer.next_page_token
-
-    def _answer(self, call: _calls.Call[Any], timeout_s: float | None) -> Any:
-        method = self._stubs.method(call.method)
+    def _call(self, method: Any, request: Any, timeout_s: float | None) -> Any:
         try:
-            return method(call.request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
+            answer = method(request, timeout=timeout_s or self._timeout_s, metadata=self._metadata())
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
+        if problem := problem_of(request, answer):
+            raise InternalError(
+                f"the server's answer cannot be read: {problem}", code=grpc.StatusCode.INTERNAL
+            )
+        return answer
+
+    def _list(self, method: Any, request: Any, name: str, timeout_s: float | None) -> Iterator[Any]:
+        while True:
+            answer = self._call(method, request, timeout_s)
+            yield from getattr(answer, name)
+            if not answer.next_page_token:
+                return
+            request.page_token = answer.next_page_token
+
+    def _get_crawl(self, crawl: str, timeout_s: float | None, **wanted: Any) -> Any:
+        request = crawl_pb2.GetCrawlRequest(name=crawl_name(crawl), **wanted)
+        return self._call(self._crawls.GetCrawl, request, timeout_s)
+
+    def _get_site(self, crawl: str, site: str, timeout_s: float | None, **wanted: Any) -> Any:
+        request = site_pb2.GetSiteRequest(name=site_name(crawl, site), **wanted)
+        return self._call(self._sites.GetSite, request, timeout_s)
 
     # Crawls
 
@@ -153,7 +190,8 @@ class Client:
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
     ) -> crawl_pb2.Crawl:
         """Create a crawl; `config` takes the fields of `Crawl`: policy, scope, examples, seed, ..."""
-        return self._run(_calls.create_crawl(crawl=crawl, **config), timeout_s)
+        request = crawl_pb2.CreateCrawlRequest(crawl=crawl_spec(crawl, config))
+        return (self._call(self._crawls.CreateCrawl, request, timeout_s)).crawl
 
     def ensure_crawl(
         self, *, crawl: str, timeout_s: float | None = None, **config: Unpack[CrawlOptions]
@@ -180,16 +218,18 @@ class Client:
             return self.create_crawl(crawl=crawl, timeout_s=timeout_s, **config)
         except AlreadyExists as refused:
             there = self.get_crawl(crawl=crawl, timeout_s=timeout_s)
-            change = _calls.change_of(there, crawl, config, refused)
-            return there if change is None else self._run(change, timeout_s)
+            request = change_of(there, crawl, config, refused)
+            if request is None:
+                return there
+            return (self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
 
     def get_crawl(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Crawl:
         """Read a crawl."""
-        return self._run(_calls.get_crawl(crawl=crawl), timeout_s)
+        return (self._get_crawl(crawl, timeout_s)).crawl
 
     def get_server_version(self, *, crawl: str, timeout_s: float | None = None) -> str:
         """Say which version the server of a crawl has; empty if it is older than this call."""
-        return self._run(_calls.get_server_version(crawl=crawl), timeout_s)
+        return (self._get_crawl(crawl, timeout_s)).server_version
 
     def list_crawls(self, *, page_size: int = 0, timeout_s: float | None = None) -> Iterator[crawl_pb2.Crawl]:
         """List all crawls by name, page by page as they are consumed.
@@ -200,7 +240,8 @@ class Client:
         >>> "crawls/books" in [crawl.name for crawl in client.list_crawls()]
         True
         """
-        return self._list(_calls.list_crawls(page_size=page_size), timeout_s)
+        request = crawl_pb2.ListCrawlsRequest(page_size=page_size)
+        return self._list(self._crawls.ListCrawls, request, "crawls", timeout_s)
 
     def list_shards(
         self, *, crawl: str = "", page_size: int = 0, timeout_s: float | None = None
@@ -209,7 +250,9 @@ class Client:
 
         A process of the server that does not answer has a row of its own, with `SHARD_STATE_SILENT`.
         """
-        return self._list(_calls.list_shards(crawl=crawl, page_size=page_size), timeout_s)
+        name = crawl_name(crawl) if crawl else ""
+        request = crawl_pb2.ListShardsRequest(crawl=name, page_size=page_size)
+        return self._list(self._crawls.ListShards, request, "shards", timeout_s)
 
     def update_crawl(
         self,
@@ -231,25 +274,24 @@ class Client:
         `wanted` takes the place of what was wanted before; an empty one (``{}``) takes it away. So does
         `budget` and `respect`, which hold from the next call on.
         """
-        return self._run(
-            _calls.update_crawl(
-                crawl=crawl,
-                policy=policy,
-                extra_policies=extra_policies,
-                observe_only=observe_only,
-                examples=examples,
-                wanted=wanted,
-                budget=budget,
-                copies=copies,
-                respect=respect,
-                revisit=revisit,
-            ),
-            timeout_s,
-        )
+        given: dict[str, Any] = {
+            "policy": policy,
+            "extra_policies": extra_policies,
+            "observe_only": observe_only,
+            "examples": examples,
+            "wanted": wanted,
+            "budget": budget,
+            "copies": copies,
+            "respect": respect,
+            "revisit": revisit,
+        }
+        request = update_request(crawl, given)
+        return (self._call(self._crawls.UpdateCrawl, request, timeout_s)).crawl
 
     def delete_crawl(self, *, crawl: str, timeout_s: float | None = None) -> None:
         """Delete a crawl, its models and its log."""
-        self._run(_calls.delete_crawl(crawl=crawl), timeout_s)
+        request = crawl_pb2.DeleteCrawlRequest(name=crawl_name(crawl))
+        self._call(self._crawls.DeleteCrawl, request, timeout_s)
 
     # Pages and links
 
@@ -304,9 +346,13 @@ class Client:
         >>> [(row.url, row.score, row.bucket) for row in rows(first.links)]
         [('http://a.org/thread/1', 0.9, 'thread')]
         """
-        return self._run(
-            _calls.ingest_pages(crawl=crawl, pages=pages, policy=policy, encoding=encoding), timeout_s
+        request = scoring_pb2.IngestPagesRequest(
+            crawl=crawl_name(crawl),
+            pages=pages,
+            policy=policy_spec(policy),
+            encoding=encoding,  # type: ignore[arg-type]
         )
+        return self._call(self._links.IngestPages, request, timeout_s)
 
     def stream_pages(
         self,
@@ -334,12 +380,10 @@ class Client:
         """
         count = itertools.count(1)
         messages = (
-            _calls.stream_page(
-                request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding
-            )
+            stream_page(request_id=next(count), crawl=crawl, page=page, policy=policy, encoding=encoding)
             for page in pages
         )
-        call = self._stubs.links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
+        call = self._links.StreamPages(messages, timeout=timeout_s, metadata=self._metadata())
         try:
             yield from call
         except grpc.RpcError as e:
@@ -351,7 +395,8 @@ class Client:
         self, *, crawl: str, pages: Iterable[common_pb2.Page], timeout_s: float | None = None
     ) -> scoring_pb2.ClassifyPagesResponse:
         """Say which template cluster pages belong to; learns nothing."""
-        return self._run(_calls.classify_pages(crawl=crawl, pages=pages), timeout_s)
+        request = scoring_pb2.ClassifyPagesRequest(crawl=crawl_name(crawl), pages=pages)
+        return self._call(self._links.ClassifyPages, request, timeout_s)
 
     def score_links(
         self,
@@ -376,12 +421,14 @@ class Client:
         >>> list(got.links.scores)
         [0.1, 0.5]
         """
-        return self._run(
-            _calls.score_links(
-                crawl=crawl, links=links, policy=policy, encoding=encoding, require_learned=require_learned
-            ),
-            timeout_s,
+        request = scoring_pb2.ScoreLinksRequest(
+            crawl=crawl_name(crawl),
+            links=map(candidate, links),
+            policy=policy_spec(policy),
+            encoding=encoding,  # type: ignore[arg-type]
+            require_learned=require_learned,
         )
+        return self._call(self._links.ScoreLinks, request, timeout_s)
 
     def rank_buckets(
         self,
@@ -419,18 +466,18 @@ class Client:
         >>> {names[row]: n for row, n in zip(ranked.order, ranked.urls)}
         {'thread': 1, 'tag': 1}
         """
-        return self._run(
-            _calls.rank_buckets(
-                crawl=crawl,
-                buckets=buckets,
-                policy=policy,
-                max_results=max_results,
-                n=n,
-                in_flight=in_flight,
-                fill=fill,
-            ),
-            timeout_s,
+        under_way = (in_flight or {}).items()
+        request = scoring_pb2.RankBucketsRequest(
+            crawl=crawl_name(crawl),
+            buckets=buckets,
+            policy=policy_spec(policy),
+            max_results=max_results,
+            n=n,
+            waiting=buckets.values() if isinstance(buckets, Mapping) else (),
+            in_flight=[scoring_pb2.BucketInFlight(bucket=bucket, count=count) for bucket, count in under_way],
+            fill=fill,
         )
+        return self._call(self._links.RankBuckets, request, timeout_s)
 
     def rank_sites(
         self,
@@ -443,10 +490,15 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.RankSitesResponse:
         """Say which sites to fetch n URLs from: hosts, or how many URLs of each host wait (None: enough)."""
-        return self._run(
-            _calls.rank_sites(crawl=crawl, sites=sites, policy=policy, n=n, max_results=max_results),
-            timeout_s,
+        waiting = sites.items() if isinstance(sites, Mapping) else [(site, None) for site in sites]
+        request = scoring_pb2.RankSitesRequest(
+            crawl=crawl_name(crawl),
+            sites=[scoring_pb2.WaitingSite(site=site, waiting=count) for site, count in waiting],
+            policy=policy_spec(policy),
+            n=n,
+            max_results=max_results,
         )
+        return self._call(self._links.RankSites, request, timeout_s)
 
     def report_feedback(
         self, *, crawl: str, feedback: Iterable[scoring_pb2.Feedback], timeout_s: float | None = None
@@ -462,7 +514,8 @@ class Client:
         >>> len(answer.statuses)
         1
         """
-        return self._run(_calls.report_feedback(crawl=crawl, feedback=feedback), timeout_s)
+        request = scoring_pb2.ReportFeedbackRequest(crawl=crawl_name(crawl), feedback=feedback)
+        return self._call(self._links.ReportFeedback, request, timeout_s)
 
     def report_failure(
         self,
@@ -535,7 +588,10 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.ScoreLinksResponse:
         """Say why links have their scores."""
-        return self._run(_calls.explain_links(crawl=crawl, links=links, policy=policy), timeout_s)
+        request = scoring_pb2.ScoreLinksRequest(
+            crawl=crawl_name(crawl), links=map(candidate, links), policy=policy_spec(policy), explain=True
+        )
+        return self._call(self._links.ScoreLinks, request, timeout_s)
 
     def suggest_examples(
         self,
@@ -547,9 +603,10 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.SuggestExamplesResponse:
         """Say which 5 (or so many) fetched pages of a site, empty for all, a user should be asked about."""
-        return self._run(
-            _calls.suggest_examples(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
+        request = scoring_pb2.SuggestExamplesRequest(
+            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
         )
+        return self._call(self._links.SuggestExamples, request, timeout_s)
 
     def rank_revisits(
         self,
@@ -565,10 +622,12 @@ class Client:
 
         `page_token` is the `next_page_token` of an answer before, at the same `now`.
         """
-        return self._run(
-            _calls.rank_revisits(crawl=crawl, site=site, page_size=page_size, page_token=page_token, now=now),
-            timeout_s,
+        request = scoring_pb2.RankRevisitsRequest(
+            crawl=crawl_name(crawl), site=site, page_size=page_size, page_token=page_token
         )
+        if now is not None:
+            request.now.FromDatetime(in_utc(now))
+        return self._call(self._links.RankRevisits, request, timeout_s)
 
     def notify_changed(
         self,
@@ -579,7 +638,10 @@ class Client:
         timeout_s: float | None = None,
     ) -> scoring_pb2.NotifyChangedResponse:
         """Say that known pages have changed, at most 10,000, at a time or now; safe to repeat."""
-        return self._run(_calls.notify_changed(crawl=crawl, urls=urls, change_time=change_time), timeout_s)
+        request = scoring_pb2.NotifyChangedRequest(crawl=crawl_name(crawl), urls=urls)
+        if change_time is not None:
+            request.change_time.FromDatetime(in_utc(change_time))
+        return self._call(self._links.NotifyChanged, request, timeout_s)
 
     # Site models
 
@@ -587,27 +649,30 @@ class Client:
         self, *, crawl: str, page_size: int = 0, timeout_s: float | None = None
     ) -> Iterator[site_pb2.Site]:
         """List all sites of a crawl by name, page by page as they are consumed."""
-        return self._list(_calls.list_sites(crawl=crawl, page_size=page_size), timeout_s)
+        request = site_pb2.ListSitesRequest(crawl=crawl_name(crawl), page_size=page_size)
+        return self._list(self._sites.ListSites, request, "sites", timeout_s)
 
     def get_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Read one site."""
-        return self._run(_calls.get_site(crawl=crawl, site=site), timeout_s)
+        return (self._get_site(crawl, site, timeout_s)).site
 
     def get_site_advice(
         self, *, crawl: str, site: str, horizon: int = 0, timeout_s: float | None = None
     ) -> site_pb2.SiteAdvice:
         """Say what the next `horizon` fetches of a site should bring, and what looks like a trap."""
-        return self._run(_calls.get_site_advice(crawl=crawl, site=site, horizon=horizon), timeout_s)
+        return (self._get_site(crawl, site, timeout_s, horizon=horizon)).advice
 
     def learn_site(self, *, crawl: str, site: str, timeout_s: float | None = None) -> site_pb2.Site:
         """Learn a site now; answers when the model is active. Large sites need a longer `timeout_s`."""
-        return self._run(_calls.learn_site(crawl=crawl, site=site), timeout_s)
+        request = site_pb2.LearnSiteRequest(name=site_name(crawl, site))
+        return (self._call(self._sites.LearnSite, request, timeout_s)).site
 
     def suggest_fetches(
         self, *, crawl: str, site: str, max_results: int = 16, timeout_s: float | None = None
     ) -> list[common_pb2.FetchSuggestion]:
         """Give the pages that would teach most about a site, most useful first."""
-        return self._run(_calls.suggest_fetches(crawl=crawl, site=site, max_results=max_results), timeout_s)
+        answer = self._get_site(crawl, site, timeout_s, max_suggestions=max_results)
+        return list(answer.suggestions)
 
     def suggest_seeds(
         self,
@@ -629,9 +694,10 @@ class Client:
         >>> [seed.url for seed in answer.seeds]
         ['http://a.org/0']
         """
-        return self._run(
-            _calls.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=max_results), timeout_s
+        request = site_pb2.SuggestSeedsRequest(
+            crawl=crawl_name(crawl), site=site, policy=policy_spec(policy), max_results=max_results
         )
+        return self._call(self._sites.SuggestSeeds, request, timeout_s)
 
     def export_rules(
         self,
@@ -644,12 +710,13 @@ class Client:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
         """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
-        return self._run(
-            _calls.export_rules(
-                crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
-            ),
-            timeout_s,
+        request = site_pb2.ExportRulesRequest(
+            name=site_name(crawl, site),
+            formats=map(rule_format, formats),  # type: ignore[arg-type]
+            policy=policy_spec(policy),
+            min_confidence=min_confidence,
         )
+        return self._call(self._sites.ExportRules, request, timeout_s)
 
     def export_experience(
         self,
@@ -660,13 +727,14 @@ class Client:
         timeout_s: float | None = None,
     ) -> site_pb2.ExportExperienceResponse:
         """Give what was learned on a site that helps on others of its software, to create a crawl with."""
-        return self._run(_calls.export_experience(crawl=crawl, site=site, policy=policy), timeout_s)
+        request = site_pb2.ExportExperienceRequest(name=site_name(crawl, site), policy=policy_spec(policy))
+        return self._call(self._sites.ExportExperience, request, timeout_s)
 
     # What people look at
 
     def get_activity(self, *, crawl: str, timeout_s: float | None = None) -> crawl_pb2.Activity:
         """Say what became of a crawl so far, over all of its sites."""
-        return self._run(_calls.get_activity(crawl=crawl), timeout_s)
+        return (self._get_crawl(crawl, timeout_s, with_activity=True)).activity
 
     def list_templates(
         self,
@@ -679,12 +747,10 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatesResponse:
         """Give one page of the templates of a site, most crawled first, and how far the site is learned."""
-        return self._run(
-            _calls.list_templates(
-                crawl=crawl, site=site, page_size=page_size, page_token=page_token, max_exits=max_exits
-            ),
-            timeout_s,
+        request = inspection_pb2.ListTemplatesRequest(
+            name=site_name(crawl, site), page_size=page_size, page_token=page_token, max_exits=max_exits
         )
+        return self._call(self._inspection.ListTemplates, request, timeout_s)
 
     def list_template_pages(
         self,
@@ -697,12 +763,10 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListTemplatePagesResponse:
         """Give some pages of a template, latest first, with the links by which they were found."""
-        return self._run(
-            _calls.list_template_pages(
-                crawl=crawl, site=site, template=template, page_size=page_size, page_token=page_token
-            ),
-            timeout_s,
+        request = inspection_pb2.ListTemplatePagesRequest(
+            name=site_name(crawl, site), template=template, page_size=page_size, page_token=page_token
         )
+        return self._call(self._inspection.ListTemplatePages, request, timeout_s)
 
     def list_buckets(
         self,
@@ -715,18 +779,20 @@ class Client:
         timeout_s: float | None = None,
     ) -> inspection_pb2.ListBucketsResponse:
         """Give one page of the groups of links that wait on a site, best first."""
-        return self._run(
-            _calls.list_buckets(
-                crawl=crawl, site=site, policy=policy, page_size=page_size, page_token=page_token
-            ),
-            timeout_s,
+        request = inspection_pb2.ListBucketsRequest(
+            name=site_name(crawl, site),
+            policy=policy_spec(policy),
+            page_size=page_size,
+            page_token=page_token,
         )
+        return self._call(self._inspection.ListBuckets, request, timeout_s)
 
     def get_harvest(
         self, *, crawl: str, site: str, max_templates: int = 0, timeout_s: float | None = None
     ) -> inspection_pb2.GetHarvestResponse:
         """Say what the fetches of a site brought over time, and how each policy would have ordered them."""
-        return self._run(_calls.get_harvest(crawl=crawl, site=site, max_templates=max_templates), timeout_s)
+        request = inspection_pb2.GetHarvestRequest(name=site_name(crawl, site), max_templates=max_templates)
+        return self._call(self._inspection.GetHarvest, request, timeout_s)
 
     # Browse logs
 
@@ -741,14 +807,11 @@ class Client:
 
         A batch is taken in as a whole and once, so after an error send the same batches under the same ids.
         """
-        messages = _calls.browse_batches(crawl, batches)
+        messages = browse_batches(crawl, batches)
         try:
-            got: browse_pb2.ImportBrowseRecordsResponse = self._stubs.browse.ImportBrowseRecords(
-                messages, timeout=timeout_s, metadata=self._metadata()
-            )
+            return self._browse.ImportBrowseRecords(messages, timeout=timeout_s, metadata=self._metadata())
         except grpc.RpcError as e:
             raise from_rpc_error(e) from e
-        return got
 
     def mine_site(
         self,
@@ -764,19 +827,20 @@ class Client:
 
         `news_labels` says of URLs whether they are news: the threshold is fitted on them.
         """
-        return self._run(
-            _calls.mine_site(
-                crawl=crawl,
-                site=site,
-                window_days=window_days,
-                news_labels=news_labels or {},
-                news_threshold=news_threshold,
-            ),
-            timeout_s,
+        labels = [
+            browse_pb2.NewsLabel(url=url, is_news=is_news) for url, is_news in (news_labels or {}).items()
+        ]
+        request = browse_pb2.MineSiteRequest(
+            name=site_name(crawl, site),
+            window_days=window_days,
+            news_labels=labels,
+            news_threshold=news_threshold,
         )
+        return self._call(self._browse.MineSite, request, timeout_s)
 
     def get_browse_stats(
         self, *, crawl: str, batch_ids: Iterable[str] = (), timeout_s: float | None = None
     ) -> browse_pb2.GetBrowseStatsResponse:
         """Say what a crawl holds of browse logs, and which of some batches it took in."""
-        return self._run(_calls.get_browse_stats(crawl=crawl, batch_ids=batch_ids), timeout_s)
+        request = browse_pb2.GetBrowseStatsRequest(crawl=crawl_name(crawl), batch_ids=batch_ids)
+        return self._call(self._browse.GetBrowseStats, request, timeout_s)

@@ -1,22 +1,23 @@
-"""The calls of one crawl to its server, none of which stops the crawl: adapters on asyncio share it."""
+"""The calls of one crawl to its server; none stops a crawl that has begun. Adapters share it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import grpc
 
-from linkscore._channel import DEFAULT_TIMEOUT_S, target_problem
+from linkscore._channel import DEFAULT_TIMEOUT_S, target_problem, tls_problem
 from linkscore.aio import AsyncClient
-from linkscore.breaker import PROBE_FIRST_S, PROBE_LONGEST_S, QUOTA_EXCEEDED, is_outage
-from linkscore.errors import LinkscoreError, NotFound, ResourceExhausted
-from linkscore.messages import CrawlOptions, Row, rows
-from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
+from linkscore.errors import LinkscoreError, NotFound
+from linkscore.messages import CrawlOptions, Row, is_dropped, rows
+from linkscore.order import Allotment, Allowance
+from linkscore.outages import MAX_TRIES, PROBE_FIRST_S, PROBE_LONGEST_S, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -35,12 +36,47 @@ chosen, not measured."""
 MINUTE_S = 60.0
 """Between two lines that say how it goes."""
 
+# A field of a crawl, and what is in it: an entry, or a field of its own.
+_OF_A_FIELD = re.compile(r"(\w*)\.?(.*)", re.DOTALL)
 # Links of one call of ScoreLinks, chosen: an answer takes milliseconds.
 _SLICE = 500
 # A bound, chosen: distinct messages of refused calls that are logged; the counters count them all.
 _MAX_LOGGED = 20
 # RESOURCE_EXHAUSTED for these reasons says nothing about the page that was sent.
 _NOT_THE_PAGE = frozenset({"DISK_FULL", "OVERLOADED"})
+# What only another configuration mends: such a crawl does not begin.
+_REFUSALS = frozenset(
+    {
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.UNAUTHENTICATED,
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+    }
+)
+
+
+def start_problem(error: LinkscoreError, target: str, tls: Any, setting: Callable[[str], str] = str) -> str:
+    """Say which settings keep a crawl from beginning, by the names the user typed; empty if none does.
+
+    `setting` writes the name of an option of the client or of the crawl as the user does.
+    """
+    if problem := tls_problem(error, target, tls):
+        return f"{setting('tls')}: {problem}"
+    if error.code not in _REFUSALS or error.is_outage:
+        return ""
+    if error.code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
+        return f"{setting('token')}: {error}"
+    if error.code == grpc.StatusCode.UNIMPLEMENTED:
+        return f"{setting('target')}: no linkscore server at {target} ({error})"
+    said = []
+    for each in error.field_violations:
+        name, rest = _OF_A_FIELD.fullmatch(each.field.removeprefix("crawl.")).groups()  # type: ignore[union-attr]
+        option = "crawl" if name == "name" else name
+        said.append(f"{setting(option)}: {rest}{' ' if rest else ''}{each.description}")
+    return "; ".join(said) or f"{setting('crawl')}: {error}"
 
 
 class Adapter(Protocol):
@@ -63,40 +99,8 @@ class Connection:
     is answered the oldest page that was not. When both are answered, calls are made again, and the pages that
     were fetched meanwhile are sent, beside the crawl too. A server that lost the crawl gets it again.
 
-    Parameters
-    ----------
-    target
-        `host:port` of the server.
-    crawl
-        Id of the crawl.
-    adapter
-        Who makes the calls.
-    config
-        What the crawl is created with.
-    count
-        Is told what is counted, for people to look at.
-    encoding
-        How priorities of links are wanted.
-    sleep
-        Waits; tests wait otherwise.
-    client
-        Options of `AsyncClient`: `tls`, `token`, `token_file`, `timeout_s`.
-
-    Attributes
-    ----------
-    away
-        Whether the server is out.
-    counts
-        Everything counted.
-    outlook
-        How links are ordered meanwhile.
-    best
-        The best bucket and its value, as the server said last.
-
-    Raises
-    ------
-    ValueError
-        `target` has no form of an address.
+    `counts` has all that is counted, `outlook` the order of links while the server is `away`, `allotment` and
+    `allowance` what it hands out, `best` the best bucket and its value.
     """
 
     def __init__(
@@ -112,11 +116,11 @@ class Connection:
         **client: Any,
     ) -> None:
         if problem := target_problem(target):
-            raise ValueError(problem)
+            raise ValueError(f"target: {problem}")
         self.away = False
         self.counts: Counter[str] = Counter()
-        self.outlook = Outlook()
-        self.buffer = PageBuffer()
+        self.outlook, self.buffer = Outlook(), PageBuffer()
+        self.allotment, self.allowance = Allotment(), Allowance(config.get("budget"))
         self.best: tuple[str, float] | None = None
         self._refused = 0
         self._away_since = 0.0
@@ -143,25 +147,56 @@ class Connection:
             return None
         try:
             return await self._attempt(make)
-        except LinkscoreError as error:
-            self._failed(error)
         except Exception as error:
-            self._broke(error)
+            self.failed(error)
         return None
 
-    def _broke(self, error: Exception) -> None:
-        self.count("errors/CLIENT")
-        if self._register(repr(error)):
-            logger.error("linkscore: a call failed in the client", exc_info=error)
-
     async def ingest(self, owed: OwedPage) -> scoring_pb2.PageResult | None:
-        """Send a page; None if there is no answer, and then it is sent when the server is back."""
-        answer = await self.call(lambda client: self._ingest(client, owed))
-        if answer is None and self.away:
+        """Send a page; None if it is not taken, and if the server is away it is sent when it is back."""
+        result = await self.call(lambda client: self._ingest(client, owed))
+        if result is None and self.away:
             self.buffer.add(owed)
-        elif answer is None or answer.status.code == common_pb2.ITEM_CODE_INVALID:
+        elif result is None or result.status.code == common_pb2.ITEM_CODE_INVALID:
             self._refused += 1
-        return answer
+            self.count("errors/INVALID_PAGE", result is not None)
+            return None
+        if result is not None:
+            self.allowance.take(result)
+        return result
+
+    async def score(self, urls: Sequence[str]) -> common_pb2.LinkScores | None:
+        """Score links by their URLs alone."""
+        answer = await self.call(
+            lambda client: client.score_links(crawl=self._crawl, links=urls, encoding=self._encoding)
+        )
+        return None if answer is None else answer.links
+
+    async def is_to_skip(self, url: str, ticket: bytes) -> bool:
+        """Say whether a link is dropped by a setting of the crawl by now; without an answer it is not."""
+        links = [(url, ticket)]
+        answer = await self.call(lambda client: client.score_links(crawl=self._crawl, links=links))
+        return answer is not None and any(map(is_dropped, answer.links.skip_reasons))
+
+    async def rank(
+        self, waiting: Mapping[str, int], n: int, in_flight: Mapping[str, int]
+    ) -> dict[str, float]:
+        """Ask what comes next of the links that wait in buckets; gives the values of these."""
+        self.allotment.asked()
+        answer = await self.call(
+            lambda client: client.rank_buckets(crawl=self._crawl, buckets=waiting, n=n, in_flight=in_flight)
+        )
+        if answer is None:
+            self.allotment.lift()
+            return {}
+        self.count("ranked")
+        values = self.allotment.read(answer, waiting=waiting, n=n)
+        self.best = next(iter(values.items()), None)
+        return values
+
+    async def report(self, feedback: Sequence[scoring_pb2.Feedback]) -> bool:
+        """Say what pages were worth."""
+        told = await self.call(lambda client: client.report_feedback(crawl=self._crawl, feedback=feedback))
+        return told is not None
 
     @property
     def unknown(self) -> int:
@@ -180,32 +215,15 @@ class Connection:
         return answer.results[0]
 
     async def _attempt(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
-        """Make a call, and again as often as the server says that the quota of the token allows it later."""
-        while True:
-            try:
-                return await self._made(make)
-            except ResourceExhausted as error:
-                if error.reason != QUOTA_EXCEEDED:
-                    raise
-                self.count("quota/waits")
-                await self._sleep(error.retry_after_s or PROBE_FIRST_S)
-
-    async def _made(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T:
-        client = await self.connected()
+        client = await self._connected()
         try:
             return await make(client)
         except NotFound:  # the server lost the crawl: give it to it again
             self._created = None
-            return await make(await self.connected())
+            return await make(await self._connected())
 
-    async def connected(self) -> AsyncClient:
-        """Give the client once the crawl is there.
-
-        Raises
-        ------
-        LinkscoreError
-            It is not, and cannot be created.
-        """
+    async def _connected(self) -> AsyncClient:
+        """Give the client once the crawl is there."""
         if self._client is None:
             self._client = AsyncClient(self._target, **self._options)
             self._minutes = asyncio.get_running_loop().create_task(self._tell_each_minute())
@@ -224,21 +242,37 @@ class Connection:
         return self._client
 
     async def greet(self) -> None:
-        """Create the crawl, and say where; without an answer the probes begin."""
+        """Create the crawl, and say where; without an answer the probes begin.
 
-        async def nothing(client: AsyncClient) -> None:
-            """Ask for no more."""
-
-        await self.call(nothing)
+        Raises
+        ------
+        ValueError
+            The server refuses what was set; the message names it.
+        """
+        try:
+            await self._connected()
+        except LinkscoreError as error:
+            tls = self._options.get("tls", False)
+            if problem := await asyncio.to_thread(start_problem, error, self._target, tls):
+                raise ValueError(problem) from error
+            self.failed(error)
+        except Exception as error:  # no token file, say
+            self.failed(error)
 
     # Outages
 
-    def _failed(self, error: LinkscoreError) -> None:
+    def failed(self, error: Exception) -> None:
+        """Count what went wrong, say it once, and begin to wait for a server that is away."""
+        if not isinstance(error, LinkscoreError):
+            self.count("errors/CLIENT")
+            if self._register(repr(error)):
+                logger.error("linkscore: %r: the crawl goes on in its own order", error, exc_info=error)
+            return
         self.count(f"errors/{error.code.name}")
-        if is_outage(error):
+        if error.is_outage:
             self._leave(error)
         elif self._register(str(error)):
-            logger.error("linkscore refused a call: %s: %s", error.code.name, error)
+            logger.error("linkscore: a call failed, the crawl goes on: %s: %s", error.code.name, error)
 
     def _register(self, message: str) -> bool:
         """Remember a message that is to be logged; false if it was before, or if there are too many."""
@@ -268,17 +302,16 @@ class Connection:
 
     async def _wait_for_server(self, retry_after_s: float) -> None:
         """Probe until the server is back; then send it what it missed."""
-        began, pause = time.monotonic(), PROBE_FIRST_S
+        pause = PROBE_FIRST_S
         wait = min(PROBE_LONGEST_S, max(pause, retry_after_s))
         while True:
             await self._sleep(wait)
             if await self._answers():
                 break
             wait = pause = min(PROBE_LONGEST_S, 2 * pause)
-        self.away = self.outlook.away = False
         logger.info(
             "linkscore answers again after %.0f s: %d pages are sent now",
-            time.monotonic() - began,
+            time.monotonic() - self._away_since,
             len(self.buffer),
         )
         await self._catch_up()
@@ -289,73 +322,56 @@ class Connection:
             await self._probe()
         except LinkscoreError as error:
             self.count(f"errors/{error.code.name}")
-            return not is_outage(error)
+            return not error.is_outage
         except Exception as error:  # no token file, say: the next probe may find one
-            self._broke(error)
+            self.failed(error)
             return False
-        owed = self.buffer.oldest
-        if owed is None:
-            return True
-        try:
-            await self._send(owed)
-        except LinkscoreError as error:
-            self.count(f"errors/{error.code.name}")
-            self._not_taken(owed, error)
-            return not is_outage(error)
-        except Exception as error:
-            self._broke(error)
-            self.buffer.drop(owed)
-        return True
+        return self.buffer.oldest is None or await self._send(self.buffer.oldest)
 
     async def _probe(self) -> None:
         if self._created is None or self._client is None:
-            await self.connected()
+            await self._connected()
             return
         try:
             await self._client.get_crawl(crawl=self._crawl, timeout_s=PROBE_TIMEOUT_S)
         except NotFound:
             self._created = None
-            await self.connected()
+            await self._connected()
 
-    async def _send(self, owed: OwedPage) -> None:
-        result = await self._attempt(lambda client: self._ingest(client, owed))
-        self.buffer.done(owed)
-        self.count("late/pages")
-        self._adapter.late_page(owed, result)
+    async def _send(self, owed: OwedPage) -> bool:
+        """Send a page that waited; false if the server is away."""
+        try:
+            result = await self._attempt(lambda client: self._ingest(client, owed))
+            self.buffer.done(owed)
+            self.count("late/pages")
+            self.allowance.take(result)
+            self._adapter.late_page(owed, result)
+        except Exception as error:
+            self.failed(error)
+            return self._not_taken(owed, error)
+        return True
 
-    def _not_taken(self, owed: OwedPage, error: LinkscoreError) -> None:
-        """Drop a page that is refused, or that keeps a server that answers from answering."""
-        if is_outage(error):
-            about_page = error.code != grpc.StatusCode.UNAVAILABLE and error.reason not in _NOT_THE_PAGE
-            owed.tries += about_page
-            if owed.tries < MAX_TRIES:
-                return
-        self.buffer.drop(owed)
+    def _not_taken(self, owed: OwedPage, error: Exception) -> bool:
+        """Drop a page that is refused, or that keeps a server that answers from answering; false to wait."""
+        if not isinstance(error, LinkscoreError) or not error.is_outage:
+            self.buffer.drop(owed)
+            return True
+        owed.tries += error.code != grpc.StatusCode.UNAVAILABLE and error.reason not in _NOT_THE_PAGE
+        if owed.tries >= MAX_TRIES:
+            self.buffer.drop(owed)
+        return False
 
     async def _catch_up(self) -> None:
         """Send the pages that were fetched meanwhile, score the links of those that were not kept."""
+        self.away = self.outlook.away = False
         while not self.away and (owed := self.buffer.oldest) is not None:
-            try:
-                await self._send(owed)
-            except LinkscoreError as error:
-                self._failed(error)
-                self._not_taken(owed, error)
-            except Exception as error:
-                self._broke(error)
-                self.buffer.drop(owed)
+            await self._send(owed)
         while not self.away and (links := self.buffer.bare_links(_SLICE)):
-            await self._score(links)
+            scores = await self.score([url for url, _ in links])
+            if scores is not None:
+                self._adapter.late_links([(links[row.index][1], row) for row in rows(scores) if row.usable])
         if not self.away:
             await self._adapter.back()
-
-    async def _score(self, links: list[tuple[str, Any]]) -> None:
-        urls = [url for url, _ in links]
-        answer = await self.call(
-            lambda client: client.score_links(crawl=self._crawl, links=urls, encoding=self._encoding)
-        )
-        if answer is not None:
-            found = [(links[row.index][1], row) for row in rows(answer.links) if row.usable]
-            self._adapter.late_links(found)
 
     # What is said
 
@@ -368,13 +384,15 @@ class Connection:
         except LinkscoreError:  # the call that follows says what is wrong
             version = ""
         policy = crawl.policy.WhichOneof("policy") or "harvest"
-        logger.info(
-            "linkscore %s at %s: crawl %s, policy %s",
-            version or "of a version that does not say it",
-            self._target,
-            self._crawl,
-            policy,
-        )
+        where = f"linkscore {version or 'of a version that does not say it'} at {self._target}"
+        logger.info("%s: crawl %s, policy %s", where, self._crawl, policy)
+        if crawl.page_count:
+            logger.info(
+                "linkscore: crawl %s has %d pages of earlier runs and goes on from what they taught; "
+                "a crawl of another name begins anew",
+                self._crawl,
+                crawl.page_count,
+            )
 
     async def _tell_each_minute(self) -> None:
         while True:
@@ -391,7 +409,6 @@ class Connection:
     async def _last_try(self) -> None:
         """Send what waits if the server is back and no probe has found out yet."""
         if await self._answers():
-            self.away = self.outlook.away = False
             await self._catch_up()
 
     def _cancel_beside(self) -> None:

@@ -17,14 +17,13 @@ from crawl4ai.deep_crawling.filters import FilterChain
 from crawl4ai.deep_crawling.scorers import URLScorer
 from crawl4ai.utils import normalize_url_for_deep_crawl
 
-from linkscore.breaker import CircuitBreaker
 from linkscore.client import Client
 from linkscore.errors import LinkscoreError
 from linkscore.frontier import Item
 from linkscore.messages import Policy
-from linkscore.session import CrawlSession, Found
+from linkscore.outages import CircuitBreaker
+from linkscore.session import FIRST_FAILURE, CrawlSession, Found
 
-_FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 # Characters of an error that are reported: Crawl4AI tells whole stories.
 _ERROR_CHARS = 200
 # What a scorer says while the server is away: the middle, so that all links are equal.
@@ -48,7 +47,7 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
     batch_size
         Pages fetched at once; the order is renewed between batches.
     client
-        Options of `linkscore.AsyncClient`: `tls`, `token`, `timeout_s`.
+        Options of `CrawlSession` (`examples`, `budget`, `respect`) and `AsyncClient` (`tls`, `token`).
 
     Attributes
     ----------
@@ -121,12 +120,13 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
 
     async def _arun_stream(self, start_url: str, crawler: Any, config: Any) -> AsyncIterator[Any]:
         self._cancelled = False
+        await self.session.start()
         self._depths[start_url], self._parents[start_url] = 0, None
         self.session.frontier.add_seed(start_url)
         pages: float = 0
         while pages < self.max_pages and not self._cancelled and (items := await self._next(pages)):
             for item, result in await self._fetch(items, crawler, config):
-                failed = not result.success or (result.status_code or 0) >= _FIRST_FAILURE
+                failed = not result.success or (result.status_code or 0) >= FIRST_FAILURE
                 pages += not failed
                 yield result
                 if failed:
@@ -166,7 +166,7 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
 
     async def _report(self, item: Item, result: Any) -> None:
         status = result.status_code or 0
-        error = "" if status >= _FIRST_FAILURE else (result.error_message or "")[:_ERROR_CHARS]
+        error = "" if status >= FIRST_FAILURE else (result.error_message or "")[:_ERROR_CHARS]
         await self.session.failed(item.url, status_code=status, fetch_error=error, ticket=item.ticket)
 
     async def link_discovery(

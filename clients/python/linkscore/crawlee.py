@@ -47,7 +47,7 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
     policy
         Policy that scores; the server's default if None.
     client
-        Options of `linkscore.AsyncClient`: `tls`, `token`, `timeout_s`.
+        Options of `CrawlSession` (`examples`, `budget`, `respect`) and `AsyncClient` (`tls`, `token`).
 
     Attributes
     ----------
@@ -114,6 +114,7 @@ class LinkscoreRequestManager(RequestManager):  # type: ignore[misc]  # not ther
         self, request: str | Request, *, forefront: bool = False
     ) -> ProcessedRequest | None:
         """Let a request wait: a link of the page whose handler is done, else a start page."""
+        await self.session.start()
         made = Request.from_url(request) if isinstance(request, str) else request
         page = _current.get()
         known = made.unique_key in self._started or made.unique_key in self.session.frontier

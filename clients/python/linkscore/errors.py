@@ -27,6 +27,10 @@ from grpc_status import rpc_status
 
 from linkscore.v1 import common_pb2
 
+_OUTAGES = frozenset(
+    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.RESOURCE_EXHAUSTED}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
@@ -70,6 +74,11 @@ class LinkscoreError(Exception):
         self.retry_after_s = retry_after_s
         self.field_violations = tuple(field_violations)
         self.metadata = dict(metadata or {})
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the next call would fail too: no server, no answer in time, or no room there."""
+        return self.code in _OUTAGES and self.reason != "LIMIT_EXCEEDED"
 
 
 class InvalidArgument(LinkscoreError):

@@ -1,63 +1,63 @@
-"""URLs that wait in memory, best first: for adapters of crawlers that have no queue to be ordered."""
+"""Links that wait in buckets, best first: the order that all adapters keep."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from linkscore.allotment import Allotment
-from linkscore.allowance import Allowance
+from linkscore.order import Allotment, Allowance
 from linkscore.outages import Outlook
 
 MAX_PLACES = 4
 """Buckets a URL waits in at most; a bound, chosen."""
 
-# How far behind the best link of a bucket one waits that is only guessed to belong there: behind all others.
-_GUESSED = 1.0
+GUESSED = 2.0
+"""How far behind the best link of a bucket one waits that is only guessed to belong there: behind all
+others, whose scores and values are in [0, 1]."""
 
 # Digits of a part of a score that count: differences below are noise of the server's arithmetic.
 _DIGITS = 6
 
+QueueKey = tuple[str, str]
+"""The links of a bucket in one download slot: names of both."""
+
 
 class Place(NamedTuple):
-    """A bucket a link stands in: its name, the score there, the value the bucket had, and the ticket."""
+    """A bucket a link stands in: its name, the score there, the value the bucket had, and the ticket.
+
+    `slot` is the download slot of a crawler that has some.
+    """
 
     bucket: str
     score: float
     value: float
     ticket: bytes = b""
+    slot: str = ""
+
+    @property
+    def penalty(self) -> float:
+        """How far the link is behind the best of its bucket."""
+        return round(self.value - self.score, _DIGITS)
 
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A URL that waits, or that was taken.
+    """A link that waits, or that was taken: `ticket`, `score` and `bucket` are then where it was taken from.
 
-    Attributes
-    ----------
-    url
-        The URL, as it was added.
-    ticket
-        Ticket of the bucket it was taken from.
-    score
-        What it was worth when it was taken: value of the bucket and the link's own part; 1 for seeds, 0 for
-        links the server did not know.
-    value
-        Whatever the caller keeps with it.
-    bucket
-        Bucket it was taken from; empty if from none.
-    guessed
-        Whether the bucket it waits in is a guess.
+    `score` is 1 for seeds, 0 for links the server did not know. `value` is whatever the caller keeps with it,
+    `guessed` whether the bucket it waits in is a guess.
     """
 
-    url: str
+    url: Any
+    number: int
     value: Any = None
     ticket: bytes = b""
     score: float = 0.0
     bucket: str = ""
-    places: dict[str, tuple[float, bytes]] = field(default_factory=dict)
+    places: dict[QueueKey, tuple[float, bytes]] = field(default_factory=dict)
     taken: bool = False
     guessed: bool = False
 
@@ -65,47 +65,49 @@ class Item:
 class Frontier:
     """One queue a bucket; seeds go before all of them, links the server did not know behind.
 
-    A URL that is found again waits in further buckets, and is taken once. What is taken is under way until
-    `done` is called. Memory grows with the URLs that wait. Not for several threads.
+    A link that is found again waits in further buckets, and is taken once; equal ones go by age. What is
+    taken is under way until `done` is called. Memory grows with the links that wait. Not for several threads.
 
-    Attributes
-    ----------
-    allotment
-        What the server handed out: links of these buckets go first, and no others if it is short.
-    outlook
-        How far values hold while the server is away, and where new links belong.
-    allowance
-        What the budget of the crawl allows: links of a site that has stopped are not taken.
+    `allotment` is what the server handed out, `outlook` how far values hold while it is away, `allowance`
+    what the budget of the crawl allows, `values` what buckets are worth.
 
     Examples
     --------
     >>> frontier = Frontier()
     >>> frontier.add_unknown("http://a.org/other")
-    >>> frontier.add("http://a.org/1", [Place("list", score=0.4, value=0.4)])
-    >>> frontier.add("http://a.org/2", [Place("thread", score=0.9, value=0.9)])
+    >>> new = frontier.add("http://a.org/1", [Place("list", score=0.4, value=0.4)])
+    >>> new = frontier.add("http://a.org/2", [Place("thread", score=0.9, value=0.9)])
     >>> frontier.revalue({"list": 0.8, "thread": 0.1})
     >>> [frontier.take().url for _ in range(3)]
     ['http://a.org/1', 'http://a.org/2', 'http://a.org/other']
     """
 
-    def __init__(self) -> None:
-        self.allotment = Allotment()
-        self.outlook = Outlook()
-        self.allowance = Allowance()
+    def __init__(
+        self,
+        allotment: Allotment | None = None,
+        outlook: Outlook | None = None,
+        allowance: Allowance | None = None,
+    ) -> None:
+        self.allotment, self.outlook = allotment or Allotment(), outlook or Outlook()
+        self.allowance = allowance or Allowance()
+        self.values: dict[str, float] = {}
+        self.last_number = 0
         self._under_way: set[Item] = set()
-        self._waiting: dict[str, Item] = {}
-        self._heaps: dict[str, list[tuple[float, int, Item]]] = {}
-        self._sizes: dict[str, int] = {}
-        self._values: dict[str, float] = {}
+        self._waiting: dict[Hashable, Item] = {}
+        self._heaps: dict[QueueKey, list[tuple[float, int, Item]]] = {}
+        self._sizes: dict[QueueKey, int] = {}
         self._seeds: list[tuple[int, Item]] = []
         self._unknown: list[tuple[int, Item]] = []
-        self._numbers = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def __contains__(self, url: str) -> bool:
+    def __contains__(self, url: Hashable) -> bool:
         return url in self._waiting
+
+    def get(self, url: Hashable) -> Item | None:
+        """Give a link that waits."""
+        return self._waiting.get(url)
 
     def clear(self) -> None:
         """Forget all that waits and is under way; what buckets are worth stays."""
@@ -116,7 +118,10 @@ class Frontier:
     @property
     def waiting(self) -> dict[str, int]:
         """How many links wait in each bucket that is not empty; first the one whose head waits longest."""
-        return dict(sorted(self._sizes.items(), key=lambda size: self._head(size[0])[1]))
+        sizes: Counter[str] = Counter()
+        for queue in sorted(self._sizes, key=lambda queue: self._head(queue)[1]):
+            sizes[queue[0]] += self._sizes[queue]
+        return dict(sizes)
 
     @property
     def under_way(self) -> Counter[str]:
@@ -131,130 +136,148 @@ class Frontier:
     @property
     def ended(self) -> bool:
         """Whether the crawl has stopped: its budget is spent, or what waits is of sites that have stopped."""
-        if self.allowance.spent:
-            return True
-        bucketless = self._seeds or self._unknown
-        return bool(self._sizes) and not bucketless and all(map(self.allowance.holds, self._sizes))
+        return self.allowance.spent or (self.all_held and not (self._seeds or self._unknown))
+
+    @property
+    def all_held(self) -> bool:
+        """Whether links wait in buckets, and all of them in those of sites that have stopped."""
+        return bool(self._sizes) and all(self.allowance.holds(bucket) for bucket, _ in self._sizes)
 
     @property
     def held(self) -> bool:
         """Whether something waits that should not be taken before something under way is done."""
         waits = bool(self._waiting) and not self._seeds
-        return waits and bool(self._under_way) and self.allotment.short and not self._next_bucket()
+        return waits and bool(self._under_way) and self.allotment.short and self.best(idle=False) is None
 
-    def add_seed(self, url: str, value: Any = None) -> None:
+    def add_seed(self, url: Hashable, value: Any = None) -> None:
         """Let a URL wait ahead of every scored one; one that waits already stays where it is."""
-        if url not in self._waiting:
-            heapq.heappush(self._seeds, (self._number(), self._new(url, value)))
+        self._add_apart(self._seeds, url, value)
 
-    def add_unknown(self, url: str, value: Any = None) -> None:
+    def add_unknown(self, url: Hashable, value: Any = None) -> None:
         """Let a URL that the server said nothing about wait behind every scored one."""
-        if url not in self._waiting:
-            heapq.heappush(self._unknown, (self._number(), self._new(url, value)))
+        self._add_apart(self._unknown, url, value)
 
-    def add(self, url: str, places: Sequence[Place], value: Any = None) -> None:
-        """Let a link wait in its buckets."""
-        item = self._waiting.get(url)
-        if item is None:
-            item = self._new(url, value)
-            for place in places[:1]:
-                self.outlook.placed(url, place.bucket, place.value)
+    def _add_apart(self, queue: list[tuple[int, Item]], url: Hashable, value: Any) -> None:
+        if url not in self._waiting:
+            item = self._new(url, value, 0)
+            heapq.heappush(queue, (item.number, item))
+
+    def add(
+        self, url: Hashable, places: Iterable[Place], value: Any = None, *, number: int = 0
+    ) -> list[Place]:
+        """Let a link wait in its buckets, those of a guess excepted; gives the places that are new to it.
+
+        `number` is its age, of one that waited in an earlier run.
+        """
+        item = self._waiting.get(url) or self._new(url, value, number)
         if item.guessed:
             self._withdraw(item)
+        new = []
         for place in places:
-            if place.bucket in item.places or len(item.places) >= MAX_PLACES:
-                continue
-            score_penalty = round(place.value - place.score, _DIGITS)
-            self._enter(item, place.bucket, score_penalty, place)
+            if (place.bucket, place.slot) not in item.places and len(item.places) < MAX_PLACES:
+                self._enter(item, place)
+                new.append(place)
+        return new
 
-    def add_guess(self, url: str, bucket: str, worth: float, value: Any = None) -> None:
+    def add_guess(self, url: Hashable, bucket: str, worth: float, value: Any = None) -> None:
         """Let a link wait behind the scored links of a bucket worth so much, until `add` says more."""
         if url not in self._waiting:
-            item = self._new(url, value)
-            item.guessed = True
-            self._enter(item, bucket, _GUESSED, Place(bucket, 0.0, worth))
+            self.add(url, [Place(bucket, worth - GUESSED, worth)], value)
 
-    def _enter(self, item: Item, bucket: str, score_penalty: float, place: Place) -> None:
-        item.places[bucket] = (score_penalty, place.ticket)
-        self._values.setdefault(bucket, place.value)
-        heapq.heappush(self._heaps.setdefault(bucket, []), (score_penalty, self._number(), item))
-        self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
+    def _enter(self, item: Item, place: Place) -> None:
+        queue, penalty = (place.bucket, place.slot), place.penalty
+        item.places[queue] = (penalty, place.ticket)
+        item.guessed |= penalty == GUESSED
+        self.values.setdefault(place.bucket, place.value)
+        heapq.heappush(self._heaps.setdefault(queue, []), (penalty, item.number, item))
+        self._sizes[queue] = self._sizes.get(queue, 0) + 1
 
     def _withdraw(self, item: Item) -> None:
-        item.guessed = False
-        self._shrink(item)
-        item.places.clear()
+        """Take a link out of its queues; what is left of it in their heaps is skipped."""
+        for queue in item.places:
+            self._sizes[queue] -= 1
+            if not self._sizes[queue]:
+                del self._sizes[queue], self._heaps[queue]
+        item.places, item.guessed = {}, False
 
     def revalue(self, values: Mapping[str, float]) -> None:
         """Take in what buckets are worth now."""
-        self._values.update(values)
+        self.values.update(values)
 
     def take(self) -> Item | None:
         """Take the best URL; None if none waits, or none should be taken before something is done."""
         item = _first(self._seeds)
         if item is not None:
-            return self._leave(item, 1.0)
-        if bucket := self._next_bucket():
-            score_penalty, _, item = self._head(bucket)
-            item.bucket, item.ticket = bucket, item.places[bucket][1]
-            self.allotment.take(bucket)
-            score = min(1.0, max(0.0, self._values[bucket] - score_penalty))
-            self.outlook.taken(bucket)
-            return self._leave(item, score)
+            item.score = 1.0
+            return self._leave(item)
+        if (queue := self.best(idle=not self._under_way)) is not None:
+            return self.take_from(queue)
         if self.allotment.short and self._under_way:
             return None
         item = _first(self._unknown)
-        return None if item is None else self._leave(item, 0.0)
+        return None if item is None else self._leave(item)
+
+    def take_from(self, queue: QueueKey) -> Item:
+        """Take the first link of a queue."""
+        bucket, item = queue[0], self._head(queue)[2]
+        penalty, ticket = item.places[queue]
+        item.bucket, item.ticket = bucket, ticket
+        item.score = min(1.0, max(0.0, self.values[bucket] - penalty))
+        self.allotment.take(bucket)
+        self.outlook.taken(bucket)
+        return self._leave(item)
+
+    def first(self, queue: QueueKey) -> Item:
+        """Give the first link of a queue, and keep it."""
+        return self._head(queue)[2]
 
     def done(self, item: Item) -> None:
         """Note that the server knows what came of a URL that was taken, or never will."""
         self._under_way.discard(item)
 
-    def _next_bucket(self) -> str:
-        """Return the best bucket that may be taken from; empty if there is none."""
-        for may_go in self.allotment.rounds(idle=not self._under_way):
-            able = [name for name in self._sizes if may_go(name) and not self.allowance.holds(name)]
+    def best(self, *, idle: bool, has_room: Callable[[str], bool] = lambda slot: True) -> QueueKey | None:
+        """Give the best queue that may be taken from; None if there is none.
+
+        `idle` says that nothing is under way, `has_room` whether a download slot takes one more.
+        """
+        for may_go in self.allotment.rounds(idle=idle):
+            able = [
+                (bucket, slot)
+                for bucket, slot in self._sizes
+                if may_go(bucket) and not self.allowance.holds(bucket) and has_room(slot)
+            ]
             if able:
                 return max(able, key=self._rank_of)
-        return ""
+        return None
 
-    def _rank_of(self, bucket: str) -> tuple[float, int]:
-        return self.outlook.worth(bucket, self._values[bucket]), -self._head(bucket)[1]
+    def _rank_of(self, queue: QueueKey) -> tuple[float, int]:
+        return self.outlook.worth(queue[0], self.values[queue[0]]), -self._head(queue)[1]
 
-    def _head(self, bucket: str) -> tuple[float, int, Item]:
-        """Return what is first in a bucket, without what was taken or moved elsewhere."""
-        heap = self._heaps[bucket]
-        while heap[0][2].taken or heap[0][0] != heap[0][2].places.get(bucket, (None,))[0]:
+    def _head(self, queue: QueueKey) -> tuple[float, int, Item]:
+        """Return what is first in a queue, without what was taken or moved elsewhere."""
+        heap = self._heaps[queue]
+        while heap[0][2].taken or heap[0][0] != heap[0][2].places.get(queue, (None,))[0]:
             heapq.heappop(heap)
         return heap[0]
 
-    def _leave(self, item: Item, score: float) -> Item:
-        item.taken, item.score = True, score
+    def _leave(self, item: Item) -> Item:
+        item.taken = True
         self._under_way.add(item)
         del self._waiting[item.url]
-        self._shrink(item)
+        self._withdraw(item)
         return item
 
-    def _shrink(self, item: Item) -> None:
-        """Take an item out of its buckets; what is left of it in their heaps is skipped."""
-        for bucket in item.places:
-            self._sizes[bucket] -= 1
-            if not self._sizes[bucket]:
-                del self._sizes[bucket], self._heaps[bucket]
-
-    def _new(self, url: str, value: Any) -> Item:
-        item = self._waiting[url] = Item(url, value)
+    def _new(self, url: Hashable, value: Any, number: int) -> Item:
+        number = number or self.last_number + 1
+        self.last_number = max(self.last_number, number)
+        item = self._waiting[url] = Item(url, number, value)
         return item
 
-    def _number(self) -> int:
-        self._numbers += 1
-        return self._numbers
 
-
-def _first(queue: list[tuple[int, Item]]) -> Item | None:
+def _first(queue: Sequence[Any]) -> Item | None:
     """Take the oldest of a queue that was not taken elsewhere."""
     while queue:
-        item = heapq.heappop(queue)[1]
+        item: Item = heapq.heappop(queue)[1]  # type: ignore[arg-type]
         if not item.taken:
             return item
     return None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import os
 import string
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import quote
 
@@ -36,6 +38,9 @@ Revisit = Mapping[str, Any] | crawl_pb2.Revisit
 Buckets = Iterable[str] | Mapping[str, int]
 """Names of buckets, or how many links of each wait."""
 
+Example = str | tuple[str, bytes] | crawl_pb2.ExamplePage
+"""An example of the pages wanted: ``URL``, ``URL=FILE`` of HTML, ``FILE``, (URL, body), or the message."""
+
 Sites = Iterable[str] | Mapping[str, int | None]
 """Hosts, or how many URLs of each host wait (None: enough)."""
 
@@ -45,6 +50,7 @@ BrowseBatch = tuple[str, Iterable[browse_pb2.BrowseRecord]] | browse_pb2.ImportB
 
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
+MAX_EXAMPLE_BYTES = 10_000_000  # of an example's HTML, as the contract has it
 _BASE64URL = frozenset(string.ascii_letters + string.digits + "-_")
 
 
@@ -68,7 +74,7 @@ class CrawlOptions(TypedDict, total=False):
     seed
         Seed of all random draws.
     examples
-        Examples of the pages wanted, at most 100.
+        Examples of the pages wanted, at most 100; see `example_page`.
     wanted
         What the crawl is for in words; without a policy `topic` then scores. See `wanted_spec`.
     groups
@@ -94,7 +100,7 @@ class CrawlOptions(TypedDict, total=False):
     learn: int
     observe_only: bool
     seed: int
-    examples: Sequence[crawl_pb2.ExamplePage]
+    examples: Sequence[Example]
     wanted: Wanted | None
     groups: int
     keep_titles: bool
@@ -454,6 +460,51 @@ def candidate(link: Link) -> scoring_pb2.CandidateLink:
         return link
     url, ticket = (link, b"") if isinstance(link, str) else link
     return scoring_pb2.CandidateLink(url=url, ticket=ticket)
+
+
+def example_page(given: Example) -> crawl_pb2.ExamplePage:
+    """Turn an example of the pages wanted into its message.
+
+    Parameters
+    ----------
+    given
+        ``URL`` of a page, which counts once it is fetched; ``URL=FILE``, which counts at once, as FILE has
+        its HTML; ``FILE`` alone; (URL, body); or the message. A URL that ends in a name of a file after ``=``
+        is written with one more ``=`` behind it.
+
+    Raises
+    ------
+    ValueError
+        It is neither a URL nor a file that can be read.
+
+    Examples
+    --------
+    >>> example_page("http://a.org/view?t=5").url
+    'http://a.org/view?t=5'
+    >>> example_page("http://a.org/view=none.html")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: must be URL, URL=FILE or FILE, got 'http://a.org/view=none.html' (none.html: No such file...
+    """
+    if isinstance(given, crawl_pb2.ExamplePage):
+        return given
+    if isinstance(given, tuple):
+        return crawl_pb2.ExamplePage(url=given[0], body=given[1])
+    url, name = "", given
+    if given.startswith(("http://", "https://")):
+        url, equals, name = given.rpartition("=")
+        if equals and not name:
+            return crawl_pb2.ExamplePage(url=url)
+        if not equals or not (os.path.isfile(name) or name.endswith((".html", ".htm"))):
+            return crawl_pb2.ExamplePage(url=given)
+    try:
+        with Path(name).open("rb") as file:
+            body = file.read(MAX_EXAMPLE_BYTES + 1)
+    except OSError as e:
+        raise ValueError(f"must be URL, URL=FILE or FILE, got {given!r} ({name}: {e.strerror})") from None
+    if not 0 < len(body) <= MAX_EXAMPLE_BYTES:
+        raise ValueError(f"must be URL, URL=FILE or FILE, got {given!r} ({name} is empty or above 10 MB)")
+    return crawl_pb2.ExamplePage(url=url, body=body)
 
 
 def policy_spec(policy: Policy | None) -> policy_pb2.PolicySpec | None:

@@ -51,7 +51,7 @@ class FakeCrawler:
 
 def scored(url: str, *buckets: tuple[str, float], **kwargs: Any) -> Request:
     """Make a Request as the middleware leaves it."""
-    waits = [(name, score, 0.0) for name, score in buckets]
+    waits = [(name, score, score) for name, score in buckets]
     note = {"score": buckets[0][1], "ticket": b"t", "buckets": waits, "redirects": 0}
     return Request(url, meta={"linkscore": note, **kwargs.pop("meta", {})}, **kwargs)
 

@@ -10,8 +10,9 @@ from typing import Any
 import click
 import pytest
 
+from linkscore.messages import example_page
 from linkscore_cli.connection import _token
-from linkscore_cli.crawls import _example, _experience
+from linkscore_cli.crawls import _experience
 from linkscore_cli.logs import read_labels
 from linkscore_lab.archives import open_archive
 from linkscore_lab.datasets.labels import read_rewards
@@ -36,7 +37,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "token file of a server": TokenFile,
     "token file in settings": lambda path: load({"token_file": str(path)}, {}, None),
     "token file of a client": lambda path: _token(None, path),
-    "example page": lambda path: _example(str(path)),
+    "example page": lambda path: example_page(str(path)),
     "experience": _experience,
 }
 

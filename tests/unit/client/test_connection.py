@@ -10,7 +10,6 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2
 
 from linkscore import outages, page
@@ -149,24 +148,6 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
     assert len(warned) == 1
     assert "disk is full" in warned[0]
     assert sum("answers again" in r.getMessage() for r in caplog.records) == 1
-
-
-async def test_a_page_beyond_the_quota_of_the_token_is_sent_when_the_server_says(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses
-) -> None:
-    await connection.greet()
-    is_away(fake)
-    told = error_details_pb2.RetryInfo(retry_delay=Duration(seconds=3))
-    fake.failure_details = [error_details_pb2.ErrorInfo(reason="QUOTA_EXCEEDED", domain="linkscore"), told]
-    sent = asyncio.create_task(connection.ingest(owed("/1")))
-    await pauses.pass_(4)
-    assert pauses.asked == [3] * 5
-    assert not connection.away
-    fake.refuses = {}
-    pauses.end()
-    assert await sent is not None
-    assert [one.url for one in fake.pages] == ["http://a.org/1"]
-    assert connection.counts["quota/waits"] == 5
 
 
 async def test_a_server_that_lost_its_crawl_gets_it_again(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
+from linkscore.frontier import Place
 from linkscore.session import CrawlSession, Found
 from support.fake_linkscore import FakeLinkscore
 
@@ -33,6 +34,11 @@ async def test_who_asks_knows_what_those_before_took(fake: FakeLinkscore, sessio
     assert await take(session, 3) == ["thread/1", "thread/2", "tag/1"]
     assert fake.in_flight == [{}, {"thread": 1}, {"thread": 2}]
     assert fake.ranked == [["tag", "thread"], ["tag", "thread"], ["tag"]]
+
+
+async def test_a_link_found_again_elsewhere_teaches_nothing(session: CrawlSession) -> None:
+    session.wait("http://a.org/thread/1", Place("menu", 0.1, 0.1))
+    assert session.frontier.outlook.guess("http://a.org/thread/3") == ("thread", pytest.approx(0.9))
 
 
 async def test_a_place_stays_empty_until_a_page_is_answered(

@@ -39,14 +39,6 @@ def test_equal_buckets_are_taken_in_the_order_their_links_came() -> None:
     assert taken(frontier) == "a b"
 
 
-def test_a_link_found_again_goes_after_those_that_waited_in_buckets_worth_the_same() -> None:
-    frontier = Frontier()
-    frontier.add("a", [Place("x", 0.1, 0.1)])
-    frontier.add("b", [Place("y", 0.9, 0.9)])
-    frontier.add("a", [Place("z", 0.9, 0.9)])
-    assert taken(frontier) == "b a"
-
-
 def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_one_it_is_taken_from() -> None:
     frontier = Frontier()
     frontier.add("a", [Place("x", 0.1, 0.1, b"x")], value="kept")
@@ -112,3 +104,13 @@ def test_seeds_go_whatever_is_under_way() -> None:
     frontier.add_seed("s")
     assert not frontier.held
     assert taken(frontier) == "s"
+
+
+def test_a_full_download_slot_leaves_the_turn_to_another() -> None:
+    frontier = Frontier()
+    frontier.add("a", [Place("x", 0.9, 0.9, slot="busy")])
+    frontier.add("b", [Place("x", 0.9, 0.9, slot="free"), Place("y", 0.1, 0.1, slot="free")])
+    assert frontier.waiting == {"x": 2, "y": 1}
+    assert frontier.best(idle=True, has_room=lambda slot: slot == "free") == ("x", "free")
+    assert frontier.best(idle=True) == ("x", "busy")
+    assert frontier.best(idle=True, has_room=lambda slot: False) is None

@@ -227,10 +227,3 @@ def test_a_guess_that_was_right_is_taken_once() -> None:
     assert frontier.waiting == {"thread": 1}
     assert frontier.take() is not None
     assert frontier.take() is None
-
-
-def test_a_link_found_again_elsewhere_teaches_nothing() -> None:
-    frontier = Frontier()
-    frontier.add("http://a.org/thread/1", [Place("list", 0.9, 0.9)])
-    frontier.add("http://a.org/thread/1", [Place("menu", 0.1, 0.1)])
-    assert frontier.outlook.guess("http://a.org/thread/2") == ("list", 0.9)

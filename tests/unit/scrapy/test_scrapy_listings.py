@@ -10,7 +10,7 @@ from scrapy import Request, Spider
 from scrapy.http import XmlResponse
 from scrapy.utils.request import request_from_dict
 
-from linkscore.scrapy.listings import LISTING, Listings, is_listing, listing_request
+from linkscore.scrapy.revisits import LISTING, Listings, is_listing, listing_request
 from linkscore.scrapy.scoring import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2

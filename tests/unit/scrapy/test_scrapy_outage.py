@@ -45,7 +45,7 @@ def place(queue: BucketQueue, crawler: FakeCrawler, url: str, bucket: str, value
         tickets=[0],
     )
     fingerprint = crawler.request_fingerprinter.fingerprint(Request(url))
-    return queue.place(fingerprint, list(rows(links)), {bucket: value})
+    return queue.place(fingerprint, list(rows(links)))
 
 
 def test_a_guess_waits_behind_the_scored_ones_of_its_bucket(queue: BucketQueue) -> None:

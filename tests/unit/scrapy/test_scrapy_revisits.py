@@ -13,9 +13,8 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.listings import LISTING, Listings
 from linkscore.scrapy.pages import MAX_BODY_BYTES, fetched_page, headers_of, page_message
-from linkscore.scrapy.revisits import VALIDATORS, DueRequests
+from linkscore.scrapy.revisits import LISTING, VALIDATORS, DueRequests, Listings
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
@@ -26,6 +25,7 @@ class Asked:
     def __init__(self, pages: list[pb.DuePage], most: int = 100) -> None:
         self.config = SimpleNamespace(crawl="c", revisit_pages=most)
         self.pages, self.counted, self.sizes = pages, 0, list[int]()
+        self.connection = self
 
     def count(self, name: str) -> None:
         self.counted += name == "revisits"
@@ -141,7 +141,7 @@ def test_settings_are_read(given: dict[str, Any], revisit: dict[str, Any] | None
 
 
 def test_settings_of_a_wrong_form_are_named() -> None:
-    with pytest.raises(ValueError, match=r"LINKSCORE_REVISIT: revisit: .*objektive") as raised:
+    with pytest.raises(ValueError, match=r"LINKSCORE_REVISIT: .*objektive") as raised:
         Config.from_settings(
             Settings({"LINKSCORE_REVISIT": {"objektive": 1}, "LINKSCORE_REVISIT_PAGES": -1}), spider_name="s"
         )

@@ -8,7 +8,7 @@ import pickle
 import pytest
 from scrapy import Request
 
-from linkscore.scrapy.scoring import META, PageAnswer, entries_of, mark, queue_entries, ticket_of
+from linkscore.scrapy.scoring import META, PageAnswer, mark, places_of, ticket_of
 from linkscore.v1 import common_pb2
 
 
@@ -45,55 +45,57 @@ def test_a_link_seen_through_several_paths_waits_in_each_bucket_best_first() -> 
     scored = {"a": 0.1, "b": 0.6, "c": 0.2, "d": 0.9, "e": 0.3, "f": 0.4}
     seen = [("http://h/a", name, score) for name, score in scored.items()]
     request = Request("http://h/a")
-    mark(request, PageAnswer(scores(*seen, ("http://h/a", "d", 0.5))).of(request.url), {})
-    assert [name for name, _, _ in entries_of(request)] == ["d", "b", "f", "e"]
+    mark(request, PageAnswer(scores(*seen, ("http://h/a", "d", 0.5))).of(request.url))
+    assert [place.bucket for place in places_of(request)] == ["d", "b", "f", "e"]
     assert request.priority == 28
     assert ticket_of(request) == b"d"
     assert request.meta[META]["score"] == 0.9
 
 
-def test_the_own_part_of_a_score_is_what_the_bucket_is_not_worth() -> None:
-    found = PageAnswer(scores(("http://h/a", "b", 0.5))).of("http://h/a")
-    assert queue_entries(found, {"b": 0.3}) == [("b", 0.5, 0.2)]
-    assert queue_entries(found, {}) == [("b", 0.5, 0.0)]
+def test_a_link_is_as_far_behind_the_best_of_its_bucket_as_its_score_says() -> None:
+    links = scores(("http://h/a", "b", 0.5))
+    links.bucket_values.append(0.7)
+    request = Request("http://h/a")
+    mark(request, PageAnswer(links).of("http://h/a"))
+    assert [(place.bucket, place.value, place.penalty) for place in places_of(request)] == [("b", 0.7, 0.2)]
 
 
 def test_a_priority_of_the_spider_stays_on_top() -> None:
     request = Request("http://h/a", priority=100)
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url))
     assert request.priority == 116
-    assert entries_of(request) == []
+    assert places_of(request) == []
     assert ticket_of(request) == b"b"
 
 
 def test_a_depth_penalty_gives_way_to_the_score() -> None:
     request = Request("http://h/a", priority=-7)
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url))
     assert request.priority == 16
 
 
 def test_without_encoded_priorities_only_the_ticket_is_kept() -> None:
     request = Request("http://h/a", priority=3)
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5), encoded=False)).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5), encoded=False)).of(request.url))
     assert request.priority == 3
-    assert entries_of(request) == []
+    assert places_of(request) == []
     assert ticket_of(request) == b"b"
 
 
 def test_a_redirected_request_waits_no_more() -> None:
     request = Request("http://h/a", meta={"redirect_times": 1})
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
-    assert entries_of(request)
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url))
+    assert places_of(request)
     moved = request.replace(url="http://h/b", meta={**request.meta, "redirect_times": 2})
-    assert entries_of(moved) == []
+    assert places_of(moved) == []
 
 
 @pytest.mark.parametrize("module", [pickle, marshal])
 def test_what_a_request_carries_can_be_stored(module) -> None:
     request = Request("http://h/a")
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url), {})
+    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url))
     stored = request.replace(meta=module.loads(module.dumps(request.meta)))
-    assert entries_of(stored) == entries_of(request)
+    assert places_of(stored) == places_of(request)
     assert ticket_of(stored) == b"b"
 
 
@@ -103,7 +105,7 @@ def test_a_request_says_of_which_type_its_url_is() -> None:
     answer, notes = PageAnswer(links), []
     for url in ("http://h/a", "http://h/b", "http://h/c"):
         request = Request(url)
-        mark(request, answer.of(url), {})
+        mark(request, answer.of(url))
         notes.append(request.meta[META].get("url_type"))
     assert notes == ["page_flip", None, "99"]
 

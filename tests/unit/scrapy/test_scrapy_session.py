@@ -1,4 +1,4 @@
-"""A session gives answers, or None and a counter; never an exception."""
+"""A session asks which buckets come next: not too often, with what is under way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import grpc
 import pytest
 from scrapy import Request
 
-from linkscore import page
 from linkscore.scrapy.session import Session
 from support.fake_linkscore import FakeLinkscore, serve
 
@@ -29,56 +28,8 @@ async def session(fake, make_crawler):
     assert crawler
 
 
-def send(client):
-    return client.ingest_pages(crawl="unit", pages=[page(url="http://h/", body=b"")])
-
-
 def counts(session: Session) -> dict[str, int]:
-    return dict(session._stats.counts)
-
-
-async def test_the_crawl_is_made_with_the_first_call(session: Session, fake: FakeLinkscore) -> None:
-    assert await session.call(send) is not None
-    assert await session.call(send) is not None
-    assert (fake.calls["CreateCrawl"], fake.calls["IngestPages"]) == (1, 2)
-
-
-async def test_a_server_that_lost_the_crawl_gets_it_again(session: Session, fake: FakeLinkscore) -> None:
-    await session.call(send)
-    fake.crawls.clear()
-    assert await session.call(send) is not None
-    assert fake.calls["CreateCrawl"] == 2
-    assert counts(session) == {}
-
-
-async def test_an_outage_is_counted_and_then_not_asked(session: Session, fake: FakeLinkscore) -> None:
-    await session.call(send)
-    fake.hang.set()
-    session.config = type(session.config)(target=session.config.target, crawl="unit")
-    asked = await session.call(
-        lambda client: client.ingest_pages(crawl="unit", pages=[page(url="http://h/")], timeout_s=0.1)
-    )
-    assert asked is None
-    assert counts(session) == {"linkscore/errors/DEADLINE_EXCEEDED": 1}
-    before = fake.calls["IngestPages"]
-    assert await session.call(send) is None
-    assert fake.calls["IngestPages"] == before
-
-
-async def test_a_refusal_of_one_page_is_no_outage(session: Session, fake: FakeLinkscore) -> None:
-    fake.failures["IngestPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
-    assert await session.call(send) is None
-    assert await session.call(send) is not None
-    assert counts(session) == {"linkscore/errors/INVALID_ARGUMENT": 1}
-
-
-async def test_a_bug_here_does_not_stop_the_crawl(session: Session) -> None:
-    async def broken(client):
-        raise KeyError("bug")
-
-    assert await session.call(broken) is None
-    assert counts(session) == {"linkscore/errors/CLIENT": 1}
-    assert await session.call(send) is not None
+    return dict(session.connection.counts)
 
 
 class Queue:
@@ -108,7 +59,8 @@ def taken(session: Session, *buckets: str) -> list[Request]:
     """Let requests of some buckets be under way."""
     requests = [Request(f"http://h/{n}") for n in range(len(buckets))]
     for request, bucket in zip(requests, buckets, strict=True):
-        session.took(request, bucket)
+        session.under_way[request] = bucket
+        session.allotment.take(bucket)
     return requests
 
 
@@ -129,7 +81,7 @@ async def test_buckets_are_ranked_every_few_fetches(session: Session, queue: Que
     assert queue.values is None
     await rank(session, after=1)
     assert queue.values == {"a": 0.9, "b": 0.1}
-    assert counts(session) == {"linkscore/ranked": 1, "linkscore/buckets": 2}
+    assert counts(session) == {"ranked": 1}
     assert session.fetched == 0
 
 

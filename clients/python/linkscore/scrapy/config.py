@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linkscore._channel import DEFAULT_TARGET, target_problem
 from linkscore.client import Client
+from linkscore.connection import start_problem
 from linkscore.errors import LinkscoreError
 from linkscore.messages import (
     Budget,
@@ -20,6 +21,7 @@ from linkscore.messages import (
     Revisit,
     Wanted,
     budget_spec,
+    example_page,
     policy_spec,
     revisit_spec,
     wanted_spec,
@@ -75,6 +77,8 @@ class Config:
         Do not start the crawl without an answer of the server.
     token_file
         A file with the bearer token, read with each call, so that it can be renewed.
+    examples
+        Pages like those wanted, three of each type do well: URLs of the site, or ``URL=FILE`` with the HTML.
     budget
         How far the crawl may go: a mapping such as ``{"max_fetches": 5000}``, fields of `Budget`. The spider
         is closed when it is spent, with the reason ``linkscore_budget``, ``linkscore_covered`` or
@@ -103,6 +107,7 @@ class Config:
     experience: tuple[bytes, ...] = ()
     required: bool = False
     token_file: str = ""
+    examples: tuple[str, ...] = ()
     budget: Budget | None = None
     respect: tuple[str, ...] = ()
     revisit: Revisit | None = None
@@ -138,6 +143,7 @@ class Config:
             tls=_tls(settings),
             report_empty=settings.getbool("LINKSCORE_REPORT_EMPTY", True),
             obey_skip=settings.getbool("LINKSCORE_OBEY_SKIP"),
+            examples=tuple(settings.getlist("LINKSCORE_EXAMPLES")),
             budget=settings.getdict("LINKSCORE_BUDGET") or None,
             respect=tuple(settings.getlist("LINKSCORE_RESPECT")),
             revisit=(revisit := settings.getdict("LINKSCORE_REVISIT") or None),
@@ -150,17 +156,19 @@ class Config:
 
     def crawl_options(self) -> CrawlOptions:
         """Give what the crawl is created with: what was set, and nothing else."""
-        options: CrawlOptions = {"policy": self.policy, "wanted": wanted_spec(self.wanted)}
+        options: CrawlOptions = {"policy": self.policy, "wanted": self.wanted}
         if self.learn:
             options["learn"] = LEARN[self.learn]
         if self.experience:
             options["experience"] = self.experience
         if self.budget:
-            options["budget"] = budget_spec(self.budget)
+            options["budget"] = self.budget
         if self.respect:
             options["respect"] = self.respect
         if self.revisit is not None:
-            options["revisit"] = revisit_spec(self.revisit)
+            options["revisit"] = self.revisit
+        if self.examples:
+            options["examples"] = self.examples
         return options
 
     def client_options(self) -> dict[str, Any]:
@@ -173,23 +181,23 @@ class Config:
         }
 
     def check_server(self) -> None:
-        """Ask the server for the crawl, if the crawl is not to start without it.
+        """Give the crawl to the server; ValueError, said in one line, if it refuses a setting.
 
-        Raises
-        ------
-        ValueError
-            It does not answer, or refuses.
+        A server that is away matters only to a crawl that is `required` to have it.
         """
-        if not self.required:
-            return
-        with Client(self.target, **self.client_options()) as client:
+        no_retries = [("grpc.enable_retries", 0)]
+        with Client(self.target, channel_options=no_retries, **self.client_options()) as client:
             try:
                 client.ensure_crawl(crawl=self.crawl, **self.crawl_options())
             except LinkscoreError as error:
-                raise _refused(
-                    f"LINKSCORE_REQUIRED: the server at {self.target} does not give crawl {self.crawl!r}: "
-                    f"{error.code.name}: {error}"
-                ) from None
+                problem = start_problem(error, self.target, self.tls, lambda name: PREFIX + name.upper())
+                if not problem and self.required:
+                    said = f"the server at {self.target} does not give crawl {self.crawl!r}"
+                    problem = f"LINKSCORE_REQUIRED: {said}: {error.code.name}: {error}"
+                if problem:
+                    raise _refused(problem) from None
+            except OSError as error:
+                raise _refused(f"LINKSCORE_TOKEN_FILE: {error}") from None
 
     def _problems(self) -> list[str]:
         found = []
@@ -201,22 +209,19 @@ class Config:
             path = getattr(self, name)
             if isinstance(path, str) and path:
                 found += _read_all(PREFIX + name.upper(), [path])[1] or _unlike_pem(name, path)
-        try:
-            policy_spec(self.policy)
-        except ValueError as e:
-            found.append(f"LINKSCORE_POLICY: {e}")
-        try:
-            wanted_spec(self.wanted)
-        except ValueError as e:
-            found.append(f"LINKSCORE_WANTED: {e}")
-        try:
-            budget_spec(self.budget)
-        except ValueError as e:
-            found.append(f"LINKSCORE_BUDGET: {e}")
-        try:
-            revisit_spec(self.revisit)
-        except ValueError as e:
-            found.append(f"LINKSCORE_REVISIT: {e}")
+        checks: tuple[tuple[str, Callable[[Any], Any], Iterable[Any]], ...] = (
+            ("POLICY", policy_spec, [self.policy]),
+            ("WANTED", wanted_spec, [self.wanted]),
+            ("BUDGET", budget_spec, [self.budget]),
+            ("REVISIT", revisit_spec, [self.revisit]),
+            ("EXAMPLES", example_page, self.examples),
+        )
+        for name, check, values in checks:
+            for value in values:
+                try:
+                    check(value)
+                except ValueError as e:
+                    found.append(f"{PREFIX}{name}: {str(e).removeprefix(f'{name.lower()}: ')}")
         if self.revisit_pages < 0:
             found.append(f"LINKSCORE_REVISIT_PAGES: must be >= 0, got {self.revisit_pages}")
         if self.learn and self.learn not in LEARN:

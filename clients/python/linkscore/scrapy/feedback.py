@@ -126,12 +126,7 @@ class Reporter:
             self._timer = None
         while self._batch:
             pages, events = self._batch.take()
-            if not await self._send(events):
+            if not await self._session.connection.report(events):
                 self._batch.put_back(pages)
                 return
             self._session.count("feedback", len(events))
-
-    async def _send(self, events: list[scoring_pb2.Feedback]) -> bool:
-        crawl = self._session.config.crawl
-        answer = await self._session.call(lambda client: client.report_feedback(crawl=crawl, feedback=events))
-        return answer is not None

@@ -20,15 +20,13 @@ from linkscore.messages import Row, is_dropped, rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
 from linkscore.scrapy.feedback import Reporter
-from linkscore.scrapy.listings import Listings, is_listing
 from linkscore.scrapy.pages import RESERVING, FetchedPage, failed_page, fetched_page, headers_of, page_message
 from linkscore.scrapy.queue import BucketQueue
-from linkscore.scrapy.revisits import VALIDATORS, DueRequests
+from linkscore.scrapy.revisits import VALIDATORS, DueRequests, Listings, is_listing
 from linkscore.scrapy.scoring import (
     ANSWERS,
     META,
     PageAnswer,
-    bucket_values,
     is_web,
     mark,
     note_page,
@@ -36,6 +34,7 @@ from linkscore.scrapy.scoring import (
 )
 from linkscore.scrapy.session import Session
 from linkscore.scrapy.site_files import SiteFiles
+from linkscore.session import FIRST_FAILURE
 from linkscore.v1 import common_pb2
 
 logger = logging.getLogger(__name__)
@@ -46,8 +45,6 @@ GROUP = 500
 
 # A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
 _MAX_TICKETS = 200_000
-
-_FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 
 
 class LinkscoreMiddleware:
@@ -144,7 +141,10 @@ class LinkscoreMiddleware:
 
     async def _release(self, fetched: FetchedPage, requests: list[Any]) -> AsyncIterator[Any]:
         if not self._session.config.observe_only:
-            requests = await self._scorer.score(fetched, requests)
+            try:
+                requests = await self._scorer.score(fetched, requests)
+            except Exception as error:  # whatever it is: the spider is not to pay for it
+                self._session.connection.failed(error)
         self._session.releasing += 1
         try:
             for request in requests:
@@ -163,7 +163,7 @@ class LinkscoreMiddleware:
         if fetched is None:
             fetched = self._fetched[response] = fetched_page(response)
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
-            self._session.connection.outlook.fetched(fetched.url, is_page=response.status < _FIRST_FAILURE)
+            self._session.outlook.fetched(fetched.url, is_page=response.status < FIRST_FAILURE)
             if is_web(fetched.url):
                 headers = headers_of(response, self._sent_headers)
                 listings = self._session.config.revisit is not None
@@ -195,11 +195,12 @@ class LinkscoreMiddleware:
             )
         if self._session.allowance.asks_again and not self._session.config.observe_only:
             before_fetch(self._crawler, self._before_fetch)
-        self._session.start(self._session.connection.greet())
+        self._session.start(self._session.greet())
 
     async def _before_fetch(self, request: Any, spider: Any = None) -> None:
         """Ask about a link once more: it may be in a trap by now."""
-        if await self._scorer.is_to_skip(request):
+        ticket = ticket_of(request)
+        if ticket and await self._session.connection.is_to_skip(request.url, ticket):
             self._session.count("skipped")
             self._session.answered(request)
             raise IgnoreRequest("linkscore: to skip by now")
@@ -210,7 +211,7 @@ class LinkscoreMiddleware:
         self._session.count("failed")
         page = failed_page(request, exception)
         self._session.awaiting.add(request)
-        self._session.connection.outlook.fetched(page.url, is_page=False)
+        self._session.outlook.fetched(page.url, is_page=False)
         self._session.start(self._failed(page, request))
 
     async def _failed(self, page: common_pb2.Page, request: Any) -> None:
@@ -231,21 +232,7 @@ class LinkscoreMiddleware:
             self._reporter.dropped(fetched)
 
     async def _closed(self) -> None:
-        await self._session.drain()
-        await self._reporter.flush()
-        await self._session.close()
-
-
-def _has_buckets(queue: Any) -> bool:
-    return bool(issubclass(load_object(queue), BucketQueue))
-
-
-def _has_asyncio() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return bool(is_asyncio_reactor_installed())
-    return True
+        await self._session.close(self._reporter.flush)
 
 
 class Scorer:
@@ -261,12 +248,7 @@ class Scorer:
         if result is None:
             return None
         self._session.count("pages")
-        self._session.allowance.take(result)
-        if result.status.code == common_pb2.ITEM_CODE_INVALID:
-            self._session.count("errors/INVALID_PAGE")
-            return None
-        if result.reserved_uses:
-            self._session.count("reserved")
+        self._session.count("reserved", bool(result.reserved_uses))
         found = PageAnswer(result.links, page_type=result.page_type, thread_id=result.thread_id)
         self._keep_tickets(found)
         return found
@@ -295,55 +277,30 @@ class Scorer:
                 self._session.owe(fetched.owed, requests)
             return requests
         pairs = await self._rows(found, requests)
-        arrived = Counter(rows_[0].bucket for _, rows_, _ in pairs if rows_)
-        await self._session.rank_if_due(arrived)
-        return [request for request, rows_, values in pairs if self._keep(request, rows_, values)]
+        await self._session.rank_if_due(Counter(of[0].bucket for _, of in pairs if of))
+        return [request for request, of in pairs if self._keep(request, of)]
 
-    async def _rows(
-        self, found: PageAnswer, requests: list[Any]
-    ) -> list[tuple[Any, list[Row], dict[str, float]]]:
-        pairs = [(request, found.of(request.url), found.values) for request in requests]
-        unknown = [request for request, rows_, _ in pairs if not rows_ and is_web(request.url)]
+    async def _rows(self, found: PageAnswer, requests: list[Any]) -> list[tuple[Any, list[Row]]]:
+        """Pair Requests with their rows; links that no anchor has, which the spider made, are asked about."""
+        pairs = [(request, found.of(request.url)) for request in requests]
+        unknown = [request for request, of in pairs if not of and is_web(request.url)]
         if not unknown:
             return pairs
-        asked = await self._ask(unknown)
-        return [asked.get(id(request), (request, rows_, values)) for request, rows_, values in pairs]
+        scores = await self._session.connection.score([request.url for request in unknown])
+        if scores is None:
+            self._session.owe(None, unknown)
+            return pairs
+        asked = {id(unknown[row.index]): [row] for row in rows(scores) if row.usable}
+        return [(request, of or asked.get(id(request), [])) for request, of in pairs]
 
-    async def _ask(self, requests: list[Any]) -> dict[int, tuple[Any, list[Row], dict[str, float]]]:
-        """Score the links the spider made itself, which stand in no anchor of the page."""
-        config, urls = self._session.config, [request.url for request in requests]
-        answer = await self._session.call(
-            lambda client: client.score_links(crawl=config.crawl, links=urls, encoding=self._session.encoding)
-        )
-        if answer is None:
-            self._session.owe(None, requests)
-            return {}
-        values = bucket_values(answer.links)
-        return {
-            id(requests[row.index]): (requests[row.index], [row], values)
-            for row in rows(answer.links)
-            if row.usable
-        }
-
-    async def is_to_skip(self, request: Any) -> bool:
-        """Say whether a scored link is dropped by a setting of the crawl; without an answer it is not."""
-        ticket = ticket_of(request)
-        if not ticket:
-            return False
-        links = [(request.url, ticket)]
-        answer = await self._session.call(
-            lambda client: client.score_links(crawl=self._session.config.crawl, links=links)
-        )
-        return answer is not None and any(map(is_dropped, answer.links.skip_reasons))
-
-    def _keep(self, request: Any, found: list[Row], values: dict[str, float]) -> bool:
+    def _keep(self, request: Any, found: list[Row]) -> bool:
         if not found:
             self._session.count("fallback")
             return True
         if self._skips(found[0]):
             self._session.count("skipped")
             return False
-        mark(request, found, values)
+        mark(request, found)
         self._session.count("scored")
         return True
 
@@ -352,3 +309,15 @@ class Scorer:
         if row.skip_reason:
             return is_dropped(row.skip_reason)
         return row.verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip
+
+
+def _has_buckets(queue: Any) -> bool:
+    return bool(issubclass(load_object(queue), BucketQueue))
+
+
+def _has_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return bool(is_asyncio_reactor_installed())
+    return True

@@ -12,13 +12,10 @@ from scrapy.http import TextResponse
 
 from linkscore.messages import page
 from linkscore.outages import OwedPage
-from linkscore.scrapy.revisits import NOT_MODIFIED
 from linkscore.scrapy.scoring import ticket_of
+from linkscore.session import MAX_BODY_BYTES, NOT_MODIFIED
 from linkscore.sitemaps import kind_of, packed
 from linkscore.v1 import common_pb2
-
-MAX_BODY_BYTES = 8 * 1024 * 1024
-"""Longer bodies are cut: what follows was never seen to matter, and it would hit the message limit."""
 
 
 @dataclass(slots=True, eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +11,11 @@ from scrapy import signals
 from scrapy.settings.default_settings import SCHEDULER_PRIORITY_QUEUE
 from scrapy.utils.misc import load_object
 
+from linkscore.frontier import Frontier, Place, QueueKey
 from linkscore.messages import Row
 from linkscore.scrapy.engine import Throttle, flush_seen
-from linkscore.scrapy.frontier import BucketRanking, FrontierIndex, QueueKey
 from linkscore.scrapy.request_store import DiskRequestStore, MemoryRequestStore, RequestStore
-from linkscore.scrapy.scoring import META, QueueEntry, entries_of, is_guessed, mark
+from linkscore.scrapy.scoring import META, is_guessed, mark, places_of
 from linkscore.scrapy.session import Session
 
 State = dict[str, Any]
@@ -65,8 +64,8 @@ class BucketQueue:
         state = _checked(startprios)
         self._crawler = crawler
         self._key = key
-        self._session = Session.of(crawler)
-        self._throttle = Throttle(crawler, self._session)
+        self._session = session = Session.of(crawler)
+        self._throttle = Throttle(crawler, session)
         self._plain = load_object(SCHEDULER_PRIORITY_QUEUE).from_crawler(
             crawler,
             downstream_queue_cls,
@@ -79,10 +78,9 @@ class BucketQueue:
         self._unscored: dict[bytes, Any] = {}
         #: Those of the plain queue that wait in buckets by now, or did: they are passed over there.
         self._moved: set[bytes] = {bytes.fromhex(mark) for mark in state.get("moved", ())}
-        self._index, self._ranking = FrontierIndex(), BucketRanking()
-        self._numbers = itertools.count(1)
+        self._frontier = Frontier(session.allotment, session.outlook, session.allowance)
         self._store: RequestStore = self._disk(key) if key else MemoryRequestStore()
-        self._session.queues.add(self)
+        session.queues.add(self)
         crawler.signals.connect(self._seen_again, signals.request_dropped)
 
     def _disk(self, key: str) -> DiskRequestStore:
@@ -90,122 +88,102 @@ class BucketQueue:
         store = DiskRequestStore(
             Path(key, "buckets.sqlite"), spider=self._crawler.spider, in_flight=2 * places
         )
-        values = store.values()
-        last = 0
-        for last, fingerprint, entries in store.entries():
-            self._index.push(last, fingerprint, entries)
-            for queue, _ in entries:
-                self._ranking.add(queue, values.get(queue[0], 0.0))
-        self._numbers = itertools.count(last + 1)
+        self._frontier.revalue(store.values())
+        for number, fingerprint, waits_in in store.entries():
+            again = fingerprint in self._frontier
+            self._frontier.add(number if again else fingerprint, waits_in, number=number)
         return store
 
     def __len__(self) -> int:
-        return len(self._index) + len(self._plain) - len(self._moved)
+        return len(self._frontier) + len(self._plain) - len(self._moved)
 
     def buckets(self) -> dict[str, int]:
         """Count the links of each bucket that is not empty; the one with the oldest link comes first."""
-        oldest: dict[str, int] = {}
-        sizes: Counter[str] = Counter()
-        for queue in list(self._index.queues()):
-            head = self._index.head(queue)
-            if head is not None:
-                oldest[queue[0]] = min(head, oldest.get(queue[0], head))
-                sizes[queue[0]] += self._index.size(queue)
-        return {bucket: sizes[bucket] for bucket in sorted(oldest, key=oldest.__getitem__)}
+        return self._frontier.waiting
 
     def reorder(self, values: Mapping[str, float]) -> None:
         """Take over the values RankBuckets answered."""
-        self._ranking.refresh(values)
+        self._frontier.revalue(values)
         self._store.save(values)
 
     def push(self, request: Any) -> None:
         """Let a request wait; ValueError if it cannot be stored on disk."""
-        entries = [] if self._session.config.observe_only else entries_of(request)
-        if not entries:
+        places = [] if self._session.config.observe_only else self._places(request)
+        if not places:
             self._push_plain(request)
             return
-        number = next(self._numbers)
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        queues = self._queues(request, entries)
-        self._store.put(number, request, fingerprint, queues)
+        number, fingerprint = self._frontier.last_number + 1, self._fingerprint(request)
+        self._store.put(number, request, fingerprint, places)
         if self._key:
             flush_seen(self._crawler)
-        self._index.push(number, fingerprint, queues)
-        self._rank(queues, entries)
+        # One that the duplicate filter had to let pass waits beside the other.
+        self._enter(number if fingerprint in self._frontier else fingerprint, places)
         if not is_guessed(request):  # links that were fetched before do not come here, and teach nothing
-            best = entries[0]
-            self._session.connection.outlook.placed(request.url, best.bucket, best.score - best.own)
+            self._session.outlook.placed(request.url, places[0].bucket, places[0].value)
+
+    def _enter(self, key: bytes | int, places: list[Place]) -> list[Place]:
+        """Let a request wait in buckets, and keep the values of those that are new."""
+        fresh = {place.bucket: place.value for place in places if place.bucket not in self._frontier.values}
+        if fresh:
+            self._store.save(fresh)
+        return self._frontier.add(key, places)
+
+    def _places(self, request: Any) -> list[Place]:
+        places = places_of(request)
+        slot = self._throttle.slot_of(request) if places else ""
+        return [place._replace(slot=slot) for place in places]
+
+    def _fingerprint(self, request: Any) -> bytes:
+        fingerprint: bytes = self._crawler.request_fingerprinter.fingerprint(request)
+        return fingerprint
 
     def _push_plain(self, request: Any) -> None:
         self._plain.push(request)
         urgent = _is_urgent(request)
         self._urgent += urgent
         if self._session.away and not (urgent or self._session.config.observe_only):
-            self._unscored[self._crawler.request_fingerprinter.fingerprint(request)] = request
+            self._unscored[self._fingerprint(request)] = request
             if len(self._unscored) > _MAX_UNSCORED:
                 del self._unscored[next(iter(self._unscored))]
 
-    def place(self, fingerprint: bytes, found: list[Row], values: dict[str, float]) -> bool:
+    def place(self, fingerprint: bytes, found: list[Row]) -> bool:
         """Let a request that waits without a score, or by a guess, wait where it belongs; say if it did."""
-        if number := self._index.guessed(fingerprint):
-            request = self._store.get(number)
-            mark(request, found, values)
-            self._move(number, request)
+        item = self._frontier.get(fingerprint)
+        if item is not None and item.guessed:
+            request = self._store.get(item.number)
+            mark(request, found)
+            self._move(fingerprint, request)
             return True
         request = self._unscored.pop(fingerprint, None)
         if request is None:
             return False
-        mark(request, found, values)
+        mark(request, found)
         self._moved.add(fingerprint)
         self.push(request)
         return True
 
-    def _replace(self, fingerprint: bytes, scored: Any) -> bool:
-        """Let a request that waits by a guess wait as one of the same URL that is scored; say if it did."""
-        number = self._index.guessed(fingerprint)
-        if not number:
-            return False
-        request = self._store.get(number)
-        request.meta[META], request.priority = scored.meta[META], scored.priority
-        self._move(number, request)
-        return True
-
-    def _move(self, number: int, request: Any) -> None:
-        entries = entries_of(request)
-        queues = self._queues(request, entries)
-        for queue in self._index.move(number, queues):
-            self._ranking.drop(queue)
-        self._store.move(number, request, queues)
-        self._rank(queues, entries)
-
-    def weigh(self, worth: Callable[[str, float], float]) -> None:
-        """Order buckets by what is left of their values: the server is away."""
-        self._ranking.weigh(worth)
-
-    def _queues(self, request: Any, entries: list[QueueEntry]) -> list[tuple[QueueKey, float]]:
-        slot = self._throttle.slot_of(request)
-        return [((bucket, slot), own) for bucket, _, own in entries]
-
-    def _rank(self, queues: list[tuple[QueueKey, float]], entries: list[QueueEntry]) -> None:
-        for (queue, own), entry in zip(queues, entries, strict=True):
-            if self._ranking.add(queue, entry.score - own):
-                self._store.save({queue[0]: entry.score - own})
+    def _move(self, fingerprint: bytes, request: Any) -> None:
+        """Let a request that waits by a guess wait where its marks say."""
+        places = self._places(request)
+        item = self._frontier.get(fingerprint)
+        if item is not None and places:
+            self._enter(fingerprint, places)
+            self._store.move(item.number, request, places)
 
     def _seen_again(self, request: Any) -> None:
         """Let a URL that was found again, and dropped as a duplicate, wait where it was found too."""
-        entries = entries_of(request)
-        if not entries or is_guessed(request):
+        places = self._places(request)
+        fingerprint = self._fingerprint(request)
+        item = self._frontier.get(fingerprint)
+        if not places or is_guessed(request) or item is None:
             return
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        if self._replace(fingerprint, request):
-            return
-        number, new = self._index.also(fingerprint, self._queues(request, entries))
-        if not new:
-            return
-        self._store.also(number, new)
-        names = {queue[0] for queue, _ in new}
-        self._rank(new, [entry for entry in entries if entry.bucket in names])
-        self._session.count("also_waits", len(new))
+        if item.guessed:
+            waiting = self._store.get(item.number)
+            waiting.meta[META], waiting.priority = request.meta[META], request.priority
+            self._move(fingerprint, waiting)
+        elif new := self._enter(fingerprint, places):
+            self._store.also(item.number, new)
+            self._session.count("also_waits", len(new))
 
     def pop(self) -> Any:
         """Give the request to fetch next; None if there is none, or none may go now."""
@@ -213,14 +191,13 @@ class BucketQueue:
             return None
         if self._plain_first():
             return self._pop_plain()
-        head = self._next()
-        if head is None:
-            return self._pop_plain() if self._all_held() else None
-        number, (bucket, _) = head
-        for queue in self._index.take(number):
-            self._ranking.drop(queue)
-        request = self._store.take(number)
-        self._session.took(request, bucket)
+        queue = self._next()
+        if queue is None:
+            return self._pop_plain() if self._frontier.all_held else None
+        item = self._frontier.take_from(queue)
+        self._frontier.done(item)
+        request = self._store.take(item.number)
+        self._session.under_way[request] = item.bucket
         return request
 
     def _stops(self) -> bool:
@@ -229,26 +206,20 @@ class BucketQueue:
         if not (allowance.holds_any or allowance.left is not None):
             return False
         allowance.without_answer(self._session.connection.uncounted)
-        if allowance.spent or (self._all_held() and not self._plain and self._throttle.is_last()):
+        if allowance.spent or (self._frontier.all_held and not self._plain and self._throttle.is_last()):
             self._session.stop()
             return True
         return allowance.is_full(self._throttle.pending())
-
-    def _all_held(self) -> bool:
-        """Say whether something waits, and all of that in buckets of sites that have stopped."""
-        holds = self._session.allowance.holds
-        queues = list(self._index.queues()) if self._session.allowance.holds_any else []
-        return bool(queues) and all(holds(bucket) for bucket, _ in queues)
 
     def peek(self) -> Any:
         """Give the request `pop` would give, and keep it."""
         if self._plain_first():
             return self._plain.peek()
-        head = self._next()
-        return None if head is None else self._store.get(head[0])
+        queue = self._next()
+        return None if queue is None else self._store.get(self._frontier.first(queue).number)
 
     def _plain_first(self) -> bool:
-        return not self._index or bool(self._urgent and self._plain)
+        return not len(self._frontier) or bool(self._urgent and self._plain)
 
     def _pop_plain(self) -> Any:
         while (request := self._plain.pop()) is not None:
@@ -262,31 +233,20 @@ class BucketQueue:
         """Say whether a request of the plain queue waits in buckets by now, or did."""
         if not (self._moved or self._unscored):
             return False
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        fingerprint = self._fingerprint(request)
         self._unscored.pop(fingerprint, None)
         moved = fingerprint in self._moved
         self._moved.discard(fingerprint)
         return moved
 
-    def _next(self) -> tuple[int, QueueKey] | None:
-        return None if self._throttle.must_wait() else self._best()
-
-    def _best(self) -> tuple[int, QueueKey] | None:
-        """Oldest head among the best queues that may go now and whose host has room, with its queue."""
-        busy = self._throttle.busy()
-        for may_go in self._session.allotment.rounds(idle=self._session.idle):
-            for group in self._ranking.groups():
-                heads = [
-                    (head, queue)
-                    for queue in group
-                    if may_go(queue[0])
-                    and not self._session.allowance.holds(queue[0])
-                    and self._throttle.has_room(queue[1], busy)
-                    and (head := self._index.head(queue)) is not None
-                ]
-                if heads:
-                    return min(heads)
-        return None
+    def _next(self) -> QueueKey | None:
+        """Give the best queue that may go now and whose host has room."""
+        if self._throttle.must_wait():
+            return None
+        busy: Counter[str] = self._throttle.busy()
+        return self._frontier.best(
+            idle=self._session.idle, has_room=lambda slot: self._throttle.has_room(slot, busy)
+        )
 
     def close(self) -> State:
         """Close what is open; give the state that Scrapy keeps for the next run."""

@@ -6,26 +6,25 @@ import pickle
 import sqlite3
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from scrapy.utils.request import request_from_dict
 
-from linkscore.scrapy.frontier import QueueKey
-
-Entries = Sequence[tuple[QueueKey, float]]
+from linkscore.frontier import Place
 
 
 class RequestStore(Protocol):
     """Keeps requests by number."""
 
-    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
         """Keep a request; ValueError if it cannot be stored."""
 
-    def also(self, number: int, entries: Entries) -> None:
+    def also(self, number: int, places: Sequence[Place]) -> None:
         """Note further queues of a request."""
 
-    def move(self, number: int, request: Any, entries: Entries) -> None:
+    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
         """Keep a request as it is now, and in these queues only."""
 
     def get(self, number: int) -> Any:
@@ -47,13 +46,13 @@ class MemoryRequestStore:
     def __init__(self) -> None:
         self._requests: dict[int, Any] = {}
 
-    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
         self._requests[number] = request
 
-    def also(self, number: int, entries: Entries) -> None:
+    def also(self, number: int, places: Sequence[Place]) -> None:
         pass
 
-    def move(self, number: int, request: Any, entries: Entries) -> None:
+    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
         self._requests[number] = request
 
     def get(self, number: int) -> Any:
@@ -71,7 +70,7 @@ class MemoryRequestStore:
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS request (number INTEGER PRIMARY KEY, fingerprint BLOB, body BLOB);
-CREATE TABLE IF NOT EXISTS wait (number INTEGER, bucket TEXT, slot TEXT, own REAL);
+CREATE TABLE IF NOT EXISTS wait (number INTEGER, bucket TEXT, slot TEXT, penalty REAL);
 CREATE INDEX IF NOT EXISTS wait_number ON wait (number);
 CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, value REAL);
 """
@@ -97,37 +96,39 @@ class DiskRequestStore:
         )  # as safe as Scrapy's own queues if the machine goes down
         self._db.executescript(_SCHEMA)
 
-    def entries(self) -> Iterator[tuple[int, bytes, list[tuple[QueueKey, float]]]]:
+    def entries(self) -> Iterator[tuple[int, bytes, list[Place]]]:
         """Give what waits since the last run, oldest first."""
-        entries: dict[int, list[tuple[QueueKey, float]]] = {}
-        for number, bucket, slot, own in self._db.execute("SELECT number, bucket, slot, own FROM wait"):
-            entries.setdefault(number, []).append(((bucket, slot), own))
+        places: dict[int, list[Place]] = {}
+        for number, bucket, slot, penalty in self._db.execute(
+            "SELECT number, bucket, slot, penalty FROM wait"
+        ):
+            places.setdefault(number, []).append(Place(bucket, -penalty, 0.0, slot=slot))
         for number, mark in self._db.execute("SELECT number, fingerprint FROM request ORDER BY number"):
-            yield number, mark, entries.get(number, [])
+            yield number, mark, places.get(number, [])
 
     def values(self) -> dict[str, float]:
         """Give the buckets' values as last saved."""
         return dict(self._db.execute("SELECT name, value FROM bucket"))
 
-    def put(self, number: int, request: Any, fingerprint: bytes, entries: Entries) -> None:
+    def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
         body = _dump(request, self._spider)
         with self._transaction():
             self._db.execute("INSERT INTO request VALUES (?, ?, ?)", (number, fingerprint, body))
-            self._write(number, entries)
+            self._write(number, places)
 
-    def also(self, number: int, entries: Entries) -> None:
+    def also(self, number: int, places: Sequence[Place]) -> None:
         with self._transaction():
-            self._write(number, entries)
+            self._write(number, places)
 
-    def move(self, number: int, request: Any, entries: Entries) -> None:
+    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
         body = _dump(request, self._spider)
         with self._transaction():
             self._db.execute("UPDATE request SET body = ? WHERE number = ?", (body, number))
             self._db.execute("DELETE FROM wait WHERE number = ?", (number,))
-            self._write(number, entries)
+            self._write(number, places)
 
-    def _write(self, number: int, entries: Entries) -> None:
-        rows = [(number, bucket, slot, own) for (bucket, slot), own in entries]
+    def _write(self, number: int, places: Sequence[Place]) -> None:
+        rows = [(number, place.bucket, place.slot, place.penalty) for place in places]
         self._db.executemany("INSERT INTO wait VALUES (?, ?, ?, ?)", rows)
 
     def get(self, number: int) -> Any:
@@ -156,21 +157,15 @@ class DiskRequestStore:
         self._forget(list(self._taken))
         self._db.close()
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self._db)
-
-
-class _Transaction:
-    """Begin and commit around a few statements, roll back on an error."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def __enter__(self) -> None:
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
 
 
 def _dump(request: Any, spider: Any) -> bytes:

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urldefrag
 from weakref import WeakKeyDictionary
 
 from w3lib.url import canonicalize_url
 
+from linkscore.frontier import GUESSED, MAX_PLACES, Place
 from linkscore.messages import Row, rows
 from linkscore.v1 import common_pb2
 
 META = "linkscore"
 """Key of `Request.meta` under which a scored request keeps what linkscore said about it."""
-
-MAX_BUCKETS = 4
-"""A bound, chosen: buckets a link waits in at most."""
-
-
-GUESSED = -1.0
-"""Own part of the score of a link that is only guessed to belong to a bucket: it waits behind all others."""
-
-
-class QueueEntry(NamedTuple):
-    """A bucket a link waits in: its name, the score there, and the part of it that is the link's own."""
-
-    bucket: str
-    score: float
-    own: float
 
 
 class PageAnswer:
@@ -44,7 +30,6 @@ class PageAnswer:
             self.page_info["thread_id"] = thread_id
         self._by_url: dict[str, list[Row]] = {}
         self._by_canonical: dict[str, list[Row]] | None = None
-        self.values = bucket_values(links)
         for row in rows(links):
             if row.usable and row.url:
                 self._by_url.setdefault(row.url, []).append(row)
@@ -86,21 +71,7 @@ def _word(kind: Any, number: int, prefix: str) -> str:
     return str(kind.Name(number)).removeprefix(prefix).lower() if number in known else str(number)
 
 
-def bucket_values(links: common_pb2.LinkScores) -> dict[str, float]:
-    """Give the values of the buckets of an answer; none if the server is older than they are."""
-    return dict(zip(links.bucket_names, links.bucket_values, strict=False))
-
-
-def queue_entries(found: Sequence[Row], values: dict[str, float]) -> list[QueueEntry]:
-    """Give the distinct buckets of a URL's rows, best first, at most four."""
-    chosen: dict[str, QueueEntry] = {}
-    for row in found:
-        own = row.score - values[row.bucket] if row.bucket in values else 0.0
-        chosen.setdefault(row.bucket, QueueEntry(row.bucket, row.score, round(own, 6)))
-    return list(chosen.values())[:MAX_BUCKETS]
-
-
-def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
+def mark(request: Any, found: Sequence[Row]) -> None:
     """Write into a Request what its rows say.
 
     A positive priority the spider chose itself is kept on top of the encoded one, and such a request waits in
@@ -112,8 +83,9 @@ def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
         own = max(0, request.priority)
         request.priority = own + round(best.encoded_priority)
         if not own:
-            # Plain tuples: the meta of a request is pickled into job directories, which outlive this class.
-            note["buckets"] = [tuple(entry) for entry in queue_entries(found, values)]
+            # Plain tuples: the meta of a request is pickled into job directories.
+            places = {row.bucket: (row.bucket, row.score, row.bucket_value) for row in reversed(found)}
+            note["buckets"] = sorted(places.values(), key=lambda place: -place[1])[:MAX_PLACES]
             note["redirects"] = request.meta.get("redirect_times", 0)
     if best.url_type:
         note["url_type"] = url_type_name(best.url_type)
@@ -123,7 +95,7 @@ def mark(request: Any, found: Sequence[Row], values: dict[str, float]) -> None:
 def mark_guess(request: Any, bucket: str, value: float) -> None:
     """Let a Request wait behind the scored ones of a bucket, unless its spider wants it ahead of all."""
     if request.priority <= 0:
-        buckets = [tuple(QueueEntry(bucket, value + GUESSED, GUESSED))]
+        buckets = [(bucket, value - GUESSED, value)]
         redirects = request.meta.get("redirect_times", 0)
         request.meta[META] = {"guessed": True, "buckets": buckets, "redirects": redirects}
 
@@ -133,12 +105,12 @@ def is_guessed(request: Any) -> bool:
     return bool((request.meta.get(META) or {}).get("guessed"))
 
 
-def entries_of(request: Any) -> list[QueueEntry]:
+def places_of(request: Any) -> list[Place]:
     """Give the buckets a Request waits in; none for one that is not scored, or that was redirected since."""
     note = request.meta.get(META) or {}
     if request.meta.get("redirect_times", 0) > note.get("redirects", 0):
         return []
-    return [QueueEntry(*entry) for entry in note.get("buckets", ())]
+    return [Place(*place) for place in note.get("buckets", ())]
 
 
 def ticket_of(request: Any) -> bytes:

@@ -10,15 +10,13 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from linkscore.aio import AsyncClient
-from linkscore.allotment import Allotment
-from linkscore.allowance import Allowance
 from linkscore.connection import Connection
 from linkscore.messages import Row
 from linkscore.outages import OwedPage
 from linkscore.scrapy.config import Config
 from linkscore.scrapy.engine import close_spider
 from linkscore.scrapy.scoring import PageAnswer, is_web, mark_guess
+from linkscore.session import MAX_RANKED
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
@@ -26,8 +24,6 @@ logger = logging.getLogger("linkscore")
 
 T = TypeVar("T")
 
-# What one call may carry (the server's default of `max_buckets_per_call`).
-_MAX_RANKED = 100_000
 # Links that one call hands out at most, as the contract says.
 _MAX_PLACES = 10_000
 # Chosen, not measured: names a fetch may cost. With more buckets the order is refreshed more seldom.
@@ -35,28 +31,28 @@ _NAMES_PER_FETCH = 500
 
 
 class Session:
-    """Calls the server for one Scrapy crawler: a call gives the answer, or None and a counter."""
+    """What the middleware and the queues of one Scrapy crawler share: calls, and what is under way."""
 
     _of: ClassVar[WeakKeyDictionary[Any, Session]] = WeakKeyDictionary()
 
     def __init__(self, crawler: Any) -> None:
-        self.config = Config.from_settings(crawler.settings, spider_name=crawler.spidercls.name)
-        config = self.config
-        #: How priorities are wanted: a crawl that is only watched gets none.
-        self.encoding = (
-            common_pb2.PRIORITY_ENCODING_UNSPECIFIED
-            if config.observe_only
-            else common_pb2.PRIORITY_ENCODING_SCRAPY
-        )
+        self.config = config = Config.from_settings(crawler.settings, spider_name=crawler.spidercls.name)
         self.connection = Connection(
             config.target,
             crawl=config.crawl,
             adapter=self,
             config=config.crawl_options(),
-            count=self._add_to_stats,
-            encoding=self.encoding,
+            count=lambda name, by: crawler.stats.inc_value(f"linkscore/{name}", by),
+            encoding=(  # a crawl that is only watched gets no priorities
+                common_pb2.PRIORITY_ENCODING_UNSPECIFIED
+                if config.observe_only
+                else common_pb2.PRIORITY_ENCODING_SCRAPY
+            ),
             **config.client_options(),
         )
+        self.count = self.connection.count
+        self.allotment, self.allowance = self.connection.allotment, self.connection.allowance
+        self.outlook = self.connection.outlook
         self.queues: WeakSet[Any] = WeakSet()
         #: Requests whose links are with the scheduler: they no longer hold back the next fetch.
         self.released: WeakSet[Any] = WeakSet()
@@ -67,10 +63,8 @@ class Session:
         #: Requests taken and not answered, each with the bucket it was taken from; one dropped by the
         #: downloader leaves with its last reference.
         self.under_way: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-        self.allotment = Allotment()
         #: Requests whose page, or failure, is on its way to the server.
         self.awaiting: set[Any] = set()
-        self.allowance = Allowance(config.budget)
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._crawler = ref(crawler)
@@ -87,13 +81,6 @@ class Session:
             cls._of[crawler] = cls(crawler)
         return cls._of[crawler]
 
-    def count(self, name: str, by: int = 1) -> None:
-        """Add to a stats counter."""
-        self.connection.count(name, by)
-
-    def _add_to_stats(self, name: str, by: int) -> None:
-        self._stats.inc_value(f"linkscore/{name}", by)
-
     @property
     def away(self) -> bool:
         """Whether the server is out."""
@@ -106,17 +93,17 @@ class Session:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def call(self, make: Callable[[AsyncClient], Awaitable[T]]) -> T | None:
-        """Make a call; on any error count it and give None, so that the crawl goes on."""
-        return await self.connection.call(make)
+    async def greet(self) -> None:
+        """Say where the crawl is scored; what was refused before the crawl began is not refused now."""
+        try:
+            await self.connection.greet()
+        except ValueError as problem:
+            logger.error("linkscore: %s: the crawl goes on in its own order", problem)
 
     def owe(self, page: OwedPage | None, requests: Sequence[Any]) -> None:
         """Let Requests wait where links like them were last found, until the server is back and says more.
 
-        Parameters
-        ----------
-        page
-            The page they were found on; None for links that are scored by their URLs.
+        `page` is the one they were found on; None for links that are scored by their URLs.
         """
         if not self.away or self.config.observe_only:
             return
@@ -128,26 +115,24 @@ class Session:
         else:
             self.connection.buffer.owe(OwedPage(None, links))
         for request in web:
-            if guess := self.connection.outlook.guess(request.url):
+            if guess := self.outlook.guess(request.url):
                 mark_guess(request, *guess)
                 self.count("guessed")
 
     def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the Requests of a page that was sent when the server was back."""
-        self.allowance.take(result)
         found = PageAnswer(result.links)
         for url, fingerprint in owed.links:
-            self._place(fingerprint, found.of(url), found.values)
+            self._place(fingerprint, found.of(url))
 
     def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
         """Place Requests that were scored when the server was back."""
         for fingerprint, row in links:
-            self._place(fingerprint, [row], {row.bucket: row.bucket_value})
+            self._place(fingerprint, [row])
 
-    def _place(self, fingerprint: bytes, found: list[Row], values: dict[str, float]) -> None:
+    def _place(self, fingerprint: bytes, found: list[Row]) -> None:
         if found:
-            placed = sum(queue.place(fingerprint, found, values) for queue in self.queues)
-            self.count("late/scored", placed)
+            self.count("late/scored", sum(queue.place(fingerprint, found) for queue in self.queues))
 
     def when_back(self, do: Callable[[], Awaitable[None]]) -> None:
         """Have something done when the server answers again."""
@@ -165,14 +150,6 @@ class Session:
             closing = close_spider(self._crawler(), self.allowance.reason)
             self._closing = asyncio.ensure_future(closing)  # not of `_tasks`: it waits for those
 
-    def took(self, request: Any, bucket: str) -> None:
-        """Note that a request was taken from a bucket and is under way."""
-        self.under_way[request] = bucket
-        self.allotment.take(bucket)
-        self.connection.outlook.taken(bucket)
-        for queue in self.queues if self.away else ():
-            queue.weigh(self.connection.outlook.worth)
-
     def answered(self, request: Any) -> None:
         """Note that the server knows what came of a request, or never will."""
         self.fetched += 1
@@ -188,11 +165,7 @@ class Session:
         """Ask which buckets come next when enough was fetched since the last time.
 
         Pages that come while the server is asked are too late for its answer: it is asked once more then.
-
-        Parameters
-        ----------
-        arrived
-            Links, by bucket, that are with the scheduler in a moment.
+        `arrived` counts the links, by bucket, that are with the scheduler in a moment.
         """
         self._arrived = (self._arrived or Counter()) + Counter(arrived or {})
         if self._ranking:
@@ -214,33 +187,21 @@ class Session:
         if not waiting or self.fetched < refresh or self.fetched * _NAMES_PER_FETCH < len(waiting):
             return
         self.fetched = 0
-        self.allotment.asked()
-        asked = dict(islice(waiting.items(), _MAX_RANKED))
+        asked = dict(islice(waiting.items(), MAX_RANKED))
         in_flight = Counter(self.under_way.values())
         # What is taken until the next question, `refresh` fetches from now, is handed out with this one.
         n = min(_MAX_PLACES, max(1, self._places - in_flight.total()) + self.config.refresh - 1)
-        answer = await self.call(
-            lambda client: client.rank_buckets(
-                crawl=self.config.crawl, buckets=asked, n=n, in_flight=in_flight
-            )
-        )
-        if answer is None:
-            self.allotment.lift()
-            return
-        self.count("ranked")
+        values = await self.connection.rank(asked, n, in_flight)
         self._stats.set_value("linkscore/buckets", len(asked))
-        values = self.allotment.read(answer, waiting=asked, n=n)
-        self.connection.best = next(iter(values.items()), None)
         for queue in self.queues:
             queue.reorder(values)
 
-    async def drain(self) -> None:
-        """Wait for what runs beside the crawl, at most one deadline."""
+    async def close(self, *last: Callable[[], Awaitable[None]]) -> None:
+        """Wait a deadline for what runs beside the crawl, send what waits, and close the connection."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.config.timeout)
-
-    async def close(self) -> None:
-        """Send what waits, if the server answers, and close the connection."""
+        for do in last:
+            await do()
         for task in self._tasks:
             task.cancel()
         await self.connection.close()

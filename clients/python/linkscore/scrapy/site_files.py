@@ -15,6 +15,7 @@ from linkscore.messages import failed_page, page
 from linkscore.outages import OwedPage
 from linkscore.scrapy.engine import download
 from linkscore.scrapy.session import Session
+from linkscore.session import FIRST_FAILURE
 from linkscore.v1 import common_pb2
 
 logger = logging.getLogger("linkscore")
@@ -25,7 +26,6 @@ _MAX_AGE_S = 86_400.0
 """Files older than a day are fetched again, as RFC 9309, section 2.4, has it for `robots.txt`."""
 _MAX_KEPT = 1_000  # files of hosts none of whose pages came yet: a bound
 _MAX_BYTES = 500 * 1024  # the server reads no more
-_FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 
 
 class SiteFiles:
@@ -75,6 +75,6 @@ def _request(url: str) -> Any:
 
 
 def _message(url: str, response: Any) -> common_pb2.Page:
-    if response.status >= _FIRST_FAILURE:
+    if response.status >= FIRST_FAILURE:
         return failed_page(url=url, status_code=response.status)
     return page(url=url, body=response.body[:_MAX_BYTES], content_type="text/plain")

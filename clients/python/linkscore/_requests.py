@@ -1,0 +1,198 @@
+"""What both clients ask, where it is more than a message, and whether an answer can be read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from google.protobuf import field_mask_pb2
+
+from linkscore.errors import AlreadyExists, FieldViolation
+from linkscore.messages import (
+    BrowseBatch,
+    CrawlOptions,
+    Policy,
+    budget_spec,
+    copies_spec,
+    crawl_name,
+    example_page,
+    policy_spec,
+    revisit_spec,
+    wanted_spec,
+)
+from linkscore.v1 import browse_log_service_pb2 as browse_pb2
+from linkscore.v1 import common_pb2
+from linkscore.v1 import crawl_service_pb2 as crawl_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
+
+_SPECS: dict[str, Any] = {
+    "policy": policy_spec,
+    "extra_policies": lambda given: [policy_spec(policy) for policy in given],
+    "wanted": wanted_spec,
+    "budget": budget_spec,
+    "copies": copies_spec,
+    "revisit": revisit_spec,
+    "respect": list,
+    "examples": lambda given: [example_page(each) for each in given],
+}
+# What of a crawl can be changed to what is asked for, by the names of its fields.
+_CHANGED = ("policy", "wanted", "budget", "copies", "respect", "revisit")
+
+
+def _spec(name: str, given: Any) -> Any:
+    return _SPECS[name](given) if name in _SPECS else given
+
+
+def crawl_spec(crawl: str, config: Mapping[str, Any]) -> crawl_pb2.Crawl:
+    """Give the message of a crawl with these options; what is None is left out."""
+    given = {name: _spec(name, value) for name, value in config.items() if value is not None}
+    return crawl_pb2.Crawl(name=crawl_name(crawl), **given)
+
+
+def update_request(crawl: str, given: Mapping[str, Any]) -> crawl_pb2.UpdateCrawlRequest:
+    """Ask for these fields of a crawl; an empty `wanted` or `budget` takes away the one it has."""
+    fields = {name: value for name, value in given.items() if value is not None}
+    emptied = {
+        name: value or None if name in ("wanted", "budget") else value for name, value in fields.items()
+    }
+    return crawl_pb2.UpdateCrawlRequest(
+        crawl=crawl_spec(crawl, emptied), update_mask=field_mask_pb2.FieldMask(paths=list(fields))
+    )
+
+
+def differences(there: crawl_pb2.Crawl, config: CrawlOptions) -> list[FieldViolation]:
+    """Name what was asked for a crawl, is fixed when it is created, and differs in the one that is there."""
+    wanted = crawl_spec("any", config)
+    asked: dict[str, tuple[Any, Any]] = {
+        "scope": _names(crawl_pb2.CrawlScope, wanted.scope, there.scope),
+        "learn": _names(crawl_pb2.Learn, wanted.learn, there.learn),
+        "groups": (wanted.groups, max(1, there.groups)),
+        "experience": (len(wanted.experience), there.experience_count),
+    }
+    found = {name: pair for name, pair in asked.items() if pair[0]}
+    for name in ("seed", "keep_titles"):
+        if name in config:
+            found[name] = (getattr(wanted, name), getattr(there, name))
+    for field, value in wanted.learning.ListFields():
+        found[f"learning.{field.name}"] = (value, getattr(there.learning, field.name))
+    return [
+        FieldViolation(f"crawl.{name}", f"is {is_}, asked for {want}", "CRAWL_EXISTS")
+        for name, (want, is_) in found.items()
+        if want != is_
+    ]
+
+
+def _names(kind: Any, asked: int, there: int) -> tuple[str, str]:
+    return (kind.Name(asked) if asked else "", kind.Name(there) if there in kind.values() else str(there))
+
+
+def change_of(
+    there: crawl_pb2.Crawl, crawl: str, config: CrawlOptions, refused: AlreadyExists
+) -> crawl_pb2.UpdateCrawlRequest | None:
+    """Ask what gives a crawl what was asked for; None if it has it, AlreadyExists if it cannot be changed."""
+    if violations := differences(there, config):
+        what = "; ".join(f"{each.field} {each.description}" for each in violations)
+        raise AlreadyExists(
+            f"crawl {crawl!r} exists with another configuration: {what}",
+            code=refused.code,
+            reason=refused.reason,
+            field_violations=violations,
+        ) from None
+    asked = {
+        name: _spec(name, given) for name, given in config.items() if name in _CHANGED and given is not None
+    }
+    differ = {name: spec for name, spec in asked.items() if spec != getattr(there, name)}
+    known = {example.url for example in there.examples}
+    if new := [
+        each for each in _spec("examples", config.get("examples", ())) if each.url and each.url not in known
+    ]:
+        differ["examples"] = new
+    return update_request(crawl, differ) if differ else None
+
+
+def stream_page(
+    *, request_id: int, crawl: str, page: common_pb2.Page, policy: Policy | None, encoding: int
+) -> scoring_pb2.StreamPagesRequest:
+    """Build message `request_id` of a stream; only the first one says crawl, policy and encoding."""
+    if request_id > 1:
+        return scoring_pb2.StreamPagesRequest(request_id=request_id, page=page)
+    return scoring_pb2.StreamPagesRequest(
+        crawl=crawl_name(crawl),
+        request_id=request_id,
+        page=page,
+        encoding=encoding,  # type: ignore[arg-type]
+        policy=policy_spec(policy),
+    )
+
+
+def browse_batches(
+    crawl: str, given: Iterable[BrowseBatch]
+) -> Iterator[browse_pb2.ImportBrowseRecordsRequest]:
+    return (_browse_batch(crawl, batch) for batch in given)
+
+
+async def async_browse_batches(
+    crawl: str, given: AsyncIterable[BrowseBatch] | Iterable[BrowseBatch]
+) -> AsyncIterator[browse_pb2.ImportBrowseRecordsRequest]:
+    if isinstance(given, AsyncIterable):
+        async for batch in given:
+            yield _browse_batch(crawl, batch)
+    else:
+        for batch in given:
+            yield _browse_batch(crawl, batch)
+
+
+def _browse_batch(crawl: str, batch: BrowseBatch) -> browse_pb2.ImportBrowseRecordsRequest:
+    if isinstance(batch, browse_pb2.ImportBrowseRecordsRequest):
+        batch.crawl = crawl_name(crawl)
+        return batch
+    batch_id, records = batch
+    return browse_pb2.ImportBrowseRecordsRequest(crawl=crawl_name(crawl), batch_id=batch_id, records=records)
+
+
+def problem_of(request: Any, answer: Any) -> str:
+    """Say why an answer cannot be read, empty if it can: columns that do not fit, numbers that are none."""
+    if isinstance(answer, scoring_pb2.IngestPagesResponse):
+        if len(answer.results) != len(request.pages):
+            return "it has another number of results than pages were sent"
+        return next(filter(None, (_links_problem(result.links) for result in answer.results)), "")
+    if isinstance(answer, scoring_pb2.ScoreLinksResponse):
+        if len(answer.links.scores) != len(request.links):
+            return "it has another number of scores than links were sent"
+        return _links_problem(answer.links)
+    if isinstance(answer, scoring_pb2.RankBucketsResponse):
+        return _ranking_problem(request, answer)
+    if isinstance(answer, scoring_pb2.ReportFeedbackResponse):
+        return "" if len(answer.statuses) == len(request.feedback) else "it has another number of statuses"
+    return ""
+
+
+# Columns of `LinkScores` with an entry for each link, if they are there.
+_COLUMNS = (
+    *("urls", "encoded_priorities", "buckets", "tickets", "verdicts", "in_scope"),
+    *("skip_reasons", "duplicate_probabilities", "url_types"),
+)
+
+
+def _links_problem(links: common_pb2.LinkScores) -> str:
+    n = len(links.scores)
+    for name in _COLUMNS:
+        if len(getattr(links, name)) not in (0, n):
+            return f"column {name} has another length than scores"
+    for name, values in (("buckets", links.bucket_names), ("tickets", links.ticket_values)):
+        if any(not 0 <= at < len(values) for at in getattr(links, name)):
+            return f"column {name} points beyond what is there"
+    for name in ("scores", "encoded_priorities", "bucket_values"):
+        if not all(map(isfinite, getattr(links, name))):
+            return f"column {name} has a number that is not finite"
+    return ""
+
+
+def _ranking_problem(request: scoring_pb2.RankBucketsRequest, answer: scoring_pb2.RankBucketsResponse) -> str:
+    order = answer.order
+    if any(at >= len(request.buckets) for at in order) or len(set(order)) < len(order):
+        return "order names a bucket that was not asked about, or one twice"
+    if len(answer.values) != len(order) or len(answer.urls) not in (0, len(order)):
+        return "column values or urls has another length than order"
+    return "" if all(map(isfinite, answer.values)) else "column values has a number that is not finite"

@@ -1,0 +1,224 @@
+"""A refusal ends the start of a crawl and names the setting; an odd answer leaves it in its own order."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2
+from scrapy.settings import Settings
+
+from linkscore.scrapy.config import Config
+from linkscore.session import CrawlSession, Found
+from support.fake_linkscore import FakeLinkscore
+
+Code = grpc.StatusCode
+
+
+def field(name: str) -> error_details_pb2.BadRequest:
+    violation = error_details_pb2.BadRequest.FieldViolation(field=name, description="must be other")
+    return error_details_pb2.BadRequest(field_violations=[violation])
+
+
+@pytest.mark.parametrize(
+    ("code", "detail", "option", "said"),
+    [
+        (Code.INVALID_ARGUMENT, field("crawl.respect[0]"), "respect", "[0] must be other"),
+        (
+            Code.INVALID_ARGUMENT,
+            field("crawl.policy.harvest.curiosity"),
+            "policy",
+            "harvest.curiosity must be",
+        ),
+        (
+            Code.INVALID_ARGUMENT,
+            field("crawl.wanted.queries[1].text"),
+            "wanted",
+            "queries[1].text must be other",
+        ),
+        (Code.INVALID_ARGUMENT, field("crawl.name"), "crawl", "must be other"),
+        (Code.INVALID_ARGUMENT, field("crawl.examples[2].url"), "examples", "[2].url must be other"),
+        (Code.FAILED_PRECONDITION, None, "crawl", "told to refuse"),
+        (Code.UNAUTHENTICATED, None, "token", "told to refuse"),
+        (Code.PERMISSION_DENIED, None, "token", "told to refuse"),
+        (Code.UNIMPLEMENTED, None, "target", "no linkscore server at 127.0.0.1"),
+    ],
+)
+async def test_a_refusal_ends_the_start_and_names_the_setting(
+    fake: FakeLinkscore, code: grpc.StatusCode, detail: Any, option: str, said: str
+) -> None:
+    fake.refuses = {"CreateCrawl": code}
+    fake.failure_details = [] if detail is None else [detail]
+    target = f"127.0.0.1:{fake.port}"
+    session = CrawlSession(target, crawl="c")
+    for begin in (session.start, session.take):
+        with pytest.raises(ValueError, match=f"^{re.escape(f'{option}: {said}')}"):
+            await begin()
+    await session.close()
+    config = Config.from_settings(Settings({"LINKSCORE_TARGET": target}), spider_name="c")
+    with pytest.raises(ValueError, match=f"^{re.escape(f'LINKSCORE_{option.upper()}: {said}')}"):
+        config.check_server()
+
+
+@pytest.mark.parametrize("code", [Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED, Code.INTERNAL])
+async def test_an_absent_server_ends_nothing(fake: FakeLinkscore, code: grpc.StatusCode) -> None:
+    fake.refuses = {"CreateCrawl": code}
+    fake.failure_details = [error_details_pb2.RetryInfo(retry_delay=Duration(seconds=10**9))]
+    target = f"127.0.0.1:{fake.port}"
+    session = CrawlSession(target, crawl="c")
+    session.frontier.add_seed("http://a.org/")
+    assert await session.take() is not None
+    await session.close()
+    Config.from_settings(Settings({"LINKSCORE_TARGET": target}), spider_name="c").check_server()
+
+
+async def test_a_crawl_that_is_there_gets_the_examples_it_lacks(fake: FakeLinkscore, tmp_path: Any) -> None:
+    page = tmp_path / "thread.html"
+    page.write_text("<p>Hello")
+    for examples in (["http://a.org/1"], ["http://a.org/1", f"http://a.org/view?t=2={page}"]):
+        session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", examples=examples)
+        await session.start()
+        await session.close()
+    assert [(each.url, each.body) for each in fake.crawls["crawls/c"].examples] == [
+        ("http://a.org/1", b""),
+        ("http://a.org/view?t=2", b"<p>Hello"),
+    ]
+
+
+async def test_a_second_run_says_what_it_joins(fake: FakeLinkscore, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
+    await session.start()
+    assert not any("earlier runs" in record.getMessage() for record in caplog.records)
+    await session.close()
+    fake.crawls["crawls/c"].page_count = 607
+    session = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c")
+    await session.start()
+    await session.close()
+    assert (
+        sum("crawl c has 607 pages of earlier runs" in record.getMessage() for record in caplog.records) == 1
+    )
+
+
+def links_of(answer: Any) -> Any:
+    return answer.results[0].links
+
+
+def without_results(answer: Any) -> None:
+    del answer.results[:]
+
+
+def short(name: str) -> Callable[[Any], None]:
+    def spoil(answer: Any) -> None:
+        del getattr(links_of(answer), name)[1:]
+
+    return spoil
+
+
+def number(name: str, value: float) -> Callable[[Any], None]:
+    def spoil(answer: Any) -> None:
+        getattr(links_of(answer), name)[0] = value
+
+    return spoil
+
+
+ODD_PAGES = {
+    "no results": without_results,
+    "fewer URLs": short("urls"),
+    "fewer buckets": short("buckets"),
+    "fewer tickets": short("tickets"),
+    "fewer priorities": short("encoded_priorities"),
+    "no such bucket": number("buckets", 99),
+    "no such ticket": number("tickets", 99),
+    "NaN": number("scores", float("nan")),
+    "infinite": number("encoded_priorities", float("inf")),
+}
+
+
+def spoiling(kind: str, spoil: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Spoil the answers of a kind, and leave the others."""
+
+    def applied(answer: Any) -> None:
+        if type(answer).__name__.startswith(kind):
+            spoil(answer)
+
+    return applied
+
+
+@pytest.fixture
+async def session(fake: FakeLinkscore) -> AsyncIterator[CrawlSession]:
+    made = CrawlSession(f"127.0.0.1:{fake.port}", crawl="c", timeout_s=5)
+    made._connection._encoding = 1  # Scrapy's, so that all columns are there
+    yield made
+    await made.close()
+
+
+async def fetch(session: CrawlSession) -> list[Any]:
+    links = [Found("http://a.org/tag/1"), Found("http://a.org/thread/1")]
+    places = await session.fetched("http://a.org/", b"<p>", links)
+    for link, place in zip(links, places, strict=True):
+        session.wait(link.url, place)
+    return places
+
+
+@pytest.mark.parametrize("odd", ODD_PAGES)
+async def test_an_odd_answer_to_a_page_leaves_the_crawl_in_its_own_order(
+    fake: FakeLinkscore, session: CrawlSession, odd: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.spoil = spoiling("IngestPages", ODD_PAGES[odd])
+    assert await fetch(session) == [None, None]
+    assert await fetch(session) == [None, None]
+    assert [item.url for item in (await session.take(), await session.take()) if item] == [
+        "http://a.org/tag/1",
+        "http://a.org/thread/1",
+    ]
+    (said,) = (record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING)
+    assert "the crawl goes on: INTERNAL: the server's answer cannot be read" in said
+
+
+def order_beyond(answer: Any) -> None:
+    answer.order[0] = 99
+
+
+def order_twice(answer: Any) -> None:
+    answer.order.append(answer.order[0])
+
+
+def fewer_values(answer: Any) -> None:
+    del answer.values[1:]
+
+
+def nan_value(answer: Any) -> None:
+    answer.values[0] = float("nan")
+
+
+@pytest.mark.parametrize("spoil", [order_beyond, order_twice, fewer_values, nan_value])
+async def test_an_odd_order_is_not_followed(
+    fake: FakeLinkscore, session: CrawlSession, spoil: Callable[[Any], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    fake.spoil = spoiling("RankBuckets", spoil)
+    await fetch(session)
+    assert [item.url for item in (await session.take(), await session.take()) if item] == [
+        "http://a.org/thread/1",
+        "http://a.org/tag/1",
+    ]
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+
+
+async def test_numbers_that_this_client_does_not_know_do_not_matter(
+    fake: FakeLinkscore, session: CrawlSession
+) -> None:
+    def spoil(answer: Any) -> None:
+        links_of(answer).verdicts.extend([99, 99])
+        links_of(answer).url_types.extend([99, 99])
+        answer.results[0].page_type = 99
+        answer.results[0].standing.decision = 99
+
+    fake.spoil = spoiling("IngestPages", spoil)
+    assert None not in await fetch(session)
+    assert session.counts["scored"] == 2
