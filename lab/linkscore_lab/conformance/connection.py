@@ -11,7 +11,7 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_lab.conformance.certificates import make_certificates
 from linkscore_lab.conformance.driver import CallFailed
-from linkscore_lab.conformance.fake import Fail, Hang, Seen, Tls
+from linkscore_lab.conformance.fake import Hang, Seen, Tls
 from linkscore_lab.conformance.trial import PAGE, Trial, holds, same, scenario
 
 Code = grpc.StatusCode
@@ -32,14 +32,6 @@ def _deadline(call: Seen, at_most_s: float) -> None:
 
 
 @scenario
-def deadline_by_default(trial: Trial) -> None:
-    """A call has 10 seconds unless somebody says otherwise."""
-    server = trial.connected()
-    trial.rank()
-    _deadline(server.seen("RankBuckets")[0], 10)
-
-
-@scenario
 def deadline_of_each_call(trial: Trial) -> None:
     """The deadline of a client is that of every call, not of the first one."""
     server = trial.connected(timeout_ms=5_000)
@@ -48,14 +40,6 @@ def deadline_of_each_call(trial: Trial) -> None:
     trial.rank()
     for call in server.seen("RankBuckets"):
         _deadline(call, 5)
-
-
-@scenario
-def deadline_of_one_call(trial: Trial) -> None:
-    """A call's own deadline wins over the client's."""
-    server = trial.connected(timeout_ms=3_000)
-    trial.rank(timeout_ms=60_000)
-    _deadline(server.seen("RankBuckets")[0], 60)
 
 
 @scenario
@@ -90,51 +74,6 @@ def large_answer(trial: Trial) -> None:
 
 
 @scenario
-def unavailable_is_tried_again(trial: Trial) -> None:
-    """After UNAVAILABLE a call is repeated as it was, with the event id it had."""
-    server = trial.connected()
-    server.script("IngestPages", Fail(Code.UNAVAILABLE), Fail(Code.UNAVAILABLE))
-    trial.call("ingest", pages=[{"url": PAGE, "body": "x"}])
-    server.script("ReportFeedback", Fail(Code.UNAVAILABLE))
-    trial.call("reward", url=PAGE, worth=1)
-    pages = server.seen("IngestPages")
-    same("attempts", len(pages), 3)
-    same("event ids of one page", len({call.request.pages[0].event_id for call in pages}), 1)
-    rewards = server.seen("ReportFeedback")
-    same("attempts", len(rewards), 2)
-    same("event ids of one reward", len({call.request.feedback[0].event_id for call in rewards}), 1)
-
-
-@scenario
-def four_attempts_are_all(trial: Trial) -> None:
-    """A server that stays UNAVAILABLE is an error after four attempts."""
-    server = trial.connected()
-    server.script("RankBuckets", *[Fail(Code.UNAVAILABLE)] * 9)
-    trial.rank_fails(Code.UNAVAILABLE)
-    same("attempts", len(server.seen("RankBuckets")), 4)
-
-
-@scenario
-def nothing_else_is_tried_again(trial: Trial) -> None:
-    """Every other failure is the caller's at once, with its code."""
-    for code in (
-        Code.UNKNOWN,
-        Code.DEADLINE_EXCEEDED,
-        Code.NOT_FOUND,
-        Code.PERMISSION_DENIED,
-        Code.RESOURCE_EXHAUSTED,
-        Code.FAILED_PRECONDITION,
-        Code.ABORTED,
-        Code.INTERNAL,
-        Code.UNAUTHENTICATED,
-    ):
-        server = trial.connected()
-        server.script("RankBuckets", Fail(code), Fail(code))
-        trial.rank_fails(code)
-        same(f"attempts after {code.name}", len(server.seen("RankBuckets")), 1)
-
-
-@scenario
 def cancelled_calls_end(trial: Trial) -> None:
     """A call that is given up ends as CANCELLED at once, and the server learns it."""
     server = trial.connected(timeout_ms=30_000)
@@ -143,15 +82,6 @@ def cancelled_calls_end(trial: Trial) -> None:
     trial.rank_fails(Code.CANCELLED, cancel_after_ms=300)
     holds(time.monotonic() - began < 0.3 + _SLACK_S, "giving up took long")
     holds(server.seen("RankBuckets")[0].ended.wait(_SLACK_S), "the server was not told")
-
-
-@scenario
-def user_agent(trial: Trial) -> None:
-    """A client names itself, so that the server's operator can tell who calls."""
-    server = trial.connected()
-    trial.rank()
-    agent = server.seen("RankBuckets")[0].metadata["user-agent"]
-    holds(agent.startswith("linkscore-"), f"user agent {agent!r} does not begin with linkscore-")
 
 
 # Lost and back.
@@ -197,23 +127,6 @@ def silent_connection(trial: Trial) -> None:
 
 
 # Tokens and TLS.
-
-
-@scenario
-def token(trial: Trial) -> None:
-    """The token goes with every call, streams included."""
-    server = trial.connected(token=_SECRET)
-    trial.rank()
-    trial.call("stream", pages=[{"url": PAGE, "body": "x"}])
-    same("authorization", [c.metadata.get("authorization") for c in server.calls], [f"Bearer {_SECRET}"] * 2)
-
-
-@scenario
-def no_token(trial: Trial) -> None:
-    """Without a token nothing is sent in its place."""
-    server = trial.connected()
-    trial.rank()
-    same("authorization", server.calls[0].metadata.get("authorization"), None)
 
 
 @scenario

@@ -18,10 +18,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 import grpc
-from google.protobuf import any_pb2, message_factory
+from google.protobuf import message_factory
 from google.protobuf.message import Message
-from google.rpc import status_pb2
-from grpc_status import rpc_status
 
 from linkscore.v1 import common_pb2, crawl_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -40,12 +38,10 @@ _SERVICES = (scoring_pb2.DESCRIPTOR, crawl_service_pb2.DESCRIPTOR)
 
 @dataclass(frozen=True)
 class Fail:
-    """Ends a call with a status, and details as Google's error model has them."""
+    """Ends a call with a status; `raw_details` are those of Google's error model, or what is none."""
 
     code: grpc.StatusCode
     message: str = "told to fail"
-    details: Sequence[Message] = ()
-    # Sent as they are, in place of `details`.
     raw_details: bytes = b""
 
 
@@ -217,6 +213,14 @@ class FakeServer:
         return step
 
 
+def answer_type(method: str) -> type[Message]:
+    """Return the message that answers a method."""
+    services = (service for file in _SERVICES for service in file.services_by_name.values())
+    found = next(found for service in services if (found := service.methods_by_name.get(method)))
+    kind: type[Message] = message_factory.GetMessageClass(found.output_type)
+    return kind
+
+
 def default_answer(method: str, request: Any, context: grpc.ServicerContext) -> Message:
     """Answer as a server would that knows two buckets: ``good`` is worth .9, any other .1."""
     make = _ANSWERS.get(method)
@@ -228,13 +232,7 @@ def default_answer(method: str, request: Any, context: grpc.ServicerContext) -> 
 def _fail(step: Fail, context: grpc.ServicerContext) -> None:
     if step.raw_details:
         context.set_trailing_metadata((("grpc-status-details-bin", step.raw_details),))
-    if step.raw_details or not step.details:
-        context.abort(step.code, step.message)
-    packed = [any_pb2.Any() for _ in step.details]
-    for holder, detail in zip(packed, step.details, strict=True):
-        holder.Pack(detail)
-    said = status_pb2.Status(code=step.code.value[0], message=step.message, details=packed)
-    context.abort_with_status(rpc_status.to_status(said))
+    context.abort(step.code, step.message)
 
 
 def _refuse(requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
