@@ -28,7 +28,7 @@ from prometheus_client import ProcessCollector
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.policies.registry import policy_class, register_installed
+from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.access import CallerOf
 from linkscore_server.addresses import bound, check_free
@@ -139,7 +139,6 @@ class Application:
         self.metrics_port = 0
         self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
-        register_installed()
         is_on_disk = store is None and settings.data_dir != "memory"
         self._folder = folder or DataFolder(Path(settings.data_dir) if is_on_disk else None)
         try:

@@ -28,8 +28,6 @@ POLICIES = {
     "answers",
     "base",
     "baselines",
-    "capabilities",
-    "composite",
     "experience",
     "guard",
     "harvest",

@@ -24,7 +24,6 @@ from linkscore_scoring.engine.events import (
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig, run
@@ -69,7 +68,7 @@ class InProcessScorer(CrawlScorer):
         self._seq = 0
         self._apply(ConfigChanged(config.to_state()))
         for counts in logs:
-            self._mine(counts, capabilities.mining_settings(policy(config.policy.checked())))
+            self._mine(counts, policy(config.policy.checked()).mining_settings())
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
         """See `CrawlScorer.visit`."""

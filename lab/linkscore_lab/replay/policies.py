@@ -9,8 +9,7 @@ from typing import Any
 
 from linkscore_lab.replay.scorer import ORACLES
 from linkscore_scoring.errors import InvalidInput, InvalidParams, LinkscoreError
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.policies.base import any_part, make_params
 from linkscore_scoring.policies.registry import all_policies, policy_class
 
 
@@ -53,7 +52,7 @@ def reads_layout(policy: PolicyText) -> bool:
         return False
     kind = policy_class(policy.name)
     try:
-        return capabilities.wants_layout(kind, make_params(kind, dict(policy.params)))
+        return any_part(kind, make_params(kind, dict(policy.params)), "reads_layout")
     except InvalidParams:
         return kind.reads_layout
 

@@ -25,8 +25,7 @@ from linkscore_lab.replay.scorer import (
 )
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import Task, draw_examples
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.policies.base import any_part, make_params
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.wanted import Wanted, WantedQuery
 
@@ -286,7 +285,7 @@ def cases(
 def wanted_by(policy: PolicyText, wanted: Wanted | None) -> Wanted | None:
     """Return what a policy is told of what is wanted: nothing if it does not go by words."""
     kind = policy_class(policy.name)
-    if wanted is None or not capabilities.takes_wanted(kind, make_params(kind, dict(policy.params))):
+    if wanted is None or not any_part(kind, make_params(kind, dict(policy.params)), "takes_wanted"):
         return None
     return wanted
 

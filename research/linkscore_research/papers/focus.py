@@ -31,7 +31,6 @@ from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.results import Cell, PaperTable, Point
 from linkscore_research.papers.sites import PaperOptions, stored_sites
 from linkscore_research.papers.source import SEEDS, Draws, Tables, means, spread
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.focus.page_types import model_from
 
 STORED = (
@@ -208,7 +207,7 @@ class _Asked(InProcessScorer):
         """See `CrawlScorer.close`."""
         for name in list(self.model.sites):
             shard = self.model.shard(name)
-            seeds = capabilities.suggest_seeds(shard.served, 1, shard.model)
+            seeds = shard.served.suggest_seeds(1, shard.model)
             self.named = identity_or_none(seeds[0].url) or "" if seeds else ""
 
 

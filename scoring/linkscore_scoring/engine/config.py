@@ -11,9 +11,8 @@ from linkscore_scoring.engine.groups import MAX_GROUPS
 from linkscore_scoring.engine.limits import limit_of
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.base import Params, make_params
-from linkscore_scoring.policies.capabilities import Sharing
+from linkscore_scoring.policies.answers import Sharing
+from linkscore_scoring.policies.base import Params, any_part, make_params
 from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
@@ -45,22 +44,23 @@ class PolicyChoice:
     @property
     def reads_templates(self) -> bool:
         """Whether the policy, or one that it is made of, reads the templates of sites."""
-        return capabilities.wants_templates(policy_class(self.name), self.checked())
+        return any_part(policy_class(self.name), self.checked(), "reads_templates")
 
     @property
     def reads_words(self) -> bool:
         """Whether the policy, or one that it is made of, reads the words of pages."""
-        return capabilities.wants_words(policy_class(self.name), self.checked())
+        return any_part(policy_class(self.name), self.checked(), "reads_words")
 
     @property
     def takes_wanted(self) -> bool:
         """Whether the policy, or one that it is made of, goes by what is wanted in words."""
-        return capabilities.takes_wanted(policy_class(self.name), self.checked())
+        return any_part(policy_class(self.name), self.checked(), "takes_wanted")
 
     @property
     def sharing(self) -> Sharing:
         """What the policy shares over the sites of a crawl."""
-        return capabilities.sharing(policy_class(self.name)(self.checked()))
+        known = policy_class(self.name)(self.checked()).crawl_wide
+        return known.sharing if known is not None else Sharing.NOTHING
 
     def checked(self) -> Params:
         """Return the complete parameters.
@@ -177,7 +177,7 @@ class CrawlConfig:
     def reads_layout(self) -> bool:
         """Whether a policy of the crawl, served or extra, reads the layout of pages."""
         return any(
-            capabilities.wants_layout(policy_class(choice.name), choice.checked()) for choice in self._choices
+            any_part(policy_class(choice.name), choice.checked(), "reads_layout") for choice in self._choices
         )
 
     @cached_property

@@ -33,7 +33,7 @@ from linkscore_scoring.engine.shard import CrawlWide, SiteShard
 from linkscore_scoring.engine.sites import Configure, Make, SiteTable
 from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound, reading_state
-from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
@@ -302,7 +302,7 @@ class CrawlModel:
         self.pages += 1
         if fetch.not_modified and shard.revisitor is not None:
             return self._unchanged(seq, event, shard, fetch)
-        relearned = capabilities.relearned(shard.served)
+        relearned = shard.served.relearned
         with self.watch("observe"):
             observation = shard.observe(fetch)
         if shard.limits:
@@ -315,7 +315,7 @@ class CrawlModel:
         links = self._score(shard, event, fetch, observation.depth, observation.cluster)
         shard.handed_out(dict.fromkeys(links.scores.tolist()))
         outcome = self._outcome(seq, event, shard, links, observation)
-        outcome.relearned = capabilities.relearned(shard.served) - relearned
+        outcome.relearned = shard.served.relearned - relearned
         self._add_rescored(outcome, shard)
         return outcome
 
@@ -377,11 +377,9 @@ class CrawlModel:
             links=links,
             suggestions=self._suggestions(shard),
             learning=shard.model.learning_since > 0,
-            thread_id=capabilities.thread_of(shard.served, observation, shard.model) if observation else "",
-            page_type=capabilities.page_type_of(shard.served, observation, shard.model) if observation else 0,
-            relevance=capabilities.relevance_of(shard.served, observation, shard.model)
-            if observation
-            else None,
+            thread_id=shard.served.thread_of(observation, shard.model) if observation else "",
+            page_type=shard.served.page_type_of(observation, shard.model) if observation else 0,
+            relevance=shard.served.relevance_of(observation, shard.model) if observation else None,
             standing=self.standing(shard) if self.limits else None,
             revisit=observation.revisit if observation else None,
             reserved=sorted({use for limit in shard.limits.values() for use in limit.reserved(event)}),
@@ -410,11 +408,11 @@ class CrawlModel:
     def _suggestions(shard: SiteShard) -> list[Suggestion]:
         if shard.served.needs_learning:
             return shard.fetch_plan(_SUGGESTIONS)
-        return capabilities.suggest_fetches(shard.served, _SUGGESTIONS, shard.model)
+        return shard.served.suggest_fetches(_SUGGESTIONS, shard.model)
 
     def _add_rescored(self, outcome: PageOutcome, shard: SiteShard) -> None:
         """Add what the page changed elsewhere, for policies whose values move per URL."""
-        if not (found := capabilities.rescored(shard.served, shard.model)):
+        if not (found := shard.served.rescored(shard.model)[:MAX_RESCORED]):
             return
         outcome.rescored_urls = [url for _, url in found]
         outcome.rescored = score_known(shard.model, shard.served, found)

@@ -18,10 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import best_first
+from linkscore_scoring.policies.answers import FetchesInFlight, best_first
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.capabilities import FetchesInFlight
 from linkscore_scoring.site.model import SiteModel
 
 _MAX_VALUED = 50_000
@@ -122,7 +120,8 @@ class SiteInFlight:
     def _count(self) -> FetchesInFlight | None:
         """Return what the policy counts fetches in, None if they make no difference to it."""
         if not self._is_counting:
-            self._is_counting, self._counted = True, capabilities.in_flight(*self._look())
+            policy, site = self._look()
+            self._is_counting, self._counted = True, policy.in_flight(site)
             if self._counted is not None:
                 self._places = self._counted.places
                 for bucket, n in self._under_way.items():

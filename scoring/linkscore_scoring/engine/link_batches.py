@@ -16,9 +16,8 @@ from linkscore_scoring.engine.tickets import NO_TICKET, Ticket, TicketBook
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.page_links import with_page_links
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import KnownUrl
-from linkscore_scoring.policies.base import Policy
+from linkscore_scoring.policies.base import Policy, any_part
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, LinkBatch, links_of_page
@@ -206,7 +205,7 @@ def bucket_values(
     policy: Policy, model: SiteModel, buckets: Repeated[str], scores: NDArray[np.float64]
 ) -> list[float]:
     """Return the value of each distinct bucket of scored links; free where a link is worth its bucket."""
-    if capabilities.residual(type(policy), policy.params):
+    if any_part(type(policy), policy.params, "residual"):
         return [float(value) for value in policy.value(buckets.distinct, model)]
     of_last = np.zeros(len(buckets.distinct))
     of_last[buckets.places] = scores

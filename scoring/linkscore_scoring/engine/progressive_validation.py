@@ -13,7 +13,6 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
@@ -199,8 +198,8 @@ class PolicyValidation(Stateful):
         has_feedback = self.links.has_feedback()
         self._expected, expected = None, []
         for policy in policies:
-            capabilities.expect(policy, link, site)
-            able = capabilities.is_able(policy, site, has_feedback=has_feedback)
+            policy.expect(link, site)
+            able = policy.is_able(site, has_feedback=has_feedback)
             expected.append(float(policy.score(link, site).scores[0]) if able else NO_ANSWER)
         self._expected = expected
 

@@ -37,7 +37,6 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import NoRules, NotLearned
 from linkscore_scoring.learners.round_robin import allocate_best
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.experience import Experience
@@ -78,7 +77,7 @@ class CrawlQueries:
             page = SamplePage(event.features.key, event.features.paths, in_links=known)
             cluster, distance = model.templates.nearest(page)
         seen = preview(self.crawl.fetch_of(event), model, cluster)
-        kind = capabilities.page_type_of(shard.served, seen, model)
+        kind = shard.served.page_type_of(seen, model)
         return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)
 
     def score_page(self, event: PageFetched, choice: PolicyChoice | None = None) -> ScoredLinks:
@@ -105,9 +104,9 @@ class CrawlQueries:
         outcome.policy, outcome.links = choice.name, self.score_page(event, choice)
         if (seen := outcome.observation) is not None:
             policy = shard.policy(choice)
-            outcome.thread_id = capabilities.thread_of(policy, seen, shard.model)
-            outcome.page_type = capabilities.page_type_of(policy, seen, shard.model)
-            outcome.relevance = capabilities.relevance_of(policy, seen, shard.model)
+            outcome.thread_id = policy.thread_of(seen, shard.model)
+            outcome.page_type = policy.page_type_of(seen, shard.model)
+            outcome.relevance = policy.relevance_of(seen, shard.model)
 
     def encode(self, outcome: PageOutcome, name: str) -> None:
         """Add the encoded priorities of an encoding to the links of an outcome."""
@@ -320,7 +319,10 @@ class CrawlQueries:
     def _site_value(self, site: str, choice: PolicyChoice | None) -> float:
         """Return the value of a site; of one that is not at hand, what is kept of it."""
         value = self.crawl.sites.kept_value(site) if choice is None else None
-        return capabilities.site_value(*self._look(site, choice)) if value is None else value
+        if value is not None:
+            return value
+        policy, model = self._look(site, choice)
+        return policy.site_value(model)
 
     def rank_sites(
         self,
@@ -347,7 +349,7 @@ class CrawlQueries:
             waiting = [0 if row in stopped else most for row, most in enumerate(waiting)]
         left = [n if most is None else min(n, most) for most in waiting]
         first = self.crawl.known_or_new(sites[0]).policy(choice) if sites else None
-        bandit = capabilities.site_bandit(first) if first is not None else None
+        bandit = first.site_bandit() if first is not None else None
         if bandit is not None:
             return bandit.rank(sites, values, left, n, self.crawl.seq)
         return best_sites(values, waiting, n)
@@ -414,7 +416,7 @@ class CrawlQueries:
             (name, wanted)
             for name in asked
             for shard in [self.crawl.shard(name)]
-            for wanted in capabilities.suggest_examples(shard.policy(choice), n, shard.model)
+            for wanted in shard.policy(choice).suggest_examples(n, shard.model)
         ]
         return sorted(found, key=lambda pair: -pair[1].value)[:n]
 
@@ -438,12 +440,12 @@ class CrawlQueries:
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""
         shard = self.crawl.shard(site)
-        return capabilities.rules(shard.policy(choice), shard.model)
+        return shard.policy(choice).rules(shard.model)
 
     def seeds(self, site: str, n: int, choice: PolicyChoice | None = None) -> list[SeedWanted]:
         """Return up to `n` pages to start a crawl of a site from, best first."""
         shard = self.crawl.shard(site)
-        return capabilities.suggest_seeds(shard.policy(choice), n, shard.model)
+        return shard.policy(choice).suggest_seeds(n, shard.model)
 
     def experience(self, site: str, choice: PolicyChoice | None = None) -> Experience:
         """Return what was learned on a site that helps on others.
@@ -455,15 +457,15 @@ class CrawlQueries:
         """
         shard = self.crawl.shard(site)
         policy = shard.policy(choice)
-        learned = capabilities.experience(policy, shard.model)
-        if learned is None:
+        learned = policy.experience(shard.model)
+        if learned is None or not learned.groups:
             raise NoRules(f"site {site!r}: {policy.name} has learned nothing yet that helps on other sites")
         return learned
 
     def policy_state(self, site: str, choice: PolicyChoice | None = None) -> str:
         """Say what a policy goes by on a site, and why it abstains if it does."""
         shard = self.crawl.shard(site)
-        return capabilities.describe(shard.policy(choice), shard.model)
+        return shard.policy(choice).describe(shard.model)
 
     def fetch_plan(self, site: str, n: int) -> list[Suggestion]:
         """Return up to `n` pages to fetch for learning a site."""

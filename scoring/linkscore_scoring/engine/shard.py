@@ -14,10 +14,8 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
 from linkscore_scoring.engine.link_batches import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.answers import PolicyQuality
+from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import find_policy, policy_class
 from linkscore_scoring.revisits.companion import SiteRevisitor
@@ -57,7 +55,7 @@ class CrawlWide:
             kind = find_policy(choice.name)
             if kind is None:
                 continue
-            made = capabilities.crawl_wide(kind(choice.checked(), seed=config.seed))
+            made = kind(choice.checked(), seed=config.seed).crawl_wide
             if made is not None:
                 self._known[choice.key] = kept.get(choice.key, made)
 
@@ -73,7 +71,7 @@ class CrawlWide:
     def join(self, choice: PolicyChoice, policy: Policy) -> Policy:
         """Let a policy of one site share what the crawl's policies of this choice know; return it."""
         if choice.key in self._known:
-            capabilities.share(policy, self._known[choice.key])
+            policy.crawl_wide = self._known[choice.key]
         return policy
 
     def to_state(self) -> dict[str, Any]:
@@ -125,8 +123,8 @@ class SiteShard:
         self._policies = {c.key: kept.get(c.key) or self._make(c) for c in choices}
         for key, policy in kept.items():
             if key in self._policies:
-                capabilities.set_examples(policy, examples, self.model)
-                capabilities.set_wanted(policy, config.wanted, self.model)
+                policy.set_examples(examples, self.model)
+                policy.set_wanted(config.wanted, self.model)
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
         self.limits = configured_sites(self.limits, config.limits)
@@ -187,13 +185,13 @@ class SiteShard:
         """Make a learned model active and tell every policy."""
         self.model.activate(learned)
         for policy in self._policies.values():
-            capabilities.model_activated(policy, self.model)
+            policy.model_activated(self.model)
 
     def mined(self, mined: Opaque) -> None:
         """Take over what the browse logs of the site gave, and tell every policy."""
         self.model.browse = mined
         for policy in self._policies.values():
-            capabilities.logs_mined(policy, self.model)
+            policy.logs_mined(self.model)
 
     def feedback(self, event: FeedbackObservation) -> None:
         """Let the model, then every policy, learn from feedback."""
@@ -209,7 +207,7 @@ class SiteShard:
 
     def fetch_plan(self, n: int) -> list[Suggestion]:
         """Return up to `n` pages to fetch for learning: those the served policy asks for, then the sample."""
-        wanted = capabilities.suggest_fetches(self.served, n, self.model)
+        wanted = self.served.suggest_fetches(n, self.model)
         named = {suggestion.url for suggestion in wanted}
         return [*wanted, *(found for found in self.sample_plan(n) if found.url not in named)][:n]
 
@@ -276,12 +274,12 @@ class SiteShard:
     def _make(self, choice: PolicyChoice) -> Policy:
         policy = self._crawl_wide.join(choice, policy_class(choice.name)(choice.checked(), seed=self._seed))
         if self.model.templates is not None:
-            capabilities.model_activated(policy, self.model)
+            policy.model_activated(self.model)
         if self.model.browse is not None:
-            capabilities.logs_mined(policy, self.model)
-        capabilities.set_examples(policy, self._examples, self.model)
-        capabilities.set_wanted(policy, self._wanted, self.model)
-        capabilities.set_experience(policy, self._experiences, self.model)
+            policy.logs_mined(self.model)
+        policy.set_examples(self._examples, self.model)
+        policy.set_wanted(self._wanted, self.model)
+        policy.set_experience(self._experiences, self.model)
         return policy
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.link_batches import hash_of
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.policies import capabilities
 
 Make = Callable[[str, CrawlConfig], SiteShard]
 """Makes a site, empty, as the crawl has it under a configuration."""
@@ -50,7 +49,7 @@ class SiteFacts(NamedTuple):
 def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
     """Return the facts of a site, under a configuration by number."""
     site, policy = shard.model, shard.served
-    is_its_own = capabilities.crawl_wide(policy) is None
+    is_its_own = policy.crawl_wide is None
     return SiteFacts(
         int(site.stage),
         site.learning_since > 0,
@@ -59,7 +58,7 @@ def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
         site.failed,
         site.duplicates,
         config,
-        float(capabilities.site_value(policy, site)) if is_its_own else None,
+        float(policy.site_value(site)) if is_its_own else None,
         tuple(site.history.site().total().values()),
     )
 

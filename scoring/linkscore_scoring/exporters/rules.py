@@ -9,7 +9,6 @@ import numpy as np
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.navigation import NavigationEntry
@@ -106,8 +105,8 @@ def site_rules(
     """
     shard = crawl.shard(name)
     site, policy = shard.model, shard.policy(choice)
-    seeds = _sure(capabilities.suggest_seeds(policy, _SEEDS, site))
-    rules = [rule for rule in capabilities.rules(policy, site) if rule.confidence >= min_confidence]
+    seeds = _sure(policy.suggest_seeds(_SEEDS, site))
+    rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
     skipped = (rule for limit in shard.limits.values() for rule in limit.rules(site))
     denied = [rule for rule in skipped if rule.confidence >= min_confidence]
     return SiteRules(
@@ -118,7 +117,7 @@ def site_rules(
         rules=tuple(rules[:MAX_URL_RULES]),
         denied=tuple(denied[:MAX_URL_RULES]),
         tag_paths=tuple(_tag_paths(site, policy)),
-        state=_state(capabilities.describe(policy, site), len(rules)),
+        state=_state(policy.describe(site), len(rules)),
         revision=site.revision,
         event_seq=crawl.seq,
         subdomains=crawl.config.scope == "domain",

@@ -1,10 +1,9 @@
 """What a link is worth: one module or folder a policy, with all its own parts.
 
-`base` is what a policy is: its parameters, what it knows and what it answers. `capabilities` is what it may
-be able to do besides, `composite` policies made of policies, `registry` all of them by name. Who writes a
-policy needs the names below, and tries it with `linkscore_scoring.testing`; one that lives outside this
-package says ``register(MyPolicy)``. A policy of this package has the name of its module or folder and is
-found by it.
+`base` is what a policy is: its parameters, what it knows and what it answers. `with_fallback` has policies
+that hand over to another one, `registry` all of them by name. Who writes a policy needs the names below, and
+tries it with `linkscore_scoring.testing`; one that lives outside this package says ``register(MyPolicy)``. A
+policy of this package has the name of its module or folder and is found by it.
 
 Names are loaded when they are asked for.
 """

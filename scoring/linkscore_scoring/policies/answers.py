@@ -1,8 +1,11 @@
-"""What policies answer besides scores: URLs whose score changed, how policies did, sites in their order."""
+"""What policies answer besides scores: URLs that changed, knowledge of the crawl, sites in their order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,61 @@ SERVED, EXTRA = 1, 2
 
 MAX_RESCORED = 1_000
 """Most URLs that `Policy.rescored` names."""
+
+
+class Sharing(IntEnum):
+    """What a policy shares over the sites of a crawl: what it loses when groups of sites learn apart."""
+
+    NOTHING = 0
+    SUMS = 1
+    MODEL = 2
+
+
+class CrawlKnowledge(Protocol):
+    """What the policies of all sites of a crawl know together; made of plain values like a policy's own.
+
+    Attributes
+    ----------
+    sharing
+        `SUMS` if each group of sites may as well start from its own; `MODEL` if what one site teaches
+        decides on the others, so that all sites must be of one group.
+    """
+
+    @property
+    def sharing(self) -> Sharing: ...
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the knowledge as plain values."""
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take over the knowledge of `to_state`, or raise CorruptState."""
+
+
+class FetchesInFlight(Protocol):
+    """What a policy makes of fetches that were begun and not answered yet; made for one question.
+
+    Attributes
+    ----------
+    places
+        Fetches of the site that may be under way together, by how much is known of it: >= 1.
+    floor
+        Value in [0, 1] below which a link should rather wait for the answers that are out; 0 if none is.
+    """
+
+    @property
+    def places(self) -> int: ...
+
+    @property
+    def floor(self) -> float: ...
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """Count fetches of links of a bucket as begun."""
+
+    def value(self, bucket: str) -> float:
+        """Return the value of a bucket, in [0, 1], which falls or stays as fetches begin.
+
+        With nothing under way it is that of `Policy.value`, to the last bit.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +123,29 @@ class SitesRanked:
     def order(self, at_most: int = 0) -> NDArray[np.int64]:
         """Return sites best first, ties as given; `at_most` (0: all) cuts sites without fetches only."""
         return best_first(self.values, self.urls, at_most)
+
+
+class SiteBandit(Protocol):
+    """Decides between the sites of a crawl."""
+
+    def rank(
+        self, names: Sequence[str], best: NDArray[np.float64], waiting: Sequence[int], n: int, seq: int
+    ) -> SitesRanked:
+        """Return what sites are worth, and how n fetches are handed out among them; changes nothing.
+
+        Parameters
+        ----------
+        names
+            Names of the sites, all different.
+        best
+            `Policy.site_value` of each, (n_sites,).
+        waiting
+            How many fetches each can take; a site that can take none gets none, but has a value.
+        n
+            Fetches to hand out.
+        seq
+            Event the decisions are made at.
+        """
 
 
 def best_first(values: NDArray[np.float64], urls: NDArray[np.int64], at_most: int = 0) -> NDArray[np.int64]:

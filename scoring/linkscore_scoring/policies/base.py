@@ -2,7 +2,7 @@
 
 A policy reads the site model, never changes it, and may keep knowledge of its own. `score` and `value` change
 nothing, so they may be asked at any time; `observe` and `feedback` are called once per event, in the order of
-the log. What some policies can do besides is in `policies.capabilities`.
+the log. Whatever else a policy can do it says by overriding a method that has a neutral default.
 """
 
 from __future__ import annotations
@@ -17,8 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams
+from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight, KnownUrl, SiteBandit
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.types import (
+    ExamplePage,
+    ExampleWanted,
+    FeedbackObservation,
+    LinkBatch,
+    PageObservation,
+    SeedWanted,
+    Suggestion,
+    UrlRule,
+)
+from linkscore_scoring.wanted import PageRelevance, Wanted
 
 Scores = NDArray[np.float64]
 """(n,), in [0, 1]."""
@@ -80,7 +92,7 @@ class Policy(ABC):
     """A link scoring policy for one site of one crawl.
 
     A new policy defines `name`, `score`, `value` and `explain`, and whatever it learns in `observe` and
-    `feedback` goes into `to_state`. Anything more it can do it says by methods of `policies.capabilities`.
+    `feedback` goes into `to_state`. Anything more it can do it says by the methods that have a default.
 
     Parameters
     ----------
@@ -107,6 +119,11 @@ class Policy(ABC):
         Pages should come with their `PageWords` if the crawl says what is wanted in words.
     reads_logs
         Browse logs of the site should be mined.
+    takes_wanted
+        It goes by what the crawl says it wants in words, see `set_wanted`.
+    crawl_wide
+        What it knows of all sites of a crawl together, made in its constructor: the engine puts the crawl's
+        in its place before the first event, keeps it, and saves it once.
     per_url
         Values move per URL as links arrive: exact order needs a heap on scores, and buckets are steps of the
         score.
@@ -145,6 +162,8 @@ class Policy(ABC):
     reads_layout: ClassVar[bool] = False
     reads_words: ClassVar[bool] = False
     reads_logs: ClassVar[bool] = False
+    takes_wanted: ClassVar[bool] = False
+    crawl_wide: CrawlKnowledge | None = None
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         self.params = params
@@ -182,6 +201,132 @@ class Policy(ABC):
         """
         if state:
             raise CorruptState(f"{self.name}: unexpected state fields {sorted(state)}")
+
+    def model_activated(self, site: SiteModel) -> None:  # noqa: B027
+        """Note that a new site model became active, or that the policy was just made for a learned site."""
+
+    def mining_settings(self) -> dict[str, Any]:
+        """Return fields of `browse_logs.mining.MiningSettings` as the parameters say."""
+        return {}
+
+    def logs_mined(self, site: SiteModel) -> None:  # noqa: B027
+        """Note that `site.browse` is new, or that the policy was just made for a site that has it."""
+
+    def expect(self, link: LinkBatch, site: SiteModel) -> None:  # noqa: B027
+        """Note what is expected of the link, one row, that the next `observe` will tell about.
+
+        Called before the site takes the page in, so that expectations know nothing of the outcome. Not called
+        for seeds and repeated fetches.
+        """
+
+    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
+        """Say whether scores are more than a fallback; `has_feedback`: a page of the site was reported on."""
+        is_taught = has_feedback or not self.needs_feedback
+        return is_taught and (site.templates is not None or not self.needs_learning)
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return the reward expected of fetching one more link of each group, (n_groups,) float64 in [0, 1].
+
+        A group is a URL pattern, as links had it when they were first seen, and a folded link path. None:
+        nothing is known yet, and what the site's fetches brought so far stands for it.
+        """
+        return None
+
+    def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
+        """Return what fetches under way will be counted in; None: they make no difference now."""
+        return None
+
+    def rescored(self, site: SiteModel) -> list[KnownUrl]:
+        """Return the unfetched URLs, links of the page itself aside, whose score the last `observe` changed.
+
+        Asked of policies that are `per_url`. At most `MAX_RESCORED`, best first; empty before the first page
+        and after `load_state`.
+        """
+        return []
+
+    def site_value(self, site: SiteModel) -> float:
+        """Return what a fetch from the site is worth, in [0, 1]; with a `site_bandit`, what that goes by.
+
+        By default the value of a bucket nobody knows, which is the mean of the site for bandits over links.
+        """
+        return float(self.value([""], site)[0])
+
+    def site_bandit(self) -> SiteBandit | None:
+        """Return the bandit that decides between sites, or None: always the best."""
+        return None
+
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:  # noqa: B027
+        """Take over all example pages of the site; called when the policy is made and when they change."""
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Return up to `n` fetched pages to ask a user about, best first. Only reads."""
+        return []
+
+    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
+        """Return up to `n` pages to start a crawl of the site from, best first."""
+        return []
+
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
+        """Return up to `n` unfetched pages that would teach the policy most; it never waits for one."""
+        return []
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:  # noqa: B027
+        """Start from what was learned elsewhere; called once, when the policy is made."""
+
+    def experience(self, site: SiteModel) -> Experience | None:
+        """Return what was learned on this site, without what it started from. Only reads."""
+        return None
+
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:  # noqa: B027
+        """Crawl for this from now on, None: nothing is said; the same as before changes nothing."""
+
+    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
+        """Return the type of a page, new or observed, see `types.INDEX_PAGE`; 0 if not known. Only reads."""
+        return 0
+
+    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
+        """Return the URL of the first page of the thread that a page belongs to; empty if none is known."""
+        return ""
+
+    def relevance_of(self, page: PageObservation, site: SiteModel) -> PageRelevance | None:
+        """Return how far an observed page is wanted in words, and why; None if not known. Only reads."""
+        return None
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        """Return what the policy learned about URLs, most telling first."""
+        return []
+
+    def describe(self, site: SiteModel) -> str:
+        """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
+        return ""
+
+    @property
+    def relearned(self) -> int:
+        """How often the policy forgot what it knew of a part of the site because that part had changed."""
+        return 0
+
+    @classmethod  # noqa: B027
+    def load_libraries(cls, params: Any) -> None:
+        """Import what a policy with these parameters would import while it learns; it may take seconds."""
+
+    @classmethod
+    def parts_of(cls, params: Any) -> list[Part]:
+        """Return class and parameters of each policy that one with these parameters is made of."""
+        return []
+
+
+Part = tuple[type[Policy], Params]
+"""A policy that another one is made of: its class and parameters."""
+
+
+def with_parts(kind: type[Policy], params: Any) -> list[Part]:
+    """Return a policy with its parameters, and those that it is made of."""
+    return [(kind, params), *kind.parts_of(params)]
+
+
+def any_part(kind: type[Policy], params: Any, what: str) -> bool:
+    """Say whether a policy, or one that it is made of, has a property of its class such as `reads_words`."""
+    return any(getattr(part, what) for part, _ in with_parts(kind, params))
 
 
 def sampling_reason(key: int, depth: int, site: SiteModel) -> Explanation:

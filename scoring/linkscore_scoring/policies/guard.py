@@ -49,11 +49,10 @@ def guarded(kind: type[Policy]) -> type[Policy]:
     """
     made: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     made |= {"__doc__": kind.__doc__, _FAILURE: ""}
-    for name in (*_STAND_INS, "__init__"):
+    for name in (*_ASKED, "__init__"):
         member = inspect.getattr_static(kind, name, None)
         if member is not None and (found := _guarded(member, kind.name, name)) is not None:
             made[name] = found
-    made.setdefault("describe", lambda self, site: getattr(self, _FAILURE))
     return cast(type[Policy], type(kind)(kind.__name__, (kind,), made))  # type: ignore[misc]
 
 
@@ -73,7 +72,7 @@ def _guarded(member: Any, policy: str, name: str) -> Any:
 
 def _safe(call: Callable[..., Any], policy: str, name: str) -> Callable[..., Any]:
     check: Callable[..., Any] | None = _CHECKS.get(name)
-    stand_in: Callable[..., Any] = _STAND_INS.get(name, Policy.__init__)
+    stand_in: Callable[..., Any] = Policy.__init__ if name == "__init__" else _stand_in(name)
 
     @functools.wraps(call)
     def safe(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -149,27 +148,21 @@ _CHECKS: dict[str, Callable[..., Any]] = {
 """What raises if an answer is not one of a policy."""
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
-    """Answer that nothing is known, or do nothing."""
+_ASKED = sorted(
+    name
+    for name, member in vars(Policy).items()
+    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod | property))
+)
+"""What is asked of a policy from outside."""
 
 
-def _none_of(*args: Any, **kwargs: Any) -> list[Any]:
-    return []
-
-
-_STAND_INS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(BreadthFirst, name) for name in ("score", "value", "explain")},
-    **dict.fromkeys(sorted(_LEARNS - {"__init__"}), _nothing),
-    **dict.fromkeys(("expected_rewards", "in_flight", "site_bandit", "experience", "relevance_of"), _nothing),
-    **dict.fromkeys(("rescored", "suggest_examples", "suggest_seeds", "suggest_fetches"), _none_of),
-    **dict.fromkeys(("rules", "parts_of"), _none_of),
-    "to_state": _nothing,
-    "describe": _nothing,
-    "mining_settings": lambda self: {},
-    "is_able": lambda self, site, *, has_feedback: False,
-    "site_value": lambda self, site: float(BreadthFirst.value(self, [""], site)[0]),
-    "page_type_of": lambda self, page, site: 0,
-    "thread_of": lambda self, page, site: "",
-    "relearned": lambda self: 0,
-}
-"""What is answered in place of each method that is asked from outside: `policies.base`, `capabilities`."""
+def _stand_in(name: str) -> Callable[..., Any]:
+    """Return what answers in place of a method: breadth-first order, which knows nothing else."""
+    if name == "is_able":
+        return lambda self, site, *, has_feedback: False
+    if name in _LEARNS:
+        return lambda *args, **kwargs: None
+    found = inspect.getattr_static(BreadthFirst, name)
+    if isinstance(found, property):
+        return cast("Callable[..., Any]", found.fget)
+    return cast("Callable[..., Any]", getattr(found, "__func__", found))

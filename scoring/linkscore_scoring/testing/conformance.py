@@ -15,11 +15,10 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.answers import MAX_RESCORED
-from linkscore_scoring.policies.base import Policy, make_params
-from linkscore_scoring.policies.composite import Composite, part_problems
+from linkscore_scoring.policies.base import Policy, make_params, with_parts
 from linkscore_scoring.policies.registry import builtin
+from linkscore_scoring.policies.with_fallback import WithFallback, part_problems
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.testing.crawl import crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
@@ -95,7 +94,7 @@ def fallback_variants(policy: type[Policy]) -> Iterator[dict[str, Any]]:
     if "fallback" not in {field.name for field in fields(policy.Params)}:
         return
     for name, kind in builtin().items():
-        per_link = issubclass(kind, Composite) or kind.per_url
+        per_link = issubclass(kind, WithFallback) or kind.per_url
         if not per_link and not list(part_problems("fallback", name)):
             yield {"fallback": name}
 
@@ -152,8 +151,8 @@ def check_questions_change_nothing(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(200), asked.site)
         asked.policy.value([*scored.buckets, *_STRANGE_BUCKETS], asked.site)
         asked.policy.explain(asked.links(20), asked.site)
-        capabilities.site_value(asked.policy, asked.site)
-        capabilities.suggest_examples(asked.policy, 5, asked.site)
+        asked.policy.site_value(asked.site)
+        asked.policy.suggest_examples(5, asked.site)
         after = packed(asked.crawl.model.to_state()), packed(asked.policy.to_state())
         assert after == before, f"{subject.name}: a question changed the state after {pages} pages"
 
@@ -227,7 +226,8 @@ def check_buckets_have_the_value_of_their_links(subject: Subject) -> None:
         scored = asked.policy.score(asked.links(500), asked.site)
         values = asked.policy.value(scored.buckets, asked.site)
         gap = np.abs(values - scored.scores).max(initial=0.0)
-        allowed = capabilities.residual(subject.policy, make_params(subject.policy, subject.params)) + 1e-9
+        parts = with_parts(subject.policy, make_params(subject.policy, subject.params))
+        allowed = max(part.residual for part, _ in parts) + 1e-9
         assert gap <= allowed, (
             f"{subject.name}: a link is {gap:.4f} off its bucket's value, at most {allowed}"
         )
@@ -245,7 +245,7 @@ def check_fetches_under_way_lower_values_only(subject: Subject) -> None:
     for pages in (0, 5, 60):
         asked = subject.after(pages)
         buckets = list(dict.fromkeys(asked.policy.score(asked.links(500), asked.site).buckets))
-        counted = capabilities.in_flight(asked.policy, asked.site)
+        counted = asked.policy.in_flight(asked.site)
         if counted is None or not buckets:
             continue
         assert counted.places >= 1, f"{subject.name}: {counted.places} places on {asked.site.name}"
@@ -269,7 +269,7 @@ def check_rescored_urls_are_few_and_unfetched(subject: Subject) -> None:
     asked = subject.new()
     for _ in range(60):
         asked.crawl.fetch(1)
-        named = capabilities.rescored(asked.policy, asked.site)
+        named = asked.policy.rescored(asked.site)
         assert not named or subject.policy.per_url, f"{subject.name}: rescores URLs, but is not per_url"
         assert len(named) <= MAX_RESCORED, f"{subject.name}: {len(named)} URLs, at most {MAX_RESCORED}"
         assert len(dict(named)) == len(named), f"{subject.name}: names a URL twice"
@@ -359,7 +359,7 @@ def _check_answers(asked: Asked, n: int) -> None:
     assert len(scored.buckets) == len(links), f"{asked.policy.name}: want one bucket for each link"
     _check_range(asked.policy.name, asked.policy.value(scored.buckets, asked.site), len(links))
     groups = list(zip(links.patterns, asked.site.link_paths.folded(links.link_paths), strict=True))
-    rewards = capabilities.expected_rewards(asked.policy, groups, asked.site)
+    rewards = asked.policy.expected_rewards(groups, asked.site)
     if rewards is not None:
         _check_range(asked.policy.name, rewards, len(links))
     reasons = asked.policy.explain(links, asked.site)

@@ -17,8 +17,7 @@ from linkscore_scoring.engine.link_batches import AskedLinks, batch_of
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import InvalidParams
-from linkscore_scoring.policies import capabilities
-from linkscore_scoring.policies.base import Policy, make_params
+from linkscore_scoring.policies.base import Policy, any_part, make_params
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
@@ -81,7 +80,7 @@ class Subject:
             params = make_params(self.policy, self.params)
         except InvalidParams:
             return self.policy.needs_feedback
-        return capabilities.learns_from_feedback(self.policy, params)
+        return any_part(self.policy, params, "needs_feedback")
 
     def crawl(self, seed: int = 0) -> SimulatedCrawl:
         """Return a crawl that has not begun."""

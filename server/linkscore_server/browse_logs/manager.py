@@ -15,7 +15,7 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import NotFound
-from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.cleaning import RULES
@@ -303,7 +303,7 @@ def reading_policies(actor: CrawlActor) -> list[str]:
     """Return the policies of a crawl that read browse logs, by name."""
     config = actor.model.config
     choices = (config.policy, *config.extra_policies)
-    wanting = (c.name for c in choices if capabilities.wants_logs(policy_class(c.name), c.checked()))
+    wanting = (c.name for c in choices if any_part(policy_class(c.name), c.checked(), "reads_logs"))
     return list(dict.fromkeys(wanting))
 
 
@@ -319,6 +319,6 @@ def _with_params(settings: MiningSettings, config: CrawlConfig) -> MiningSetting
     """Return settings with what the policies' parameters say; the served one has the last word."""
     for choice in (*config.extra_policies, config.policy):
         kind, params = policy_class(choice.name), choice.checked()
-        if capabilities.wants_logs(kind, params):
-            settings = replace(settings, **capabilities.mining_settings(kind(params)))
+        if any_part(kind, params, "reads_logs"):
+            settings = replace(settings, **kind(params).mining_settings())
     return settings

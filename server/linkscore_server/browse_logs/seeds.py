@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.manager import BrowseLogManager
@@ -98,9 +98,9 @@ class CrawlSeeds:
 def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
     """Return how a policy wants news mined; None if it reads no logs, or not for news."""
     kind, params = policy_class(choice.name), choice.checked()
-    if not capabilities.wants_logs(kind, params):
+    if not any_part(kind, params, "reads_logs"):
         return None
-    settings: NewsSettings | None = capabilities.mining_settings(kind(params)).get("news")
+    settings: NewsSettings | None = kind(params).mining_settings().get("news")
     return settings
 
 

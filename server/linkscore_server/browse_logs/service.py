@@ -13,7 +13,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
 from linkscore_server.browse_logs.staging import check, left_out_of
@@ -135,7 +134,7 @@ def _policies(actor: CrawlActor, site: str) -> list[pb.MinedPolicy]:
     config = actor.model.config
     choices = {choice.name: choice for choice in (*config.extra_policies, config.policy)}
     return [
-        pb.MinedPolicy(policy=name, summary=capabilities.describe(shard.policy(choices[name]), shard.model))
+        pb.MinedPolicy(policy=name, summary=shard.policy(choices[name]).describe(shard.model))
         for name in reading_policies(actor)
     ]
 

@@ -8,14 +8,15 @@ from typing import Any
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.features.words import languages
-from linkscore_scoring.policies import capabilities
+from linkscore_scoring.policies.base import with_parts
 from linkscore_scoring.policies.registry import policy_class
 
 
 def load_libraries(config: CrawlConfig) -> None:
     """Import what the crawl would import while it serves, which takes seconds; blocks."""
     for choice in (config.policy, *config.extra_policies):
-        capabilities.load_libraries(policy_class(choice.name), choice.checked())
+        for kind, params in with_parts(policy_class(choice.name), choice.checked()):
+            kind.load_libraries(params)
     load_for_reading(config.scope, config.words)
 
 

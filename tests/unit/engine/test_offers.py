@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine import fetch_plan
 from linkscore_scoring.engine.fetch_plan import (
     BucketEntry,
     Offer,
@@ -47,7 +46,7 @@ class Site:
 
     def in_flight(self) -> SiteInFlight:
         def look() -> Any:
-            return self, None
+            return SimpleNamespace(in_flight=lambda _: self.counted()), None
 
         return SiteInFlight(look, {"b0": self.drawn["in_flight"]} if self.drawn["in_flight"] else {})
 
@@ -123,19 +122,17 @@ def offered(entries: list[BucketEntry], values: np.ndarray, n: int) -> list[Offe
 def test_places_are_allocated_as_fetches_are_chosen_one_by_one_whatever_the_groups(
     drawn: list[dict[str, Any]], n: int, seed: Any
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch_plan.capabilities, "in_flight", lambda site, _: site.counted())
-        found = [Site(number, one) for number, one in enumerate(drawn)]
-        rows = [(site.number, name) for site in found for name in site.values]
-        seed.shuffle(rows)
-        values = values_of(found, rows)
-        one_by_one = chosen_one_by_one(entries_of(found, rows), values, n)
-        together = allocate([offered(entries_of(found, rows), values, n)], values, n)
-        groups = []
-        for group in range(N_GROUPS):
-            at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
-            own = [rows[row] for row in at]
-            if own:
-                found_here = offered(entries_of(found, own), values_of(found, own), n)
-                groups.append([offer._replace(row=at[offer.row]) for offer in found_here])
-        assert allocate(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one
+    found = [Site(number, one) for number, one in enumerate(drawn)]
+    rows = [(site.number, name) for site in found for name in site.values]
+    seed.shuffle(rows)
+    values = values_of(found, rows)
+    one_by_one = chosen_one_by_one(entries_of(found, rows), values, n)
+    together = allocate([offered(entries_of(found, rows), values, n)], values, n)
+    groups = []
+    for group in range(N_GROUPS):
+        at = [row for row, (site, _) in enumerate(rows) if site % N_GROUPS == group]
+        own = [rows[row] for row in at]
+        if own:
+            found_here = offered(entries_of(found, own), values_of(found, own), n)
+            groups.append([offer._replace(row=at[offer.row]) for offer in found_here])
+    assert allocate(groups, values, n).takes.tolist() == together.takes.tolist() == one_by_one

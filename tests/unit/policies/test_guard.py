@@ -13,7 +13,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged
 from linkscore_scoring.errors import InvalidInput, PolicyFailed
-from linkscore_scoring.policies import capabilities, registry
+from linkscore_scoring.policies import registry
 from linkscore_scoring.policies.base import Params, Policy, Scored
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.guard import FAILURES, failure_of, guarded
@@ -100,7 +100,7 @@ def test_a_policy_that_fails_at_learning_is_taken_out_of_its_site(error: Excepti
         f"policy 'toy_guarded' failed, breadth-first order replaces it: observe raised {type(error).__name__}"
     )
     assert failure_of(board.shard.served) == why
-    assert capabilities.describe(board.shard.served, board.shard.model) == why
+    assert board.shard.served.describe(board.shard.model) == why
     assert FAILURES["toy_guarded"] == before + 1
     assert board.model.pages == 3
 
@@ -185,7 +185,7 @@ def test_class_methods_and_properties_have_a_stand_in_too() -> None:
     assert made.relearned == 7
     Outside.failing = {"relearned": RuntimeError("x"), "parts_of": True}
     assert made.relearned == 0
-    assert capabilities.parts_of(GUARDED, None) == []
+    assert GUARDED.parts_of(None) == []
 
 
 def test_an_explanation_says_that_another_answers() -> None:
@@ -204,22 +204,6 @@ def test_a_guarded_policy_is_named_as_it_was_and_registered_once() -> None:
     found = policy_class("toy_guarded")
     assert (found.__name__, found.__module__, found.__doc__) == ("Outside", __name__, Outside.__doc__)
     assert issubclass(found, Outside)
-
-
-def test_whatever_the_engine_may_ask_has_a_stand_in() -> None:
-    asked = {
-        name
-        for kind in (Policy, *vars(capabilities).values())
-        if isinstance(kind, type) and getattr(kind, "_is_protocol", kind is Policy)
-        for name in vars(kind)
-        if not name.startswith("_") and (callable(vars(kind)[name]) or isinstance(vars(kind)[name], property))
-    }
-    of_answers = {"sharing", "places", "floor", "begin", "rank"}  # of what a policy returns
-    made = guarded(type("All", (Outside,), dict.fromkeys(asked - {"Params"}, Outside.describe)))
-    guarded_names = {
-        name for name in asked if hasattr(vars(made).get(name), "__wrapped__") or name == "load_state"
-    }
-    assert asked - of_answers - guarded_names == {"Params"}
 
 
 def test_no_policy_of_the_distribution_is_guarded() -> None:

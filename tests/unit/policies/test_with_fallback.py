@@ -10,9 +10,8 @@ import pytest
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
-from linkscore_scoring.policies.composite import FallbackParams, WithFallback
+from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
@@ -134,26 +133,17 @@ def test_what_the_fallback_knows_of_the_crawl_is_kept_with_the_crawl() -> None:
 def test_sites_share_what_their_fallbacks_know_of_the_crawl() -> None:
     model = crawl_with_labels(10).model
     visit(model, "http://new.example/", None)
-    first, second = (capabilities.crawl_wide(shard.served.fallback) for shard in model.sites.values())
+    first, second = (shard.served.fallback.crawl_wide for shard in model.sites.values())
     assert first is second is not None
-
-
-def test_a_snapshot_written_before_fallbacks_kept_it_opens() -> None:
-    """Until 2026-11 the state of a crawl had no place for it: the fallback starts anew, as it did then."""
-    state = unpacked(packed(crawl_with_labels(10).model.to_state()))
-    state["crawl_wide"] = {}
-    restored = crawl_model(PolicyChoice("focus", {"fallback": "anthelion"}))
-    restored.load_state(state)
-    assert restored.pages == 10
 
 
 def test_while_it_is_not_ready_the_fallback_answers_what_else_is_asked(site: SiteModel) -> None:
     policy = made("harvest")
     groups = [(0, 0)]
-    assert capabilities.expected_rewards(policy, groups, site) is not None
-    assert capabilities.suggest_examples(policy, 3, site) == []
+    assert policy.expected_rewards(groups, site) is not None
+    assert policy.suggest_examples(3, site) == []
     policy.ready = True
-    assert capabilities.expected_rewards(policy, groups, site) is None
+    assert policy.expected_rewards(groups, site) is None
 
 
 @pytest.mark.parametrize("name", ["source_target"])

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.engine.reports.traps import TrapReport, trap_reports
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.site.crawl_history import Group, late_worth
 from linkscore_scoring.site.model import SiteModel
 
@@ -153,7 +152,7 @@ def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -
 
 def expected_rewards(shard: SiteShard, groups: Sequence[Group]) -> tuple[list[float], bool]:
     """Return what a fetch of each group is expected to bring, and whether the policy itself says so."""
-    known = capabilities.expected_rewards(shard.served, groups, shard.model)
+    known = shard.served.expected_rewards(groups, shard.model)
     if known is not None:
         return known.tolist(), True
     prior = shard.model.history.prior()

@@ -16,13 +16,12 @@ from linkscore_scoring.learners.classifiers.base import Features, logit, sigmoid
 from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
 from linkscore_scoring.learners.classifiers.neighbour_labels import NeighbourLabels
 from linkscore_scoring.learners.classifiers.online import OnlineClassifier
-from linkscore_scoring.policies.answers import SitesRanked
+from linkscore_scoring.policies.answers import Sharing, SitesRanked
 from linkscore_scoring.policies.anthelion.allocation import allocate
 from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
 from linkscore_scoring.policies.anthelion.host_bandit import Arm, HostBandit
 from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.policies.anthelion.vain_shapes import VainShapes
-from linkscore_scoring.policies.capabilities import Sharing
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored, stored_as
 from linkscore_scoring.sums import shrunk
@@ -252,7 +251,7 @@ class HostCrawl(Stateful):
 
 
 class SiteRanking:
-    """Decides between the hosts of a crawl by its bandit; see `capabilities.SiteBandit`.
+    """Decides between the hosts of a crawl by its bandit; see `answers.SiteBandit`.
 
     Cost of `rank`: O(sites + n log sites), for Thompson sampling O(n x distinct posteriors).
     """

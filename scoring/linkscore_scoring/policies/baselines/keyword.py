@@ -41,6 +41,7 @@ class Keyword(Policy):
     """
 
     name = "keyword"
+    takes_wanted = True
     reads_templates = False
     baseline = True
 

@@ -18,7 +18,7 @@ from linkscore_scoring.browse_logs.mined import mined_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Explanation, Scored, Scores, Term, one_of, outside
-from linkscore_scoring.policies.composite import FallbackParams, WithFallback
+from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, UrlRule
 

@@ -16,7 +16,7 @@ from linkscore_scoring.browse_logs.news.settings import NewsSettings
 from linkscore_scoring.browse_logs.news.signals import SIGNALS
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, one_of, outside
-from linkscore_scoring.policies.composite import FallbackParams, WithFallback
+from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, SeedWanted, UrlRule
 from linkscore_scoring.urls.identity import identity

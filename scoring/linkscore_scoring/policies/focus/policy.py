@@ -20,12 +20,12 @@ from linkscore_scoring.policies.base import (
     Term,
     outside,
 )
-from linkscore_scoring.policies.composite import FallbackParams, WithFallback
 from linkscore_scoring.policies.focus.entry import EntryCandidate
 from linkscore_scoring.policies.focus.forum_model import ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
 from linkscore_scoring.policies.focus.paths import known_identity
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Shares
+from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.capabilities import Sharing
+from linkscore_scoring.policies.answers import Sharing
 from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.state import Stateful, Stored, digest
 from linkscore_scoring.sums import shrunk

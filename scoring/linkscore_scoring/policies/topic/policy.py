@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.words import matching_words, text_hashes
+from linkscore_scoring.policies.answers import CrawlKnowledge
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term
-from linkscore_scoring.policies.capabilities import CrawlKnowledge
 from linkscore_scoring.policies.topic.learning import (
     SITE,
     Arm,
@@ -121,6 +121,7 @@ class Topical(Stateful, Policy):
     """
 
     name = "topic"
+    takes_wanted = True
     Params = TopicParams
     reads_templates = False
     reads_words = True

@@ -9,7 +9,6 @@ from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.reports.advice import GroupHistory, NamedTrap, SiteAdvice
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies import capabilities
 from linkscore_scoring.types import SeedWanted
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.grpc.convert import results
@@ -42,7 +41,7 @@ def site_message(crawl: str, shard: SiteShard) -> pb.Site:
         cluster_pages={
             results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
         },
-        policy_state=capabilities.describe(shard.served, site),
+        policy_state=shard.served.describe(site),
         session_names=site.sessions.names(),
         policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
     )

@@ -1,0 +1,267 @@
+"""A policy that hands over to another one where it knows nothing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linkscore_scoring.errors import CorruptState, FieldProblem, InvalidParams, NotFound, reading_state
+from linkscore_scoring.policies.answers import CrawlKnowledge, FetchesInFlight
+from linkscore_scoring.policies.base import Explanation, Params, Part, Policy, Scored, Scores, make_params
+from linkscore_scoring.policies.experience import Experience
+from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import (
+    ExamplePage,
+    ExampleWanted,
+    FeedbackObservation,
+    LinkBatch,
+    PageObservation,
+    SeedWanted,
+    Suggestion,
+    UrlRule,
+)
+from linkscore_scoring.wanted import Wanted
+
+_MARK = "~"
+"""Ends the own part of a bucket of `WithFallback`; own buckets are free of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackParams(Params):
+    """Parameters of a policy that falls back.
+
+    Attributes
+    ----------
+    fallback
+        Policy that scores while this one abstains; it learns all the time. Its parameters are the defaults.
+        Default `harvest`, the best of all by measure where nothing is known of a site
+        (docs/reference/policies/index.md).
+    """
+
+    fallback: str = "harvest"
+
+    def problems(self) -> Iterator[FieldProblem]:
+        """Yield a problem if the fallback cannot be one."""
+        problems = list(part_problems("fallback", self.fallback))
+        yield from problems
+        if problems:
+            return
+        kind = policy_class(self.fallback)
+        if issubclass(kind, WithFallback) or kind.per_url:
+            rule = f"must be a policy that neither falls back nor moves values per URL, got {self.fallback!r}"
+            yield FieldProblem("fallback", rule)
+
+
+def part_problems(field: str, name: str) -> Iterator[FieldProblem]:
+    """Yield a problem if a policy cannot be a part: it is unknown, or in need of parameters."""
+    try:
+        make_params(policy_class(name), {})
+    except NotFound as exc:
+        yield FieldProblem(field, str(exc), "UNKNOWN_POLICY")
+    except InvalidParams as exc:
+        yield FieldProblem(field, f"{name} needs parameters: {exc}")
+
+
+class _FallbackInFlight:
+    """What the fallback makes of fetches under way, by the names that its policy gives the buckets."""
+
+    def __init__(self, counted: FetchesInFlight) -> None:
+        self._counted = counted
+
+    @property
+    def places(self) -> int:
+        """See `FetchesInFlight.places`."""
+        return self._counted.places
+
+    @property
+    def floor(self) -> float:
+        """See `FetchesInFlight.floor`."""
+        return self._counted.floor
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """See `FetchesInFlight.begin`."""
+        self._counted.begin(bucket.partition(_MARK)[2], n)
+
+    def value(self, bucket: str) -> float:
+        """See `FetchesInFlight.value`."""
+        return self._counted.value(bucket.partition(_MARK)[2])
+
+
+class WithFallback(Policy):
+    """Score by own knowledge where the site `is_ready`, else by the policy `params.fallback`.
+
+    Bucket = ``<own bucket>~<bucket of the fallback>``, so that links found before the policy was ready, or
+    after it is so no longer, are worth what they are worth today. The fallback learns from everything, and
+    answers what else is asked while the policy is not ready.
+
+    Which site is next is not handed on: the part that answers differs from site to site, so a policy that
+    falls back is worth what its unknown bucket is worth. Its buckets hold those of the fallback, so values
+    never move per URL.
+    """
+
+    def __init__(self, params: Any, *, seed: int = 0) -> None:
+        super().__init__(params, seed=seed)
+        [(kind, own)] = self.parts_of(params)
+        self.fallback = kind(own, seed=seed)
+
+    @classmethod
+    def parts_of(cls, params: Any) -> list[Part]:
+        """Return the fallback, with its default parameters."""
+        kind = policy_class(params.fallback)
+        return [(kind, make_params(kind, {}))]
+
+    @property
+    def crawl_wide(self) -> CrawlKnowledge | None:
+        """What the fallback knows of the crawl."""
+        return self.fallback.crawl_wide
+
+    @crawl_wide.setter
+    def crawl_wide(self, shared: CrawlKnowledge | None) -> None:
+        self.fallback.crawl_wide = shared
+
+    @abstractmethod
+    def is_ready(self, site: SiteModel) -> bool:
+        """Say whether the policy knows what to do on the site."""
+
+    @abstractmethod
+    def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Score links of a site that is ready, in own buckets."""
+
+    @abstractmethod
+    def own_buckets(self, links: LinkBatch, site: SiteModel) -> list[str]:
+        """Return the own bucket of each link, ready or not: what `value_own` can tell the worth by."""
+
+    @abstractmethod
+    def value_own(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the value of own buckets of a site that is ready, (n_buckets,); modest for unknown ones."""
+
+    @abstractmethod
+    def explain_own(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Say why, for a site that is ready."""
+
+    @abstractmethod
+    def describe(self, site: SiteModel) -> str:
+        """Say in one sentence what the policy goes by on the site, and why it abstains if it does."""
+
+    def score(self, links: LinkBatch, site: SiteModel) -> Scored:
+        """Score by own knowledge if the site is ready, else as the fallback does, without verdicts."""
+        theirs = self.fallback.score(links, site)
+        own = self.score_own(links, site) if self.is_ready(site) else None
+        names = own.buckets if own is not None else self.own_buckets(links, site)
+        buckets = [f"{name}{_MARK}{bucket}" for name, bucket in zip(names, theirs.buckets, strict=True)]
+        if own is None:
+            return Scored(theirs.scores, buckets)
+        return Scored(own.scores, buckets, own.verdicts, own.url_types)
+
+    def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
+        """Return the value of own buckets, or of the fallback's."""
+        parts = [bucket.partition(_MARK) for bucket in buckets]
+        if self.is_ready(site):
+            return self.value_own([own for own, _, _ in parts], site)
+        return self.fallback.value([theirs for _, _, theirs in parts], site)
+
+    def in_flight(self, site: SiteModel) -> FetchesInFlight | None:
+        """Return what the fallback counts fetches under way in, while it scores."""
+        counted = None if self.is_ready(site) else self.fallback.in_flight(site)
+        return _FallbackInFlight(counted) if counted is not None else None
+
+    def expect(self, link: LinkBatch, site: SiteModel) -> None:
+        """Let the fallback say what it expects."""
+        self.fallback.expect(link, site)
+
+    def observe(self, page: PageObservation, site: SiteModel) -> None:
+        """Let the fallback learn from a fetch."""
+        self.fallback.observe(page, site)
+
+    def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
+        """Let the fallback learn from feedback."""
+        self.fallback.feedback(event, site)
+
+    def model_activated(self, site: SiteModel) -> None:
+        """Tell the fallback of the new model."""
+        self.fallback.model_activated(site)
+
+    def mining_settings(self) -> dict[str, Any]:
+        """Return what the fallback wants logs mined with."""
+        return self.fallback.mining_settings()
+
+    def logs_mined(self, site: SiteModel) -> None:
+        """Tell the fallback of new browse logs."""
+        self.fallback.logs_mined(site)
+
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+        """Give the fallback the example pages."""
+        self.fallback.set_examples(examples, site)
+
+    def set_wanted(self, wanted: Wanted | None, site: SiteModel) -> None:
+        """Tell the fallback what is wanted in words."""
+        self.fallback.set_wanted(wanted, site)
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
+        """Let the fallback start from what was learned elsewhere."""
+        self.fallback.set_experience(experiences, site)
+
+    def experience(self, site: SiteModel) -> Experience | None:
+        """Return what the fallback learned."""
+        return self.fallback.experience(site)
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Return what the fallback asks for while the policy is not ready."""
+        return [] if self.is_ready(site) else self.fallback.suggest_examples(n, site)
+
+    def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
+        """Return where the fallback would start while the policy is not ready."""
+        return [] if self.is_ready(site) else self.fallback.suggest_seeds(n, site)
+
+    def suggest_fetches(self, n: int, site: SiteModel) -> list[Suggestion]:
+        """Return what would teach the fallback most while the policy is not ready."""
+        return [] if self.is_ready(site) else self.fallback.suggest_fetches(n, site)
+
+    def rules(self, site: SiteModel) -> list[UrlRule]:
+        """Return what the fallback learned about URLs while the policy is not ready."""
+        return [] if self.is_ready(site) else self.fallback.rules(site)
+
+    def page_type_of(self, page: PageObservation, site: SiteModel) -> int:
+        """Return the type of a page by the fallback while the policy is not ready."""
+        return 0 if self.is_ready(site) else self.fallback.page_type_of(page, site)
+
+    def thread_of(self, page: PageObservation, site: SiteModel) -> str:
+        """Return the thread of a page by the fallback while the policy is not ready."""
+        return "" if self.is_ready(site) else self.fallback.thread_of(page, site)
+
+    def expected_rewards(self, groups: Sequence[tuple[int, int]], site: SiteModel) -> Scores | None:
+        """Return the fallback's estimate while the policy is not ready."""
+        return None if self.is_ready(site) else self.fallback.expected_rewards(groups, site)
+
+    @property
+    def relearned(self) -> int:
+        """How often the fallback forgot what it knew of a part of the site."""
+        return self.fallback.relearned
+
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Say why, in the words of whoever scores."""
+        if self.is_ready(site):
+            return self.explain_own(links, site)
+        why = self.describe(site)
+        return [
+            Explanation(f"{why}; {self.fallback.name}: {found.summary}", found.terms)
+            for found in self.fallback.explain(links, site)
+        ]
+
+    def is_able(self, site: SiteModel, *, has_feedback: bool) -> bool:
+        """Say whether the policy itself, not its fallback, scores the site."""
+        return self.is_ready(site)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what the fallback knows; subclasses add their own."""
+        return {"policy": self.name, "inner": self.fallback.to_state()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Give the fallback its knowledge back; subclasses take their own first."""
+        if state.get("policy") != self.name:
+            raise CorruptState(f"{self.name}: state of the policy {state.get('policy')!r:.100}")
+        with reading_state(self.name):
+            self.fallback.load_state(state["inner"])
