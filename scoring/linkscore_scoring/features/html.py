@@ -129,7 +129,9 @@ class Extractor:
             self._add_refresh(features, head)
         if words and (root := self._parse(markup, features)) is not None:
             chars = features.text_chars + features.anchor_chars
-            features.words = page_words(root, words, in_anchors=features.anchor_chars / max(1, chars))
+            strip_skipped(root)
+            in_anchors = features.anchor_chars / max(1, chars)
+            features.words = page_words(root, features.title, words, in_anchors=in_anchors)
         if not title:
             features.title = ""
         return features

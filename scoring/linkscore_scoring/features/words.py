@@ -19,7 +19,6 @@ import numpy as np
 import Stemmer
 from lxml import etree
 
-from linkscore_scoring.features.markup import SKIPPED_TAGS
 from linkscore_scoring.features.text_quality import measure
 from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.features.walk import BLOCK_CHARS
@@ -126,8 +125,10 @@ def matching_words(text: str, terms: Container[int], *, is_url: bool = False) ->
     return list(found)[:_MAX_LINK_WORDS]
 
 
-def page_words(root: etree._Element, read: Words = Words.COUNTED, *, in_anchors: float = 0.0) -> PageWords:
-    """Return the words of a page, as parsed; its tree is used up.
+def page_words(
+    root: etree._Element, title: str, read: Words = Words.COUNTED, *, in_anchors: float = 0.0
+) -> PageWords:
+    """Return the words of a page of a title, as parsed, without what is not displayed; its tree is used up.
 
     `in_anchors` is the share of its displayed characters that are in anchors.
 
@@ -136,15 +137,14 @@ def page_words(root: etree._Element, read: Words = Words.COUNTED, *, in_anchors:
 
     Examples
     --------
-    >>> markup = "<title>Sets</title><h1>Sets</h1><p>A selection set is a list of objects.</p>"
-    >>> page = page_words(etree.fromstring(markup, etree.HTMLParser()))
+    >>> markup = "<h1>Sets</h1><p>A selection set is a list of objects.</p>"
+    >>> page = page_words(etree.fromstring(markup, etree.HTMLParser()), "Sets")
     >>> page.lengths, len(page.hashes) // 4
     ([1, 1, 8], 7)
     """
-    title = root.findtext(".//title") or ""
     found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
     headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
-    etree.strip_elements(root, "a", "title", *SKIPPED_TAGS, with_tail=False)
+    etree.strip_elements(root, "a", "title", with_tail=False)
     return words_of_texts(title, headings, *_blocks(root.itertext()), read=read, in_anchors=in_anchors)
 
 

@@ -16,8 +16,8 @@ FACT = "title"
 """Name of the fact of a page, see `Companion.read`."""
 _MAX_BYTES = 64 * 1024 * 1024
 """A bound: larger bodies are refused before."""
-_WITHIN_BYTES, _MOST_BYTES = 16_384, 1_024
-"""First bytes of a page in which its title is looked for, see `features.html`; and bytes of a title."""
+_MOST_BYTES = 1_024
+"""A bound: bytes of a title."""
 _TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,%d})" % _MOST_BYTES, re.IGNORECASE)
 _WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
 
@@ -41,6 +41,6 @@ def title_mark(body: bytes) -> int:
     >>> one == title_mark(b"<TITLE lang=en> News\\n(12)</TITLE>"), one == other, title_mark(b"<p>")
     (True, False, 0)
     """
-    found = _TITLE.search(body, 0, _WITHIN_BYTES)
+    found = _TITLE.search(body)
     title = b" ".join(_WORDS.findall(found[1])) if found else b""
     return zlib.crc32(title) % 0xFFFF + 1 if title else 0

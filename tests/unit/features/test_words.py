@@ -36,6 +36,16 @@ def counts(page: PageFeatures, word: str) -> list[float]:
     return rows[0] if rows else [0.0, 0.0, 0.0]
 
 
+def test_words_that_browsers_do_not_show_do_not_count() -> None:
+    hidden = "".join(
+        f"<{tag}><p>A fallback of many words for other browsers.</p></{tag}>"
+        for tag in ("iframe", "noembed", "noframes", "noscript", "template")
+    )
+    found = read(b"<svg><title>Fallback</title></svg>" + hidden.encode() + b"</html>" + PAGE)
+    assert counts(found, "fallback") == [0.0, 0.0, 0.0]
+    assert (counts(found, "shadow"), counts(found, "drawing")) == ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+
+
 def test_of_a_word_as_long_as_a_page_only_its_beginning_is_remembered() -> None:
     assert words_of("x" * 200_000) == words_of("x" * 200_001) == ["x" * 100]
 

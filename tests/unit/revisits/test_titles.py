@@ -26,6 +26,12 @@ def test_marks_differ_by_words_and_not_by_numbers(one: str, other: str, number: 
         assert title_mark(f"<title>{one}</title>".encode()) != title_mark(f"<title>{other}</title>".encode())
 
 
+def test_a_late_title_is_a_title() -> None:
+    assert title_mark(b"<style>" + b"x" * 100_000 + b"</style><title>News</title>") == title_mark(
+        b"<title>News</title>"
+    )
+
+
 def test_a_title_without_words_is_none() -> None:
     assert title_mark(b"<title>12:05 | 3</title>") == title_mark(b"<title> </title>") == 0
 
