@@ -27,6 +27,7 @@ from prometheus_client import ProcessCollector
 
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
@@ -212,12 +213,27 @@ class Application:
             annex.opened(actor)
 
     async def _listen(self) -> None:
-        self._port = _bind(self._server, self.settings)
+        self._port = self._bind()
         if not self.settings.listen.startswith("unix:"):
             self.address = f"{self.settings.listen.rpartition(':')[0]}:{self._port}"
         if self._own is not None:
             self._server.add_insecure_port(f"unix:{self._own}/server")
         await self._server.start()
+
+    def _bind(self) -> int:
+        s = self.settings
+        if not s.tls_cert:
+            return self._server.add_insecure_port(s.listen)
+        failed = self.metrics.reload_failures.labels("tls").inc
+        return self._server.add_secure_port(
+            s.listen, server_credentials(s.tls_cert, s.tls_key, s.tls_client_ca, failed)
+        )
+
+    def _callers(self) -> CallerOf | None:
+        if not self.settings.token_file:
+            return None
+        failed = self.metrics.reload_failures.labels("tokens").inc
+        return TokenFile(Path(self.settings.token_file), failed).caller_of
 
     def _listen_for_json(self) -> None:
         """Answer JSON over HTTP; a server without that port does not load what it takes."""
@@ -310,7 +326,7 @@ class Application:
             self.metrics,
             in_work,
             is_full=lambda: resident_bytes() > most,
-            caller_of=_caller_of(s),
+            caller_of=self._callers(),
             is_ready=lambda: self._ready,
             trace_id=self._tracing.trace_id,
         )
@@ -349,8 +365,8 @@ class _Reflection:
             yield answer
 
 
-async def run(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT, then drain."""
+async def run(settings: Settings, again: Callable[[], Settings] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; SIGHUP has settings read `again`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:  # each connection and each open crawl takes one
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -362,8 +378,7 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     if not os.isatty(0):  # else it says that the terminal is gone
-        said = "SIGHUP changes nothing here: files of tokens and TLS are followed by themselves"
-        loop.add_signal_handler(signal.SIGHUP, _log.info, said)
+        loop.add_signal_handler(signal.SIGHUP, _read_again, app, again or (lambda: settings))
     await app.start()
     tune_interpreter()
     print(f"linkscore serving on {app.address}", flush=True)  # the line scripts wait for
@@ -373,6 +388,24 @@ async def run(settings: Settings) -> None:
     _log.info("stopped: %s", app.what_is_saved)
     sys.stdout.flush()
     os._exit(0)  # which closes the connections; gRPC itself would end late calls as CANCELLED, see `stop`
+
+
+def _read_again(app: Application, again: Callable[[], Settings]) -> None:
+    """Take the log level of the settings of now; files of tokens and TLS are followed by themselves."""
+    try:
+        now = vars(again())
+    except InvalidInput as exc:
+        app.metrics.reload_failures.labels("config").inc()
+        for problem in exc.problems:
+            _log.error("settings stay as they were: %s: %s", problem.field, problem.rule)
+        return
+    logging.getLogger().setLevel(now["log_level"].upper())
+    others = [name for name, value in vars(app.settings).items() if value != now[name]]
+    others = [name for name in others if name != "log_level"]
+    if others:
+        _log.warning("settings read again; these change with the next start: %s", ", ".join(others))
+    else:
+        _log.info("settings read again")
 
 
 @contextmanager
@@ -449,19 +482,6 @@ def _connections() -> int:
     """Return how many connections may be open: the other half of the descriptors is for logs and the rest."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if soft == resource.RLIM_INFINITY else min(_CONNECTIONS, soft // 2)
-
-
-def _bind(server: grpc.aio.Server, settings: Settings) -> int:
-    if not settings.tls_cert:
-        return server.add_insecure_port(settings.listen)
-    return server.add_secure_port(
-        settings.listen,
-        server_credentials(settings.tls_cert, settings.tls_key, settings.tls_client_ca),
-    )
-
-
-def _caller_of(settings: Settings) -> CallerOf | None:
-    return TokenFile(Path(settings.token_file)).caller_of if settings.token_file else None
 
 
 async def _started(data_dir: Path) -> Application:

@@ -17,12 +17,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import grpc
 from grpc_status import rpc_status
 
-from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
 from linkscore_server.crawls import reads
 from linkscore_server.crawls.registry import set_wait
@@ -38,6 +39,7 @@ from linkscore_server.grpc.errors import (
     status_of,
     without_frames,
 )
+from linkscore_server.numbers import wrong_numbers
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY, Caller, Role
 
@@ -57,6 +59,7 @@ _LOOK_S = 0.1
 """Seconds between looks at the memory while messages are on their way: 1 Gbit/s brings 12 MB. Chosen."""
 _SHED = 2
 """Of the messages on their way one in so many is refused at each look without memory. Chosen."""
+_MOST_WRONG = 20  # numbers of a request that are named; a bound
 _TURN_AWAY_S = 0.1
 """How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
 _PUSHBACK, _COME_AGAIN_MS = "grpc-retry-pushback-ms", 250
@@ -504,6 +507,8 @@ def _parsed(handler: Any, raw: bytes, call: _Call) -> Any:
         If the bytes are no such message.
     NotAllowed
         If it is about a crawl that its caller must not touch.
+    InvalidInput
+        If a number of it is not finite, or beyond its bound.
     """
     try:
         request = handler.request_deserializer(raw)
@@ -511,4 +516,6 @@ def _parsed(handler: Any, raw: bytes, call: _Call) -> Any:
         raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
     assert call.who is not None
     call.about = check_crawl(call.who, call.method, request) or call.about
+    if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):
+        raise InvalidInput(wrong)
     return request

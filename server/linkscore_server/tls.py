@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import grpc
 
+from linkscore_server.tls_files import tls_problems
+
 _log = logging.getLogger(__name__)
 
 
-def server_credentials(cert: str, key: str, client_ca: str = "") -> grpc.ServerCredentials:
+def server_credentials(
+    cert: str, key: str, client_ca: str = "", failed: Callable[[], None] = lambda: None
+) -> grpc.ServerCredentials:
     """Return credentials that follow their files: a new connection gets the certificate of now.
 
     Files that are gone, or that do not fit together while they are being replaced, change nothing.
@@ -21,13 +26,15 @@ def server_credentials(cert: str, key: str, client_ca: str = "") -> grpc.ServerC
         Paths of the PEM chain and its private key.
     client_ca
         Path of the authorities that clients must have a certificate of; empty if none is asked for.
+    failed
+        Called when the files have changed and cannot be used.
 
     Raises
     ------
     OSError
         If a file cannot be read now.
     """
-    files = _CertificateFiles([Path(path) for path in (cert, key, client_ca) if path])
+    files = _CertificateFiles([Path(path) for path in (cert, key, client_ca) if path], failed)
     return grpc.dynamic_ssl_server_credentials(
         files.read(),
         files.read_if_changed,  # type: ignore[arg-type]  # None: as before
@@ -36,8 +43,8 @@ def server_credentials(cert: str, key: str, client_ca: str = "") -> grpc.ServerC
 
 
 class _CertificateFiles:
-    def __init__(self, paths: list[Path]) -> None:
-        self._paths = paths
+    def __init__(self, paths: list[Path], failed: Callable[[], None]) -> None:
+        self._paths, self._failed = paths, failed
         self._seen = self._version()
 
     def read(self) -> grpc.ServerCertificateConfiguration:
@@ -54,8 +61,12 @@ class _CertificateFiles:
         self._seen = version
         try:
             found = self.read()
+            wrong = [problem.rule for problem in tls_problems(*map(str, self._paths))]
         except OSError as exc:
-            _log.error("certificates stay as they were: %s", exc)
+            wrong = [str(exc)]
+        if wrong:
+            _log.error("certificates stay as they were: %s", "; ".join(wrong))
+            self._failed()
             return None
         _log.info("certificates read again")
         return found

@@ -8,7 +8,7 @@ from pathlib import Path
 from linkscore_scoring.errors import FieldProblem
 
 
-def tls_problems(cert: str, key: str, client_ca: str) -> list[FieldProblem]:
+def tls_problems(cert: str, key: str, client_ca: str = "") -> list[FieldProblem]:
     """Return what is wrong with files of TLS that are there: of these gRPC says that it cannot bind."""
     found, context = list[FieldProblem](), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if Path(cert).is_file() and Path(key).is_file():

@@ -15,7 +15,7 @@ import hashlib
 import logging
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -140,6 +140,8 @@ class TokenFile:
     ----------
     path
         The file.
+    failed
+        Called when the file has changed and cannot be used.
 
     Raises
     ------
@@ -149,8 +151,8 @@ class TokenFile:
         If it cannot be used; names line and rule.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, failed: Callable[[], None] = lambda: None) -> None:
+        self._path, self._failed = path, failed
         self._seen = _version(path)
         self._callers: Mapping[str, Caller] = parse_tokens(text_of(path))
 
@@ -170,6 +172,7 @@ class TokenFile:
             self._callers = parse_tokens(text_of(self._path))
         except (OSError, ValueError) as exc:
             _log.error("token file %s: %s; the tokens known before stay", self._path, exc)
+            self._failed()
         else:
             _log.info("token file read again: %d tokens", len(self._callers))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from pathlib import Path
 
 import pytest
 
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from support.life_crawl import create, page_count
 from support.server_process import ServerProcess, serving, stubs
 
@@ -27,7 +30,7 @@ SERVERS = [
         (["--drain-s", "nan"], "drain_s: must be from 0.001"),
         (["--tls-cert", "/no/such"], "tls_cert: "),
         (["--token-file", "/dev/null"], "token_file: "),
-        (["--listen", "192.0.2.1:7411"], "192.0.2.1:7411"),
+        (["--listen", "192.0.2.1:7411"], "192.0.2.1 is no address of this machine"),
     ],
 )
 def test_a_server_that_cannot_start_says_why_and_exits_with_1(
@@ -79,3 +82,19 @@ def test_a_unix_socket_serves(tmp_path: Path) -> None:
         assert process.target == address
         create(server)
         assert page_count(server) == 0
+
+
+def test_sighup_takes_the_new_log_level_and_keeps_settings_that_cannot_work(tmp_path: Path) -> None:
+    config = tmp_path / "linkscore.toml"
+    config.write_text('log_level = "info"\n')
+
+    def said(text: str, *lines: str) -> None:
+        config.write_text("\n".join(lines))
+        process.process.send_signal(signal.SIGHUP)
+        while text not in process.log.read_text():
+            time.sleep(0.05)
+
+    with serving(tmp_path, "--config", str(config)) as process, stubs(process.target) as server:
+        said("settings stay as they were: memory_mb: must be from 128", "memory_mb = 1")
+        said("these change with the next start: max_crawls", "max_crawls = 7")
+        assert server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls == []

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +57,26 @@ def settings_options(command: _Command) -> _Command:
     )
 
 
-def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
-    """Return the settings of a command line; if they cannot work, name all problems and exit with 1."""
+def read_settings(config: Path | None, flags: dict[str, Any]) -> Settings:
+    """Return the settings of a command line.
+
+    Raises
+    ------
+    InvalidInput
+        Naming all that cannot work.
+    """
     environment = {
         name: value
         for name, value in os.environ.items()
         if name not in _OF_CALLERS and not name.startswith(_OF_FRONTIERS)
     }
+    return load(flags, environment, config)
+
+
+def settings_of(config: Path | None, flags: dict[str, Any]) -> Settings:
+    """Return the settings of a command line; if they cannot work, name all problems and exit with 1."""
     try:
-        return load(flags, environment, config)
+        return read_settings(config, flags)
     except InvalidInput as exc:
         for problem in exc.problems:
             click.echo(f"{problem.field}: {_HINTS.get(problem.field, problem.rule)}", err=True)
@@ -81,8 +93,9 @@ def serve(config: Path | None, **flags: Any) -> None:
     from linkscore_server.observability import logs
 
     logs.set_up(settings.log_level)
+    again = partial(read_settings, config, flags)
     try:
-        asyncio.run(directory_of(settings).supervisor(settings) or app.run(settings))
+        asyncio.run(directory_of(settings).supervisor(settings) or app.run(settings, again))
     except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

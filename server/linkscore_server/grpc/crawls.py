@@ -22,7 +22,12 @@ from linkscore_server.grpc.convert.crawls import (
 )
 from linkscore_server.grpc.convert.inspection import activity_message
 from linkscore_server.grpc.convert.limits import FIELDS, limits_of
-from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, page_of, parse_crawl
+from linkscore_server.grpc.convert.names import (
+    DEFAULT_PAGE_SIZE,
+    MAX_PAGE_SIZE,
+    page_of,
+    parse_crawl,
+)
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.convert.revisits import revisit_of
 from linkscore_server.grpc.convert.wanted import wanted_of

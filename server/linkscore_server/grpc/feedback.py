@@ -15,6 +15,7 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.pages import MAX_EVENT_ID_BYTES, MAX_TICKET_BYTES, seconds_of
+from linkscore_server.numbers import wrong_numbers
 from linkscore_server.observability.metrics import Metrics
 
 _GROUP = 256  # events checked and submitted before other calls are served; chosen, not measured
@@ -92,6 +93,8 @@ class FeedbackInbox:
 
     def _event(self, actor: CrawlActor, item: pb.Feedback, now_s: float) -> FeedbackGiven:
         event_id, ticket, url = item.event_id, item.ticket, item.url
+        if wrong := list(wrong_numbers(item)):
+            raise InvalidInput(wrong)
         _check_bytes("event_id", len(event_id.encode()), MAX_EVENT_ID_BYTES)
         _check_bytes("ticket", len(ticket), MAX_TICKET_BYTES)
         site = actor.model.site_of_ticket(ticket) if ticket else ""

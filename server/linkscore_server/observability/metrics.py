@@ -50,6 +50,12 @@ class Metrics:
             buckets=LATENCY_S,
             registry=r,
         )
+        self.reload_failures = Counter(
+            "linkscore_reload_failures",
+            "Changed files that cannot be used, by file: config, tokens, tls; what was known before goes on",
+            ["file"],
+            registry=r,
+        )
         self._add_load_metrics(r)
         self._add_page_metrics(r)
         self._add_reward_metrics(r)

@@ -31,6 +31,7 @@ from linkscore_server.grpc.convert.long_pages import (
     Size,
     size_of,
 )
+from linkscore_server.numbers import wrong_numbers
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
@@ -182,6 +183,8 @@ class PageParser:
         if page.final_url:
             validate_url(page.final_url, "final_url", max_chars=self.limits.url_chars, error=InvalidPage)
         _check_sizes(page)
+        if wrong := list(wrong_numbers(page)):
+            raise InvalidPage(wrong)
         return requested
 
     def _features(
