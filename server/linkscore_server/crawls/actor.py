@@ -33,7 +33,7 @@ from linkscore_scoring.engine.events import (
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.engine.shard import CrawlWide, SiteShard
-from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.errors import LinkscoreError, NotLearned
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
@@ -99,23 +99,6 @@ class _Submission:
 
 class CrawlActor:
     """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
-
-    Parameters
-    ----------
-    model, shard
-        State of the crawl, as new or as it was opened, and where its events go.
-    learner
-        Runs learnings, see `Learnings`.
-    background
-        Reads sites and writes rows.
-    reader
-        Answers big questions, see `ask`.
-    metrics, tracing
-        Where commits, rows and learnings are counted, and the stages of an event told.
-    make_room
-        Awaited before the next events when sites take more memory than they may.
-    space
-        Told of writes that found no room on the disk, and of those that did.
 
     Attributes
     ----------
@@ -248,17 +231,7 @@ class CrawlActor:
     # -- events --------------------------------------------------------------------------------------------
 
     async def submit(self, event: Event) -> Outcome:
-        """Make an event durable, apply it and return its outcome.
-
-        Raises
-        ------
-        OSError, StoreAway
-            If it could not be made durable: nothing was applied.
-        CrawlClosed
-            If the actor takes nothing more: nothing was applied.
-        Exception
-            What applying it failed with.
-        """
+        """Make an event durable, apply it and return its outcome."""
         (outcome,) = await self._submitted([event])
         if isinstance(outcome, Exception):
             raise outcome
@@ -292,22 +265,24 @@ class CrawlActor:
         return done
 
     async def learn(self, site: str) -> None:
-        """Learn a site from all its pages acknowledged before this call; returns when the model is active.
-
-        Raises
-        ------
-        CrawlClosed
-            If the crawl was closed meanwhile.
-        Exception
-            What the learning failed with.
-        """
+        """Learn a site from all its pages acknowledged before this call; returns when the model is active."""
         asked_at, started_at = self.model.seq, 0
         while started_at <= asked_at:  # one that runs already knows less: wait for it, then ask again
             outcome = await self.submit(LearningRequested(site))
             started_at = outcome if isinstance(outcome, int) else 0
+            if not started_at:
+                raise NotLearned(f"site {site!r}: no page to learn from yet")
+            await self._go_on_learning(site, started_at)
             error = await self._learnings.wait(site, started_at)
         if error is not None:
             raise error
+
+    async def _go_on_learning(self, site: str, started_at: int) -> None:
+        """Start a learning again that was cut short and that nobody has started yet."""
+        if not self._learnings.is_running(site, started_at):
+            model = (await self.site(site)).model
+            if model.learning_since == started_at:
+                self._learnings.start(model.job())
 
     async def ask_for_model(self, site: str) -> None:
         """Start the learning of a site that waits for somebody to ask; returns when that is durable.

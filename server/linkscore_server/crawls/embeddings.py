@@ -31,13 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class Embeddings:
-    """The embeddings of installed plug-ins, each loaded when the first crawl asks for it.
-
-    Parameters
-    ----------
-    found
-        By name, what loads one; see research/notebook/topic.md.
-    """
+    """The embeddings of installed plug-ins, each loaded when the first crawl asks for it."""
 
     def __init__(self, found: Mapping[str, Callable[[], Embed]] | None = None) -> None:
         self._found = dict(found or {})
@@ -48,13 +42,7 @@ class Embeddings:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="linkscore-embed")
 
     def check(self, wanted: Wanted | None) -> None:
-        """Refuse an embedding that no plug-in brings.
-
-        Raises
-        ------
-        InvalidInput
-            Naming `wanted.embedding` and what there is.
-        """
+        """Refuse an embedding that no plug-in brings."""
         if wanted is not None and wanted.embedding and wanted.embedding not in self._found:
             installed = ", ".join(sorted(self._found)) or "none"
             rule = f"no plug-in brings {wanted.embedding!r} (installed: {installed})"

@@ -32,21 +32,7 @@ Submit = Callable[[Event, LearnedSite | None], "asyncio.Future[list[Outcome | Ex
 
 
 class Learnings:
-    """Runs the learnings of a crawl. Each ends as an event: its model is active, or the site may learn again.
-
-    Parameters
-    ----------
-    crawl
-        Its name, for the log.
-    pool
-        Runs them, beside the server, so that they delay no commit and no call.
-    executor
-        Packs what was learned.
-    metrics
-        Where learnings are counted.
-    submit
-        Takes their events in.
-    """
+    """Runs the learnings of a crawl; each ends as an event: the model is active, or it failed."""
 
     def __init__(
         self, crawl: str, *, pool: LearningPool, executor: Executor, metrics: Metrics, submit: Submit
@@ -68,6 +54,10 @@ class Learnings:
             return
         task = self._running[key] = tasks.beside(self._run(job), f"learning of {job.site}")
         task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    def is_running(self, site: str, started_at: int) -> bool:
+        """Say whether one runs that began at an event."""
+        return (site, started_at) in self._running
 
     def cancel(self) -> None:
         """End all; they are due again when the crawl is opened."""
@@ -97,19 +87,24 @@ class Learnings:
         except Exception as exc:
             self._metrics.learning_failures.inc()
             _log.exception("learning of %s failed; the site goes on without a new model", job.site)
-            tasks.beside(self._tell_failure(job), f"failed learning of {job.site}", self._failures)
+            if not await self._told_failure(job):  # the disk is full
+                tasks.beside(self._tell_failure(job), f"failed learning of {job.site}", self._failures)
             return exc
         return None
 
     async def _tell_failure(self, job: LearningJob) -> None:
         """Let the site learn again, as soon as that can be made durable."""
-        while True:
-            try:
-                return await self._take_in(LearningFailed(job.site, job.built_from_seq))
-            except OSError:
-                await asyncio.sleep(_AGAIN_S)
-            except (CrawlClosed, StoreAway):  # it starts again when the crawl is open again
-                return None
+        while not await self._told_failure(job):
+            await asyncio.sleep(_AGAIN_S)
+
+    async def _told_failure(self, job: LearningJob) -> bool:
+        try:
+            await self._take_in(LearningFailed(job.site, job.built_from_seq))
+        except OSError:
+            return False
+        except (CrawlClosed, StoreAway):  # it starts again when the crawl is open again
+            return True
+        return True
 
     async def _take_in(self, event: Event, learned: LearnedSite | None = None) -> None:
         """Take an event in; raises what applying it failed with."""

@@ -25,15 +25,6 @@ class LearningPool:
     """Runs learnings: the first, small ones in a thread, others in processes that come when needed and go.
 
     A process that dies, or cannot be started, costs nothing: its learning is run in the thread.
-
-    Parameters
-    ----------
-    processes
-        Most at a time; 0: all learnings are run in a thread of this process.
-    pages_here
-        Pages learned from in the thread before a process is started.
-    idle_s
-        Seconds without a learning after which processes go.
     """
 
     def __init__(self, processes: int = 1, *, pages_here: int = PAGES_HERE, idle_s: float = IDLE_S) -> None:
@@ -48,13 +39,7 @@ class LearningPool:
         self._closed = False
 
     async def learn(self, job: LearningJob) -> LearnedSite:
-        """Learn a site, when those before it are learned.
-
-        Raises
-        ------
-        Exception
-            What the learning failed with.
-        """
+        """Learn a site, when those before it are learned."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self.run, job)
 
     def run(self, job: LearningJob) -> LearnedSite:

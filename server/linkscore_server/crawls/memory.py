@@ -49,19 +49,7 @@ class MemoryShort(MemoryError):
 
 
 class MemoryKeeper:
-    """Keeps sites within their bound, and says when the process is at its own.
-
-    Parameters
-    ----------
-    settings
-        The bounds.
-    metrics
-        Where evicted sites are counted.
-    actors
-        Gives the crawls that are open.
-    used
-        Gives the bytes the process takes.
-    """
+    """Keeps sites within their bound, and says when the process is at its own."""
 
     def __init__(
         self,
@@ -122,13 +110,7 @@ class MemoryKeeper:
             return 0
 
     def check(self) -> None:
-        """Let in what needs memory, or not.
-
-        Raises
-        ------
-        MemoryShort
-            If the process takes more than it may.
-        """
+        """Let in what needs memory, or not."""
         used = self._used()
         if used > _NEAR * self._most:
             self.budget.limit = max(_LEAST, _LESS * min(self.budget.limit, self.budget.used))

@@ -36,22 +36,6 @@ def opened(
 
     Sites are read when somebody asks for them. Without a core, or where rows are newer than it, all events
     are applied.
-
-    Parameters
-    ----------
-    shard
-        What the store has of it.
-    ticket_key, domain_of, budget
-        See `StoredCrawl`.
-    go_on
-        Called with the number of each event before it is applied; may raise.
-
-    Raises
-    ------
-    CorruptState
-        If an event is damaged or missing, naming it.
-    NotFound
-        If a policy the crawl was set up with is not registered any more: what it learned would be lost.
     """
     name = Shard.of(shard.key).crawl
     model = StoredCrawl(CrawlConfig(name), shard, ticket_key=ticket_key, domain_of=domain_of, budget=budget)
@@ -84,13 +68,7 @@ def replayed(
     domain_of: Callable[[str], str] | None = None,
     until: int | None = None,
 ) -> CrawlModel:
-    """Return a crawl by its events alone, up to and with `until`; for tests and `linkscore data check`.
-
-    Raises
-    ------
-    CorruptState
-        If an event is damaged or missing, naming it.
-    """
+    """Return a crawl by its events alone, up to and with `until`; for tests and `linkscore data check`."""
     model = CrawlModel(CrawlConfig(Shard.of(shard.key).crawl), ticket_key=ticket_key, domain_of=domain_of)
     for stored in shard.events(until=until):
         try:

@@ -13,11 +13,6 @@ _FADES_S = 60.0
 class Pace:
     """Means over about the last minute; what came earlier counts less, the earlier the less.
 
-    Parameters
-    ----------
-    clock
-        Seconds, of any origin, that never go back.
-
     Attributes
     ----------
     events_per_s, bytes_per_s

@@ -27,13 +27,7 @@ def reads() -> str:
 
 
 def must_be_current() -> bool:
-    """Say whether the call that the current task answers asks for the current state.
-
-    Raises
-    ------
-    InvalidInput
-        If it asks for something else.
-    """
+    """Say whether the call that the current task answers asks for the current state."""
     asked = _asked.get()
     if asked not in ("", CURRENT):
         raise InvalidInput(f"must be {CURRENT!r}, or left out", field=KEY)

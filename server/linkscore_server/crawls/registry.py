@@ -172,13 +172,7 @@ class CrawlRegistry:
         self._is_closing = False
 
     async def recover(self) -> None:
-        """Find the crawls of the store; they are opened from now on.
-
-        Raises
-        ------
-        CorruptState
-            If the secret of tickets is not one.
-        """
+        """Find the crawls of the store; they are opened from now on."""
         await self._in_thread(self.store.secret)
         found = await self._in_thread(self.store.shards)
         self._names = {key for key in found if self._owns(Shard.of(key))}
@@ -224,34 +218,14 @@ class CrawlRegistry:
         return await asyncio.get_running_loop().run_in_executor(self._questions, self.store.disk_bytes, name)
 
     def check_room(self) -> None:
-        """Let in what needs memory and disk, or not.
-
-        Raises
-        ------
-        MemoryShort, DiskFull
-            If there is not enough of one.
-        """
+        """Let in what needs memory and disk, or not."""
         self.memory.check()
         self.space.check()
 
     # -- open ones -----------------------------------------------------------------------------------------
 
     async def open(self, name: str) -> CrawlActor:
-        """Return a crawl, opened if it is not; it stays open until the task that asks ends.
-
-        Raises
-        ------
-        InvalidInput
-            If the call asks for another kind of read than there is, see `reads`.
-        CrawlNotFound
-            If there is none of this name.
-        CorruptState
-            If an event of it is damaged.
-        OSError, StoreAway
-            If it cannot be opened now.
-        CrawlOpening
-            If that takes longer than the caller waits; it goes on.
-        """
+        """Return a crawl, opened if it is not; it stays open until the task that asks ends."""
         must_be_current()  # as every answer of the one process that has a crawl
         actor = self._actors.get(name)
         if actor is None or actor.is_lost:
@@ -415,15 +389,6 @@ class CrawlRegistry:
         """Create a crawl, or one group of it; return it if it exists with the same configuration.
 
         `check_count` is told the other crawls, with those being created, and may refuse one more.
-
-        Raises
-        ------
-        InvalidInput
-            If the name or the configuration breaks a rule.
-        CrawlExists
-            If the name is taken by a crawl of another configuration.
-        LimitExceeded
-            If there are `max_crawls` crawls.
         """
         await self.check(config)
         self.space.check()
@@ -432,13 +397,7 @@ class CrawlRegistry:
         return await self._keep(self._create(config, name, check_count))
 
     async def check(self, config: CrawlConfig) -> None:
-        """Refuse a crawl that cannot be created.
-
-        Raises
-        ------
-        InvalidInput
-            If the name or the configuration breaks a rule.
-        """
+        """Refuse a crawl that cannot be created."""
         if not _NAME.fullmatch(config.name):
             raise InvalidInput(f"must match {_NAME.pattern}, got {config.name!r}", field="crawl.name")
         await self._in_thread(self._check, config)  # which may have to load what knows languages
@@ -446,15 +405,7 @@ class CrawlRegistry:
     async def change(
         self, name: str, *, more_examples: Sequence[ExamplePage] = (), **changes: Any
     ) -> CrawlActor:
-        """Change fields of a crawl's configuration and add examples; changes made at the same time all count.
-
-        Raises
-        ------
-        InvalidInput
-            If the configuration then breaks a rule.
-        CrawlNotFound
-            If there is no crawl of this name.
-        """
+        """Change fields of a crawl's configuration and add examples; changes at the same time all count."""
         self.space.check()
         return await self._keep(self._change(name, changes, more_examples))
 

@@ -110,15 +110,6 @@ class CrawlSites(SiteTable):
     An event keeps the site that it needs in memory, a question does so if there is room. Questions may come
     from any thread.
 
-    Parameters
-    ----------
-    make, configure, config
-        See `SiteTable`.
-    read
-        Reads a site back, as of the events that were applied.
-    budget
-        What the sites of all crawls may take.
-
     Attributes
     ----------
     event_bytes
@@ -149,15 +140,7 @@ class CrawlSites(SiteTable):
         self._hurried = 0  # the thread that may not wait for a site
 
     def __getitem__(self, name: str) -> SiteShard:
-        """Return a site; one that is read back stays in memory if there is room.
-
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
-        SiteAway
-            If it is not in memory, see `at_hand`.
-        """
+        """Return a site; one that is read back stays in memory if there is room."""
         site = self._known[name]
         shard = site.shard
         if shard is not None:
@@ -385,19 +368,7 @@ class CrawlSites(SiteTable):
 
 
 class StoredCrawl(CrawlModel):
-    """A crawl whose events are in the store: sites in memory as far as there is room.
-
-    Parameters
-    ----------
-    config
-        As new; `load_core` gives another one.
-    shard
-        Has its events and rows.
-    ticket_key, domain_of
-        See `CrawlModel`.
-    budget
-        What the sites of all crawls may take.
-    """
+    """A crawl whose events are in the store: sites in memory as far as there is room."""
 
     sites: CrawlSites
 
@@ -439,13 +410,7 @@ class StoredCrawl(CrawlModel):
         return Core(self.applied, b"".join(packed_in_pieces(state)))
 
     def load_core(self, core: Core, ids: Iterable[str]) -> None:
-        """Take over a core, and the ids of the events up to it; its sites are entered after that.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
+        """Take over a core, and the ids of the events up to it; its sites are entered after that."""
         state = unpacked_in_pieces(core.state)
         with reading_state(f"crawl {self.config.name}"):
             self._configs = list(state["configs"])

@@ -57,15 +57,6 @@ class SpaceAlarm:
     Two causes raise it. Free space under the bound does, and half as much again ends that. A write that found
     no room although space is free (a quota, no inodes) does too: then one caller is let in every few seconds,
     and some writes that succeed end it.
-
-    Parameters
-    ----------
-    least
-        Bytes that stay free; 0: free space is not looked at.
-    space
-        Gives free and all bytes of the disk; None: there is none, as for a store in memory.
-    clock
-        Seconds that never go back.
     """
 
     def __init__(
@@ -89,13 +80,7 @@ class SpaceAlarm:
         return self._is_low or self._failed
 
     def check(self) -> None:
-        """Let a caller in, or not.
-
-        Raises
-        ------
-        DiskFull
-            If there is no room.
-        """
+        """Let a caller in, or not."""
         now = self._clock()
         if now - self._looked_s >= _LOOK_S:
             self._look(now)
