@@ -227,6 +227,17 @@ def test_what_is_no_sitemap_is_refused_and_the_call_goes_on(server: Stubs, crawl
     assert [problem.field.rpartition(".")[2] for problem in bad.status.problems] == ["body"]
 
 
+def test_a_sitemap_in_whose_place_something_else_comes_backs_off(server: Stubs, crawl: str) -> None:
+    listed = "<urlset><url><loc>http://a.test/1</loc></url></urlset>"
+    for number in range(3):
+        ingest(server, crawl, sitemap(number, listed), page(1, number))
+    for number in range(3, 7):
+        assert "sitemap.xml" in {due.url.rpartition("/")[2] for due in rank(server, crawl, number).pages}
+        [refused] = ingest(server, crawl, sitemap(number, "<html><p>Maintenance"))
+        assert refused.status.code == common_pb2.ITEM_CODE_INVALID
+        assert "sitemap.xml" not in {due.url.rpartition("/")[2] for due in rank(server, crawl, number).pages}
+
+
 def test_a_kind_that_nobody_reads_is_refused_by_name(server: Stubs, crawl: str) -> None:
     [got] = ingest(server, crawl, page(1, 0, body=b"<p>", kind=9))
     assert got.status.code == common_pb2.ITEM_CODE_INVALID

@@ -372,12 +372,23 @@ class LinkScoringService:
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 without_frames(exc)
-                return results.invalid(exc)
+                refused, reason = results.invalid(exc), exc.reason
             except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
                 self._metrics.pages.labels("fault").inc()
                 said = logged(exc)
                 without_frames(exc)
                 return results.invalid(InvalidInput(said, reason="INTERNAL"))
+        if page.kind and reason == "CORRUPT_BODY" and "revisit" in options.facts:
+            await self._fail(actor, page, options)
+        return refused
+
+    async def _fail(self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions) -> None:
+        """Take in that no sitemap or feed came in the place of one: its fetch has failed."""
+        failed = common_pb2.Page()
+        failed.CopyFrom(page)
+        failed.ClearField("body")
+        failed.fetch_error = failed.fetch_error or "no sitemap or feed"
+        await actor.submit_all([self.reader.event(failed, options, actor.model.site_of, None)], [None])
 
     def _add_result(
         self,
