@@ -54,7 +54,7 @@ def generate(path: Path, n: int) -> None:
 
     Whatever `n` is, there are the same pages and about the same pairs of referrer and page.
     """
-    from linkscore_server.browse_logs.visits.connection import in_memory
+    from linkscore_server.browse_logs.visits import in_memory
 
     step = _DAYS * 86_400e6 / n
     with in_memory(memory_mb=1_024) as con:
@@ -94,7 +94,7 @@ def measure(kind: str, path: Path) -> None:
 
 
 def _bare(path: Path) -> None:
-    from linkscore_server.browse_logs.visits.connection import workspace
+    from linkscore_server.browse_logs.visits import workspace
 
     with workspace(memory_mb=MEMORY_MB) as con:
         con.execute(_BARE.format(path=path)).fetchall()

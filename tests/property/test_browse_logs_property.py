@@ -14,8 +14,7 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.formats import LogFile
 from linkscore_server.browse_logs.staging import BatchLimits, staged
-from linkscore_server.browse_logs.visits.base import VisitQuery
-from linkscore_server.browse_logs.visits.memory import MemoryVisits
+from linkscore_server.browse_logs.visits import VisitQuery, Visits
 
 DAY = 20_000
 QUESTION = VisitQuery("a.org", DAY, 2, 500)
@@ -37,11 +36,11 @@ def record(given: tuple[int, str, str, str]) -> pb.BrowseRecord:
 
 
 def counted(batches: list[list[tuple[int, str, str, str]]]) -> tuple[list[str], list[list[int]]]:
-    store = MemoryVisits()
+    store = Visits()
     for number, rows in enumerate(batches):
         message = pb.ImportBrowseRecordsRequest(batch_id=str(number), records=map(record, rows))
         staged(message, [], store, host_of, LIMITS)
-        store.publish(str(number))
+        store.show(str(number))
     found = store.counts(QUESTION, memory_mb=128)
     columns = (
         found.click_urls,

@@ -11,8 +11,13 @@ from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits.connection import DEFAULT_MEMORY_MB, workspace
-from linkscore_server.browse_logs.visits.tables import MAX_PAGES_A_DAY, counts_of, spans_of
+from linkscore_server.browse_logs.visits import (
+    DEFAULT_MEMORY_MB,
+    MAX_PAGES_A_DAY,
+    counts_of,
+    spans_of,
+    workspace,
+)
 
 
 def read_counts(

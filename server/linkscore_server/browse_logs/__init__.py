@@ -2,6 +2,6 @@
 
 A file is read (`log_files`, `formats`), cleaned (`cleaning`) and cut into batches (`batching`) by whoever
 sends it; a batch is checked and made into visits (`staging`, `records`) by the server; `manager` takes
-batches in, mines sites in `mining_pool` and deletes old days. The visits lie in `visits`.
-`service` answers calls, `command` is `linkscore logs import`, `annex` what the server finds of all this.
+batches in, mines sites in `mining_pool` and deletes old days. The visits of a crawl lie in one DuckDB file
+(`visits`). `service` answers calls, `command` is `linkscore logs import`, `annex` is what the server finds.
 """

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_server.browse_logs.manager import FOLDER, BrowseLogManager
+from linkscore_server.browse_logs.manager import FOLDER, BrowseLogManager, visits_in
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
-from linkscore_server.browse_logs.visits.kept import problems_of_visits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.services import Host, Services
@@ -56,5 +55,4 @@ class BrowseLogs(Services):
     @staticmethod
     def problems(folder: DataFolder, shard: str) -> Iterator[str]:
         """See `Services.problems`."""
-        browse = folder.beside(shard, FOLDER)
-        return iter(()) if browse is None else problems_of_visits(browse)
+        return iter(visits_in(folder.beside(shard, FOLDER)).problems())

@@ -18,7 +18,7 @@ import duckdb
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_server.browse_logs.cleaning import BOT_AGENTS, rule_sql
 from linkscore_server.browse_logs.formats import FORMATS, LogFile
-from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits import in_memory
 
 BATCH_RECORDS = 50_000
 """Lines of a batch: a bound, about 10 MB of message and half of what the server takes by default."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import re2
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.visits.connection import text
+from linkscore_server.browse_logs.visits import text
 
 KEPT = ""
 RULES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import re2
 
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.visits.connection import text
+from linkscore_server.browse_logs.visits import column, text
 
 FIELDS = ("time", "client", "url", "referrer", "user_agent", "method", "status", "content_type", "host")
 """What a record may say; the first three it must."""
@@ -92,12 +92,13 @@ def found_columns(names: Iterable[str], given: Mapping[str, str], path: Path) ->
         If a given field or column does not exist, or a field that records must have is not found.
     """
     known = {name.lower(): name for name in names}
-    for name, column in given.items():
+    for name, given_column in given.items():
         if name not in FIELDS:
             raise InvalidInput(f"must be one of {', '.join(FIELDS)}, got {name!r}", field="column")
-        if column.lower() not in known:
+        if given_column.lower() not in known:
             raise InvalidInput(
-                f"{path.name} has no column {column!r} (it has: {', '.join(known.values())})", field=name
+                f"{path.name} has no column {given_column!r} (it has: {', '.join(known.values())})",
+                field=name,
             )
     usual = {
         name: known[alias]
@@ -206,11 +207,6 @@ def compression(path: Path) -> str:
     if magic[:2] == b"\x1f\x8b":
         return "gzip"
     return "zstd" if magic == b"\x28\xb5\x2f\xfd" else "none"
-
-
-def column(name: str) -> str:
-    """Return a column's name as an expression of SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def csv_records(file: LogFile) -> str:

@@ -15,7 +15,7 @@ import zstandard
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.formats import POSITIONS, LogFile, access_format_of, compression, is_header
-from linkscore_server.browse_logs.visits.connection import text
+from linkscore_server.browse_logs.visits import text
 
 _LOOK_LINES = 50
 """Lines that a format is told by: enough to pass over a few that are damaged."""

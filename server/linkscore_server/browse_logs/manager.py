@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkscore.v1 import browse_log_service_pb2 as pb
@@ -29,15 +31,14 @@ from linkscore_server.browse_logs.mining_pool import (
     mine_crawl_news,
 )
 from linkscore_server.browse_logs.staging import BatchLimits, staged
-from linkscore_server.browse_logs.visits.base import SiteSpan, VisitQuery, VisitStore
-from linkscore_server.browse_logs.visits.files import FileVisits
-from linkscore_server.browse_logs.visits.memory import MemoryVisits
+from linkscore_server.browse_logs.visits import SiteSpan, VisitQuery, Visits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
     from linkscore_scoring.browse_logs.mining import MiningSettings
     from linkscore_scoring.browse_logs.news.crawl import CrawlNews
     from linkscore_scoring.browse_logs.news.settings import NewsSettings
@@ -92,17 +93,17 @@ class BrowseLogManager:
         self._imports: set[asyncio.Task[BrowseBatchImported | None]] = set()
         self._maintenance: asyncio.Task[None] | None = None
         self._verified: set[str] = set()
-        self._in_memory: dict[str, VisitStore] = defaultdict(MemoryVisits)
+        self._in_memory: dict[str, Visits] = defaultdict(Visits)
 
     @property
     def limits(self) -> BatchLimits:
         """Bounds of one batch."""
         return self._limits
 
-    def visits(self, shard: str) -> VisitStore:
+    def visits(self, shard: str) -> Visits:
         """Return what keeps the visits of a shard that exists."""
         folder = self._registry.folder.beside(shard, FOLDER)
-        return FileVisits(folder) if folder is not None else self._in_memory[shard]
+        return visits_in(folder) if folder is not None else self._in_memory[shard]
 
     def start(self) -> None:
         """Begin to delete old days and to mine what is due, now and every hour."""
@@ -170,9 +171,8 @@ class BrowseLogManager:
         s, last_day = self._settings, max(span.last_day for span in spans.values())
         width = s.browse_window_days
         query = VisitQuery("", last_day - width + 1, width, s.browse_max_pages_a_day)
-        reader = self.visits(actor.key).reader()
         return await self._pool.run(
-            mine_crawl_news, CrawlMiningJob(reader, query, settings, s.browse_memory_mb)
+            mine_crawl_news, CrawlMiningJob(await self._counts(actor, query), settings)
         )
 
     def mine_later(self, actor: CrawlActor) -> None:
@@ -221,12 +221,12 @@ class BrowseLogManager:
         else:
             self._in_memory.pop(actor.key, None)  # of a crawl of that name before
 
-    async def _verify(self, crawl: str, store: VisitStore) -> None:
+    async def _verify(self, crawl: str, store: Visits) -> None:
         """Read the visits of a crawl once after the start, so that damage is known before it is asked for."""
         if crawl in self._verified:
             return
         self._verified.add(crawl)
-        problems: list[str] = await self._in_thread(store.verify)
+        problems: list[str] = await self._in_thread(store.problems)
         self._metrics.files_damaged.inc(len(problems))
         for problem in problems:
             _log.error("browse log of crawl %s: %s", crawl, problem)
@@ -239,13 +239,13 @@ class BrowseLogManager:
         store = self.visits(name)
         async with self._import_locks[name]:
             if batch_id in actor.model.ledger.batches:
-                await self._in_thread(store.publish, batch_id)
+                await self._in_thread(store.show, batch_id)
                 return None
             event: BrowseBatchImported = await self._in_thread(
                 staged, message, hosts, store, actor.model.site_of, self._limits
             )
             await actor.submit(event)
-            await self._in_thread(store.publish, batch_id)
+            await self._in_thread(store.show, batch_id)
         self._metrics.count_records(_by_label(event.counts))
         return event
 
@@ -257,12 +257,18 @@ class BrowseLogManager:
         known = actor.model.sites.get(site)
         before = known.model.browse.to_state() if known is not None and known.model.browse else None
         mining = _with_params(settings, actor.model.config)
-        reader = self.visits(actor.key).reader()
         started = time.perf_counter()
-        result = await self._pool.run(mine, MiningJob(reader, query, mining, before, s.browse_memory_mb))
+        counts = await self._counts(actor, query)
+        result = await self._pool.run(mine, MiningJob(site, counts, mining, before))
         await actor.submit(result.event)
         self._metrics.count_mining(time.perf_counter() - started, query.first_day + width)
         return result
+
+    async def _counts(self, actor: CrawlActor, query: VisitQuery) -> BrowseCounts:
+        counts: BrowseCounts = await self._in_thread(
+            partial(self.visits(actor.key).counts, query, memory_mb=self._settings.browse_memory_mb)
+        )
+        return counts
 
     async def _mine_due(self, actor: CrawlActor) -> None:
         """Mine the sites that are due, all at once; one that fails is left for the next time."""
@@ -297,6 +303,11 @@ class BrowseLogManager:
 
     async def _in_thread(self, call: Callable[..., Any], *args: object) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
+
+
+def visits_in(folder: Path | None) -> Visits:
+    """Return what keeps the visits of a shard below a folder; None: in memory."""
+    return Visits(None if folder is None else folder / "visits.duckdb")
 
 
 def reading_policies(actor: CrawlActor) -> list[str]:

@@ -14,10 +14,10 @@ import msgpack
 
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.state import from_state, to_state
-from linkscore_server.browse_logs.visits.base import VisitQuery, VisitReader
 from linkscore_server.child_processes import child_processes
 
 if TYPE_CHECKING:
+    from linkscore_scoring.browse_logs.counts import BrowseCounts
     from linkscore_scoring.browse_logs.mining import MiningSettings
     from linkscore_scoring.browse_logs.news.crawl import CrawlNews
     from linkscore_scoring.browse_logs.news.settings import NewsSettings
@@ -30,21 +30,18 @@ _Result = TypeVar("_Result")
 class MiningJob:
     """All that the mining of a site needs; `before` is the state of what the last one gave, or None."""
 
-    reader: VisitReader
-    query: VisitQuery
+    site: str
+    counts: BrowseCounts
     settings: MiningSettings
     before: dict[str, object] | None
-    memory_mb: int
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlMiningJob:
-    """All that the mining of the news of a crawl needs; the query names no site."""
+    """All that the mining of the news of a crawl needs: counts of all its sites."""
 
-    reader: VisitReader
-    query: VisitQuery
+    counts: BrowseCounts
     settings: NewsSettings
-    memory_mb: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +99,20 @@ class MiningPool:
 
 
 def mine(job: MiningJob) -> MiningResult:
-    """Count and mine one site; blocks."""
+    """Mine one site; blocks."""
     from linkscore_scoring.browse_logs.mined import MinedSite  # slow to import, few servers mine
     from linkscore_scoring.browse_logs.mining import mine_site
 
-    counts = job.reader.counts(job.query, memory_mb=job.memory_mb)
     before = from_state(MinedSite, job.before) if job.before is not None else None
-    mined = mine_site(counts, job.settings, before)
+    mined = mine_site(job.counts, job.settings, before)
     state = to_state(mined)
     digest = hashlib.sha256(msgpack.packb(state)).hexdigest()
-    event = LogsMined(job.query.site, digest, state)
-    return MiningResult(event, mined.records, len(counts.urls), counts.left_out)
+    event = LogsMined(job.site, digest, state)
+    return MiningResult(event, mined.records, len(job.counts.urls), job.counts.left_out)
 
 
 def mine_crawl_news(job: CrawlMiningJob) -> CrawlNews:
-    """Count and mine all sites of a crawl at once, for news; blocks."""
+    """Mine all sites of a crawl at once, for news; blocks."""
     from linkscore_scoring.browse_logs.news.crawl import mine_crawl  # slow to import, few servers mine
 
-    return mine_crawl(job.reader.counts(job.query, memory_mb=job.memory_mb), job.settings)
+    return mine_crawl(job.counts, job.settings)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.urls.identity import host_of, validate_url
-from linkscore_server.browse_logs.visits.tables import DAY_S, ORIGIN_BITS, make_names, show_visits
+from linkscore_server.browse_logs.visits import DAY_S, ORIGIN_BITS, make_names, show_visits
 
 if TYPE_CHECKING:
     import duckdb

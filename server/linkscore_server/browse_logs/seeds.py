@@ -16,8 +16,7 @@ from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
 from linkscore_server.browse_logs.manager import BrowseLogManager
-from linkscore_server.browse_logs.visits.base import SiteSpan
-from linkscore_server.browse_logs.visits.files import name_of
+from linkscore_server.browse_logs.visits import SiteSpan, date_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import sites
@@ -142,7 +141,7 @@ def _when(span: SiteSpan, log: tuple[int, int]) -> list[str]:
     first_day, last_day = log
     notes = []
     if span.first_day - first_day >= _APART_DAYS:
-        notes.append(f"first visited on {name_of(span.first_day)}")
+        notes.append(f"first visited on {date_of(span.first_day)}")
     if last_day - span.last_day >= _APART_DAYS:
-        notes.append(f"not visited after {name_of(span.last_day)}")
+        notes.append(f"not visited after {date_of(span.last_day)}")
     return notes

@@ -16,8 +16,7 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
 from linkscore_server.browse_logs.staging import check, left_out_of
-from linkscore_server.browse_logs.visits.base import SiteSpan
-from linkscore_server.browse_logs.visits.tables import DAY_S
+from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.grpc.convert import results

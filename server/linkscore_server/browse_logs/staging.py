@@ -15,9 +15,7 @@ from linkscore_scoring.engine.events import BrowseBatchImported
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LimitExceeded
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits.base import VisitStore
-from linkscore_server.browse_logs.visits.connection import in_memory
-from linkscore_server.browse_logs.visits.tables import digest_of
+from linkscore_server.browse_logs.visits import Visits, digest_of, in_memory
 
 Columns = dict[str, NDArray[Any]]
 
@@ -77,7 +75,7 @@ def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
 def staged(
     message: pb.ImportBrowseRecordsRequest,
     hosts: Sequence[str],
-    store: VisitStore,
+    store: Visits,
     site_of: Callable[[str], str],
     limits: BatchLimits,
 ) -> BrowseBatchImported:
@@ -102,7 +100,7 @@ def staged(
 def _staged(
     message: pb.ImportBrowseRecordsRequest,
     hosts: Sequence[str],
-    store: VisitStore,
+    store: Visits,
     site_of: Callable[[str], str],
     limits: BatchLimits,
 ) -> BrowseBatchImported:

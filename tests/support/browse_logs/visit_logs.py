@@ -16,8 +16,7 @@ import zstandard
 from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS, LogFile
 from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits.connection import workspace
-from linkscore_server.browse_logs.visits.tables import COLUMNS
+from linkscore_server.browse_logs.visits import COLUMNS, workspace
 
 DAY = 20_000  # 2024-10-04
 MIDNIGHT = DAY * 86_400

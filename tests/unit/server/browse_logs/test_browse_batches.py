@@ -12,8 +12,7 @@ from linkscore_scoring.urls.identity import host_of
 from linkscore_server.browse_logs.batching import Cleaning, ReadLog, batches_of
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.staging import BatchLimits, check, staged
-from linkscore_server.browse_logs.visits.base import SALT_BYTES, VisitQuery
-from linkscore_server.browse_logs.visits.memory import MemoryVisits
+from linkscore_server.browse_logs.visits import VisitQuery, Visits
 from support.browse_logs.visit_logs import DAY, ROWS, SITE, as_json, row
 
 LIMITS = BatchLimits(records=10, memory_mb=256)
@@ -44,30 +43,29 @@ def by_columns(path: Path, **options: object) -> list[pb.ImportBrowseRecordsRequ
 
 def test_rows_and_columns_mean_the_same(tmp_path: Path) -> None:
     (columns,) = by_columns(tmp_path / "a.jsonl")
-    events, stores = [], []
+    store, events, transits = Visits(), [], []
     for message in (by_rows(), columns):
-        store = MemoryVisits(salt=b"s" * SALT_BYTES)
         event = staged(message, [], store, host_of, LIMITS)
-        store.publish(message.batch_id)
+        store.show(message.batch_id)
         events.append((event.digest, event.days, event.counts))
-        stores.append(store.counts(QUESTION, memory_mb=256))
+        transits.append(store.counts(QUESTION, memory_mb=256).transits.tolist())
     assert events[0] == events[1]
     assert events[0][1:] == ({DAY: 3, DAY + 1: 2}, {"": 5, "repeat": 1})
-    assert stores[0].transits.tolist() == stores[1].transits.tolist() == [2, 2, 1]
+    assert transits == [[2, 2, 1]] * 2  # each visit counts once, in however many batches it came
 
 
 def test_what_the_sender_left_out_is_counted_with_the_rest() -> None:
     message = pb.ImportBrowseRecordsRequest(
         batch_id="1", records=[record(ROWS[0])], left_out={"bot": 3, "": 9}
     )
-    assert staged(message, [], MemoryVisits(), host_of, LIMITS).counts == {"": 1, "bot": 3}
+    assert staged(message, [], Visits(), host_of, LIMITS).counts == {"": 1, "bot": 3}
 
 
 def test_a_record_without_time_is_a_bad_line() -> None:
     message = pb.ImportBrowseRecordsRequest(
         batch_id="1", records=[pb.BrowseRecord(client_id="c", url="http://a.org/")]
     )
-    assert staged(message, [], MemoryVisits(), host_of, LIMITS).counts == {"bad_line": 1}
+    assert staged(message, [], Visits(), host_of, LIMITS).counts == {"bad_line": 1}
 
 
 def test_a_batch_that_needs_more_memory_than_there_is_is_sent_back() -> None:
@@ -80,11 +78,11 @@ def test_a_batch_that_needs_more_memory_than_there_is_is_sent_back() -> None:
     )
     message = pb.ImportBrowseRecordsRequest(batch_id="1", columns=columns)
     with pytest.raises(LimitExceeded, match="browse_memory_mb: 4 MiB"):
-        staged(message, [], MemoryVisits(), host_of, BatchLimits(10_000, memory_mb=4))
+        staged(message, [], Visits(), host_of, BatchLimits(10_000, memory_mb=4))
 
 
 def test_an_empty_batch_is_fine() -> None:
-    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), [], MemoryVisits(), host_of, LIMITS)
+    event = staged(pb.ImportBrowseRecordsRequest(batch_id="1"), [], Visits(), host_of, LIMITS)
     assert (event.days, event.counts) == ({}, {})
 
 

@@ -62,7 +62,7 @@ class Server:
             await self.browse_logs.take(actor, message, [])
         self.browse_logs.mine_later(actor)
         await self.browse_logs.idle()
-        return [(job.query.first_day - DAY, job.query.n_days) for job in self.jobs[before:]]
+        return [(job.counts.first_day - DAY, job.counts.n_days) for job in self.jobs[before:]]
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
     actor = await server.create(READS_LOGS)
     store = server.browse_logs.visits("c")
     with monkeypatch.context() as broken:
-        broken.setattr(store, "publish", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
+        broken.setattr(store, "show", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             await server.browse_logs.take(actor, batch("1", 0), [])
     assert await server.browse_logs.spans(actor) == {}

@@ -13,7 +13,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.browse_logs.batching import rejected, shape_of
 from linkscore_server.browse_logs.formats import FORMATS
 from linkscore_server.browse_logs.log_files import estimated_records, log_file
-from linkscore_server.browse_logs.visits.connection import in_memory
+from linkscore_server.browse_logs.visits import in_memory
 from support.browse_logs.visit_logs import (
     ROWS,
     SITE,

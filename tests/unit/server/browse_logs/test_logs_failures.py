@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from linkscore_cli.extras import install_command
 from support.bare_command import run_bare
 from support.command_line import run
 
 
-@pytest.mark.parametrize("command", ["report", "import"])
-def test_a_file_that_is_missing_is_one_line_that_names_it(command: str) -> None:
-    got = run("logs", command, "/no/such/file")
+def test_a_file_that_is_missing_is_one_line_that_names_it() -> None:
+    got = run("logs", "import", "/no/such/file")
     assert isinstance(got.exception, SystemExit)
     assert got.output.startswith("Error: ")
     assert got.output.count("\n") == 1
@@ -29,7 +26,6 @@ def test_a_command_that_needs_an_extra_says_which() -> None:
     commands = {
         "server": ["logs", "stats", "--crawl", "c", "--data-dir", "."],
         "logs": ["logs", "import", "x.log", "--crawl", "c"],
-        "lab": ["logs", "report", "x.log"],
     }
     for extra, got in zip(commands, run_bare(list(commands.values())), strict=True):
         assert got.code == 1

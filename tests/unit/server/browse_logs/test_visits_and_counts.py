@@ -13,9 +13,7 @@ from linkscore_server.browse_logs.cleaning import rule_sql
 from linkscore_server.browse_logs.formats import FORMATS
 from linkscore_server.browse_logs.log_files import log_file
 from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits.base import SiteSpan
-from linkscore_server.browse_logs.visits.connection import workspace
-from linkscore_server.browse_logs.visits.tables import COLUMNS, counts_of, spans_of
+from linkscore_server.browse_logs.visits import COLUMNS, SiteSpan, counts_of, spans_of, workspace
 from support.browse_logs.visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
