@@ -2,7 +2,7 @@
 
 This package needs the extra ``cli`` (click and rich) and imports nothing of linkscore but the client, so that
 online commands run where neither lxml nor numpy is. Commands of the server and of the lab are found by their
-entry points (groups ``linkscore.commands`` and ``linkscore.commands.logs``), as those of anybody else are.
+entry points (group ``linkscore.commands``), as those of anybody else are.
 
 - `main` is the tree, `plugins` finds commands of other packages, `extras` says what they need;
 - `connection` gives a command ``--target --token --token-file --tls-ca --crawl`` and a `Client` of them;

@@ -29,9 +29,6 @@ from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.policies import PolicyType
 from linkscore_cli.sites import print_seeds
 
-COMMANDS = "linkscore.commands.logs"
-"""Group of the entry points of commands below `linkscore logs`."""
-
 # A bound, chosen.
 _TIMEOUT_S = 60.0
 # A bound, chosen: far beyond what a mining takes.
@@ -45,7 +42,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _Command = Callable[..., None]
 
 
-@click.group(cls=CommandGroup, entry_group=COMMANDS)
+@click.group(cls=CommandGroup, own={"import": "linkscore_server.browse_logs.command:import_logs [logs]"})
 def logs() -> None:
     """Browse logs: what people visit on a site, for policies that learn from it."""
 

@@ -18,9 +18,10 @@ class CommandGroup(click.Group):
     Parameters
     ----------
     entry_group
-        Group of entry points.
+        Group of entry points; empty: none.
     own
-        Commands of this distribution that are no entry points: the ``module:name`` of each.
+        Commands of this distribution that are no entry points: the ``module:name`` of each, with the extra
+        that it needs, as an entry point has it; `cli` if none is named.
     sections
         Headings of the help and the commands below each; others come last, under "Others". None for one list.
     **options
@@ -30,7 +31,7 @@ class CommandGroup(click.Group):
     def __init__(
         self,
         *,
-        entry_group: str,
+        entry_group: str = "",
         own: Mapping[str, str] | None = None,
         sections: Mapping[str, Sequence[str]] | None = None,
         **options: Any,
@@ -38,7 +39,8 @@ class CommandGroup(click.Group):
         super().__init__(**options)
         self._entry_group = entry_group
         self._own = {
-            name: EntryPoint(name, f"{value} [cli]", entry_group) for name, value in (own or {}).items()
+            name: EntryPoint(name, value if "[" in value else f"{value} [cli]", entry_group)
+            for name, value in (own or {}).items()
         }
         self._sections = sections or {}
 
@@ -111,7 +113,8 @@ class CommandGroup(click.Group):
         return None
 
     def _entries(self) -> dict[str, EntryPoint]:
-        return commands_of(self._entry_group) | self._own
+        found = commands_of(self._entry_group) if self._entry_group else {}
+        return found | self._own
 
     def _short_help(self, ctx: click.Context, name: str) -> str:
         """Return the line of a command, with the extra it lacks if it does."""

@@ -9,13 +9,8 @@ import pytest
 from linkscore_scoring.learners.classifiers import CLASSIFIERS
 from linkscore_scoring.testing.classifiers import CLASSIFIER_CHECKS, check_classifier
 
-SLOW = {"hoeffding_tree", "hoeffding_adaptive_tree"}
 
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CLASSIFIERS],
-)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_classifier_passes(name: str) -> None:
     for check in CLASSIFIER_CHECKS:
         check(CLASSIFIERS[name])

@@ -855,8 +855,7 @@ type AnthelionParams struct {
 	ExploreProb *float64 `protobuf:"fixed64,2,opt,name=explore_prob,json=exploreProb,proto3,oneof" json:"explore_prob,omitempty"`
 	// Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0: lambda is constant.
 	DecayPulls *int64 `protobuf:"varint,3,opt,name=decay_pulls,json=decayPulls,proto3,oneof" json:"decay_pulls,omitempty"`
-	// Link classifier: ftrl, arow, multinomial_nb, moa_naive_bayes, hoeffding_tree, hoeffding_adaptive_tree or
-	// river_logistic. The trees and river_logistic cost 20 to 500 us a link. Default arow.
+	// Link classifier: ftrl, arow, multinomial_nb, or to compare with moa_naive_bayes. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
 	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath` (the link path), parents, siblings.
 	// Default "host+url+parents+siblings".

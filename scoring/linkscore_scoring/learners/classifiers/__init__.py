@@ -8,11 +8,6 @@ from linkscore_scoring.learners.classifiers.base import Classifier, Features
 from linkscore_scoring.learners.classifiers.ftrl import Ftrl
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
 from linkscore_scoring.learners.classifiers.multinomial_nb import MultinomialNb
-from linkscore_scoring.learners.classifiers.river_models import (
-    HoeffdingAdaptiveTree,
-    HoeffdingTree,
-    RiverLogistic,
-)
 
 CLASSIFIERS: dict[str, type[Classifier]] = {
     kind.name: kind
@@ -21,9 +16,6 @@ CLASSIFIERS: dict[str, type[Classifier]] = {
         Arow,
         MultinomialNb,
         MoaNaiveBayes,
-        HoeffdingTree,
-        HoeffdingAdaptiveTree,
-        RiverLogistic,
     )
 }
 

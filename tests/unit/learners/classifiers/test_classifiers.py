@@ -14,7 +14,6 @@ from linkscore_scoring.learners.classifiers.base import Features, features_of
 from linkscore_scoring.learners.classifiers.ftrl import Ftrl
 from linkscore_scoring.learners.classifiers.moa_naive_bayes import MoaNaiveBayes
 from linkscore_scoring.learners.classifiers.multinomial_nb import MultinomialNb
-from linkscore_scoring.learners.classifiers.river_models import RiverLogistic
 
 YES, NO = np.array([1.0]), np.array([0.0])
 
@@ -138,17 +137,6 @@ def test_a_token_new_to_both_classes_speaks_for_the_rarer_one() -> None:
     model.learn(features_of([{0: 1.0}, {1: 1.0}, {1: 1.0}, {1: 1.0}]), np.array([1.0, 0.0, 0.0, 0.0]))
     known, new = model.predict_prob(features_of([{}, {3: 1.0}]))
     assert (new / (1 - new)) / (known / (1 - known)) == pytest.approx(2.0)
-
-
-def test_a_river_model_is_what_replaying_its_feedback_gives() -> None:
-    model = RiverLogistic(max_retained=10)
-    for n in range(25):
-        model.learn(row(n % 4), np.array([float(n % 4 == 0)]))
-    again = RiverLogistic(max_retained=10)
-    for at, x, y, w in model.to_state()["retained"]:
-        again.learn(features_of([dict(zip(at, x, strict=True))]), np.array([float(y)]), np.array([w]))
-    assert 5 <= len(model.to_state()["retained"]) <= 10
-    np.testing.assert_array_equal(model.predict_prob(row(0)), again.predict_prob(row(0)))
 
 
 def test_an_unknown_classifier_is_named_with_the_known_ones() -> None:

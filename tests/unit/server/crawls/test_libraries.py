@@ -39,7 +39,6 @@ def needs_params(name):
         return True
 
 configs = [CrawlConfig("c", PolicyChoice(name)) for name in all_policies() if not needs_params(name)]
-configs.append(CrawlConfig("c", PolicyChoice("anthelion", {"classifier": "hoeffding_tree"})))
 configs.append(CrawlConfig("c", scope="domain"))
 configs.append(CrawlConfig("c", PolicyChoice("topic"), wanted=Wanted((WantedQuery("x"),), languages=("en",))))
 assert configs[-1].words is Words.WITH_LANGUAGE

@@ -445,8 +445,7 @@ export type AnthelionParams = Message<"linkscore.v1.AnthelionParams"> & {
   decayPulls?: bigint | undefined;
 
   /**
-   * Link classifier: ftrl, arow, multinomial_nb, moa_naive_bayes, hoeffding_tree, hoeffding_adaptive_tree or
-   * river_logistic. The trees and river_logistic cost 20 to 500 us a link. Default arow.
+   * Link classifier: ftrl, arow, multinomial_nb, or to compare with moa_naive_bayes. Default arow.
    *
    * @generated from field: optional string classifier = 4;
    */
