@@ -106,7 +106,7 @@ def anchors_of(walk: PageWalk, limits: Limits) -> Anchors:
 
 def outlinks(anchors: Anchors, resolver: UrlResolver) -> tuple[Links, list[int], bool]:
     """Return the links of a page, the number of each one's anchor, and whether links were cut."""
-    answers = resolver.resolve_all(anchors.hrefs)
+    answers = resolver.resolve_all(anchors.hrefs, MAX_LINKS_CHARS)
     numbers = [number for number, answer in enumerate(answers) if not isinstance(answer, str)]
     skipped = Counter(answer for answer in answers if isinstance(answer, str))
     pick = picking(numbers)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from linkscore_scoring.state import State, Stateful, Stored
 
@@ -59,11 +59,12 @@ def url_tokens(key: str) -> list[str]:
     >>> url_tokens("http://a.org/x/12/?p=3&q=z")
     ['a.org', '/x', '/#', '/', '?p&q', 'p=#', 'q=z']
     """
-    try:
-        host, path, query = _split(key)
-    except ValueError:
-        return [_fold(key)]
-    segments = [token for segment in path.split("/")[1:] for token in _segment_tokens(segment)]
+    scheme, mark, rest = key.partition("#")[0].partition("://")
+    if not mark:
+        return [_fold(scheme)]
+    address, _, query = rest.partition("?")
+    host, *parts = address.split("/")
+    segments = [token for segment in parts for token in _segment_tokens(segment)]
     if len(segments) > MAX_SEGMENTS:
         segments = [*segments[:MAX_SEGMENTS], REST]
     return [host.lower(), *segments, *_query_tokens(query)]
@@ -83,18 +84,6 @@ def wildcard_of(token: str) -> str:
 def is_fixed(token: str) -> bool:
     """Return whether a slot never generalises: it is a wildcard, a bare number, or empty."""
     return token in {"/", "/#", ":#", REST} or token.endswith("=#") or token == wildcard_of(token)
-
-
-def _split(key: str) -> tuple[str, str, str]:
-    """Return host, path and query as `urlsplit` does; keys of links have nothing that takes its care."""
-    scheme, _, rest = key.partition("://")
-    plain = key.isascii() and key.isprintable() and not ("#" in key or "[" in key or "]" in key)
-    if not plain or scheme not in ("http", "https"):
-        parts = urlsplit(key)
-        return parts.netloc, parts.path, parts.query
-    address, _, query = rest.partition("?")
-    host, slash, path = address.partition("/")
-    return host, slash + path, query
 
 
 @lru_cache(maxsize=_REMEMBERED)

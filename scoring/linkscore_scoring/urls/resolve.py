@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from linkscore_scoring.urls.identity import MAX_URL_CHARS, SCHEMES, identity_of, parsed
@@ -94,13 +95,18 @@ class UrlResolver:
                 self._cache.size += 1 + (len(href) + sum(map(len, answer))) // _ENTRY_CHARS
         return answer
 
-    def resolve_all(self, hrefs: Sequence[str]) -> list[Answer]:
-        """Return `resolve` of each href: those that are known at the cost of two look-ups."""
-        found = list(map(self._rooted.get, hrefs, map(self._relative.get, hrefs)))
-        return [
-            self.resolve(href) if answer is None else answer
-            for href, answer in zip(hrefs, found, strict=True)
-        ]
+    def resolve_all(self, hrefs: Sequence[str], max_chars: int) -> list[Answer]:
+        """Return `resolve` of each href, at the cost of two look-ups for those that are known.
+
+        It ends early with the href by which URLs resolved anew have more than `max_chars` together.
+        """
+        found: list[Any] = list(map(self._rooted.get, hrefs, map(self._relative.get, hrefs)))
+        for row in [row for row, answer in enumerate(found) if answer is None]:
+            found[row] = answer = self.resolve(hrefs[row])
+            max_chars -= 0 if isinstance(answer, str) else len(answer[0])
+            if max_chars < 0:
+                return found[: row + 1]
+        return found
 
     def _resolved(self, name: str) -> Answer:
         name, mark, _ = name.partition("#")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from linkscore_scoring.errors import reading_state
@@ -75,9 +76,9 @@ _MAX_RANDOM = 8
 """Random values of a URL that are looked at: each costs the whole URL, and 2,083 characters hold 120. Links
 of sessions have one or two; chosen, not measured."""
 
-# URLs remembered in which there is nothing to look at, and characters of the longest: bounds of memory.
-# Chosen, not measured: the links that pages of a site have in common are some hundreds.
-_MAX_PLAIN, _MAX_PLAIN_CHARS = 4_000, 512
+_REMEMBERED = 8_192
+"""URLs of which it is remembered what may be random in them, a bound of memory: 17 MB of the longest. Chosen,
+not measured: the links that pages of a site have in common are some hundreds."""
 
 # Links seen again with another value before a name is believed, and before a likely one is: on phpBB
 # (``sid``) two pages suffice so (docs/reference/recognition.md). Chosen, not measured.
@@ -139,8 +140,6 @@ class SessionIds:
         self._names: dict[str, _Name] = {}
         self._learned: set[str] = set()
         self._places: set[int] = set()
-        self._plain: set[str] = set()
-        self._dull: set[str] = set()
 
     def observe(self, page_url: str, urls: Sequence[str]) -> None:
         """Learn from the links of one fetch that belong to the site, and the URL it was fetched by.
@@ -150,9 +149,8 @@ class SessionIds:
         own = {(name, value) for name, value, _ in _candidates(page_url)}
         found: dict[str, list[tuple[int, int]]] = {}
         distinct = dict.fromkeys(urls)
-        for url in _not_in(self._dull, distinct, lambda url: not _MAY_BE_RANDOM(url)):
-            for name, value, rest in _candidates(url):
-                found.setdefault(name, []).append((rest, value))
+        for name, value, rest in chain.from_iterable(map(_candidates, distinct)):
+            found.setdefault(name, []).append((rest, value))
         for name, links in found.items():
             if {(name, value) for _, value in links} <= own:
                 continue
@@ -190,17 +188,10 @@ class SessionIds:
         return f"{address}?{'&'.join(kept)}" if kept else address
 
     def strip_all(self, urls: list[str]) -> list[str]:
-        """Return `strip` of each URL, the same list if all stay as they are and were seen before.
-
-        Links of a site come again on page after page, and in most there is nothing to look at closely.
-        """
-        plain = self._plain
-        if self._learned:
+        """Return `strip` of each URL, the same list if there is nothing to look at, as in most."""
+        if self._learned or not all(map(_is_plain, urls)):
             return list(map(self.strip, urls))
-        if plain.issuperset(urls):
-            return urls
-        _not_in(plain, urls, _is_plain)
-        return [url if url in plain else self.strip(url) for url in urls]
+        return urls
 
     def names(self) -> list[str]:
         """Return the names that were learned to be of session ids, without those known from the start."""
@@ -245,17 +236,7 @@ _FIRST_SEGMENT = 3
 """Where paths begin in a URL split at slashes."""
 
 
-def _not_in(known: set[str], urls: Iterable[str], belongs: Callable[[str], bool]) -> list[str]:
-    """Return the URLs of which `belongs` does not hold, and remember some of the others as `known`."""
-    if len(known) > _MAX_PLAIN:
-        known.clear()
-    new = [url for url in urls if url not in known]
-    left = [url for url in new if not belongs(url)]
-    if len(left) < len(new):
-        known.update(url for url in set(new).difference(left) if len(url) <= _MAX_PLAIN_CHARS)
-    return left
-
-
+@lru_cache(maxsize=_REMEMBERED)
 def _is_plain(url: str) -> bool:
     """Say whether nothing in a URL may be a session id as long as no name was learned."""
     address, _, query = url.partition("?")
@@ -290,9 +271,10 @@ def _without_id(found: re.Match[str]) -> str:
     return "" if is_sure or looks_drawn(found[2]) else found[0]
 
 
-def _candidates(url: str) -> list[tuple[str, int, int]]:
+@lru_cache(maxsize=_REMEMBERED)
+def _candidates(url: str) -> tuple[tuple[str, int, int], ...]:
     """Return name, value and rest, both as hashes, of the first random values in a URL."""
-    return list(islice(_random_values(url), _MAX_RANDOM))
+    return tuple(islice(_random_values(url), _MAX_RANDOM)) if _MAY_BE_RANDOM(url) else ()
 
 
 def _random_values(url: str) -> Iterator[tuple[str, int, int]]:

@@ -29,7 +29,8 @@ def test_namespaces_of_wikis_are_slots_of_their_own() -> None:
 
 def test_deep_paths_and_broken_urls_still_have_slots() -> None:
     assert url_tokens("http://a.org" + "/d" * 40)[-1] == "/**"
-    assert url_tokens("http://[broken/9") == ["http://[broken/#"]
+    assert url_tokens("http://[broken/9") == ["[broken", "/#"]
+    assert url_tokens("no url 9") == ["no url #"]
 
 
 @pytest.mark.parametrize(
