@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIServer
@@ -35,7 +36,7 @@ from linkscore_server.access import CallerOf
 from linkscore_server.addresses import bound, check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
-from linkscore_server.crawls.embeddings import Embeddings
+from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
@@ -50,7 +51,8 @@ from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics, serve_metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
-from linkscore_server.plugins import external_embeddings, external_services
+from linkscore_server.revisits.annex import Revisits
+from linkscore_server.rule_files import RuleFiles
 from linkscore_server.services import Host, Services
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
@@ -104,6 +106,15 @@ _START_S = 600.0
 """Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
 
 
+def annexes() -> list[type[Services]]:
+    """Return what answers calls beside the core; browse logs need DuckDB."""
+    if find_spec("duckdb") is None:
+        return [RuleFiles, Revisits]
+    from linkscore_server.browse_logs.annex import BrowseLogs
+
+    return [BrowseLogs, RuleFiles, Revisits]
+
+
 class Application:
     """A linkscore server.
 
@@ -155,10 +166,10 @@ class Application:
             domain_of=registrable_domain,
             tracing=self._tracing,
             owns=self._owns,
-            embeddings=Embeddings(external_embeddings()),
+            embeddings=Embeddings(installed_embeddings()),
         )
         host = Host(self.registry, settings, self.metrics, clock)
-        self.annexes: list[Services] = [made(host) for made in external_services()]
+        self.annexes: list[Services] = [made(host) for made in annexes()]
         self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
         self.registry.on_open = self._opened
         self._health = health.aio.HealthServicer()
@@ -343,6 +354,7 @@ class Application:
             "CrawlService": CrawlService(self.registry, clock),
             "SiteModelService": SiteModelService(self.registry),
             "InspectionService": InspectionService(self.registry),
+            "BrowseLogService": None,  # unless an annex answers it
         } | {name: servicer for annex in self.annexes for name, servicer in annex.servicers.items()}
 
     async def _set_health(self, status: Any) -> None:

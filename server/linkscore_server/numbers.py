@@ -83,7 +83,9 @@ def _fields(message: Descriptor) -> Iterator[_Bounded]:
         if field.type in _FLOATS or field.type in _INTS:
             default = _MOST_FLOAT if field.type in _FLOATS else _MOST_INT
             yield _Bounded(field.name, field.is_repeated, _MOST.get(field.full_name, default), None)
-        elif inner is not None and not inner.GetOptions().map_entry and _has_numbers(inner, ()):
+        elif (
+            inner is not None and not inner.has_options and _has_numbers(inner, ())
+        ):  # entries of maps have some
             yield _Bounded(field.name, field.is_repeated, 0, inner)
 
 

@@ -1,7 +1,6 @@
-"""What an annex of the server is: services of the contract beside those of the core, found by an entry point.
+"""What an annex of the server is: services of the contract beside those of the core, see `app.annexes`.
 
-An entry point of the group ``linkscore.services`` names a subclass of `Services`, which is made once when a
-server starts. A method of the contract that no service of either kind answers is UNIMPLEMENTED.
+A method of the contract that no service of either kind answers is UNIMPLEMENTED.
 """
 
 from __future__ import annotations

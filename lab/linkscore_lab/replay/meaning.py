@@ -8,8 +8,7 @@ from functools import partial
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.wanted import Wanted
-from linkscore_server.crawls.embeddings import Embeddings
-from linkscore_server.plugins import external_embeddings
+from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 
 Compare = Callable[[Sequence[PageWords]], None]
 
@@ -24,7 +23,7 @@ def comparison(wanted: Wanted | None) -> Compare | None:
     """
     if wanted is None or not wanted.embedding:
         return None
-    embeddings = Embeddings(external_embeddings())
+    embeddings = Embeddings(installed_embeddings())
     embeddings.check(wanted)
     if not embeddings.load(wanted.embedding):
         raise InvalidInput(f"{wanted.embedding!r} cannot be loaded, see the log", field="embedding")

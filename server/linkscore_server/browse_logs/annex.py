@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.browse_logs.manager import FOLDER, BrowseLogManager, visits_in
@@ -13,10 +12,6 @@ from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.services import Host, Services
-
-# Imported where logs come in. Whoever has no DuckDB is told now.
-if find_spec("duckdb") is None:
-    raise ModuleNotFoundError("No module named 'duckdb'", name="duckdb")
 
 
 class BrowseLogs(Services):

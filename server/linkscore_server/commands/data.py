@@ -42,14 +42,14 @@ def check(folder: Path, *, replay: bool) -> None:
     """Read everything in a data folder and say what is wrong; exit 0 if nothing is, 1 if something is."""
     with opened(folder) as (store, beside):
         from linkscore_scoring.engine.events import decode
+        from linkscore_server.app import annexes
         from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.crawls.opening import unlike_their_replay
-        from linkscore_server.plugins import external_services
         from linkscore_server.store.moving import problems_of
 
         keys, problems = store.shards(), list(problems_of(store, decode))
         for key in keys:
-            problems += [found for annex in external_services() for found in annex.problems(beside, key)]
+            problems += [found for annex in annexes() for found in annex.problems(beside, key)]
         if replay and not problems:
             problems += unlike_their_replay(store, registrable_domain)
     for problem in problems:

@@ -10,6 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
 from typing import Any
 
@@ -28,6 +30,16 @@ _MAX_REMEMBERED = 100  # sets of queries whose vectors are kept; a bound
 _DIGITS = 4  # of what goes into the log; chosen: below what any model means
 
 _log = logging.getLogger(__name__)
+
+
+def installed_embeddings() -> dict[str, Callable[[], Embed]]:
+    """Return what loads each embedding that installed packages register; nothing is loaded yet."""
+
+    def made_by(entry: EntryPoint) -> Embed:
+        embed: Embed = entry.load()()
+        return embed
+
+    return {entry.name: partial(made_by, entry) for entry in entry_points(group="linkscore.embeddings")}
 
 
 class Embeddings:

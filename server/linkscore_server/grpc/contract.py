@@ -21,6 +21,7 @@ from linkscore.v1 import (
     site_model_service_pb2,
     site_model_service_pb2_grpc,
 )
+from linkscore_cli.extras import install_command
 from linkscore_server.grpc.errors import Forwarded
 
 SERVICES: dict[str, Any] = {
@@ -82,7 +83,7 @@ def complete(services: Mapping[str, Any], methods: Mapping[str, Any]) -> dict[st
 
 
 async def _nobody(*_: Any) -> Any:
-    why = "this server lacks the part that answers this call"
+    why = f"this call needs DuckDB where the server runs: {install_command('logs')}"
     raise Forwarded(status_pb2.Status(code=code_pb2.UNIMPLEMENTED, message=why))
 
 

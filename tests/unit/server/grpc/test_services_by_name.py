@@ -53,7 +53,7 @@ async def test_a_server_registers_no_method_of_health_and_reflection_either(monk
 async def test_a_call_that_only_an_annex_answers_is_unimplemented_without_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("linkscore_server.app.external_services", list)
+    monkeypatch.setattr("linkscore_server.app.annexes", list)
     app = Application(Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory"))
     await app.start()
     async with grpc.aio.insecure_channel(app.address) as channel:
@@ -67,5 +67,5 @@ async def test_a_call_that_only_an_annex_answers_is_unimplemented_without_it(
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await call
             assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
-            assert "lacks the part" in (refused.value.details() or "")
+            assert "needs DuckDB" in (refused.value.details() or "")
     await app.stop()
