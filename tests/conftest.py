@@ -2,14 +2,19 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import distribution
+from typing import TYPE_CHECKING
 
 # Replays fork; gRPC must not wake its threads in processes that never use it. Read when grpc is imported.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import grpc.aio
 import pytest
+
+if TYPE_CHECKING:
+    from support.postgres import Postgres
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,3 +66,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--target", default="", help="host:port of a running server for the contract tests")
     parser.addoption("--groups", default=0, type=int, help="groups of the crawls that contract tests make")
     parser.addoption("--workers", default=1, type=int, help="processes of the server of contract tests")
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[Postgres]:
+    """A PostgreSQL without a care for power cuts, for all tests of a process."""
+    from support import postgres  # which the environment of Python's crawlers cannot import
+
+    if postgres.tools() is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    with postgres.folder() as folder:
+        server = postgres.Postgres(folder)
+        server.start()
+        yield server
+        server.stop()

@@ -294,10 +294,7 @@ WORKERS = (
         "Starts of workers",
         "Started again after an end that nobody asked for, and replaced on SIGHUP.",
         "short",
-        (
-            (increase("linkscore_worker_restarts_total", "worker"), "started again {{worker}}"),
-            (increase("linkscore_worker_replacements_total", "worker"), "replaced {{worker}}"),
-        ),
+        ((increase("linkscore_worker_restarts_total", "worker"), "started again {{worker}}"),),
     ),
     Panel(
         "Pages by worker",

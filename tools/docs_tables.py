@@ -26,12 +26,11 @@ from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.crawls.space import SpaceAlarm
+from linkscore_server.front.workers import Supervisor
 from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.revisits.metrics import RevisitMetrics
-from linkscore_server.routing.metrics import RoutingMetrics
 from linkscore_server.settings import Settings
-from linkscore_server.workers.metrics import SupervisorMetrics
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -175,9 +174,9 @@ def rpcs_table() -> str:
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     registry = Metrics().registry
-    for annex in (BrowseMetrics, RoutingMetrics, RevisitMetrics):
+    for annex in (BrowseMetrics, RevisitMetrics):
         annex(registry)
-    registries = (registry, SupervisorMetrics().registry)
+    registries = (registry, Supervisor(Settings()).registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]
     counted = [(family, family._labelnames) for family in RegistryCollector(_NO_CRAWLS, Settings()).collect()]  # type: ignore[arg-type]

@@ -41,8 +41,8 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.directories import Directory, Parts, directory_of
 from linkscore_server.door import BytesInWork, Door
+from linkscore_server.front.front import Front, Share
 from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
 from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.crawls import CrawlService
@@ -128,8 +128,8 @@ class Application:
         Seconds since the epoch.
     tracing
         Where traces go; as `settings.otlp_endpoint` says if not given.
-    directory
-        Says who has which crawl; as the settings say if not given.
+    share
+        Which of several workers this is, if it is one.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class Application:
         folder: DataFolder | None = None,
         clock: Callable[[], float] = time.time,
         tracing: Tracing | None = None,
-        directory: Callable[[Parts], Directory] | None = None,
+        share: Share | None = None,
     ) -> None:
         self.settings = settings
-        self._directory_of = directory or directory_of(settings)
+        self._share = share or Share()
         self._tracing = tracing or tracing_to(settings.otlp_endpoint)
         self.metrics = Metrics()
         self.address = settings.listen
@@ -151,7 +151,7 @@ class Application:
         self.metrics_port = 0
         self._ready = False
         policy_class(PolicyChoice().name)  # what the first page needs: others when a crawl has them
-        is_on_disk = store is None and settings.data_dir != "memory"
+        is_on_disk = store is None and settings.data_dir != "memory" and not settings.is_in_database
         self._folder = folder or DataFolder(Path(settings.data_dir) if is_on_disk else None)
         try:
             self._store = store or open_store(settings.data_dir)
@@ -193,7 +193,7 @@ class Application:
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
         self.metrics.registry.register(RegistryCollector(self.registry, self.settings))
         ProcessCollector(registry=self.metrics.registry)
-        if self.directory.is_alone:
+        if self.front.is_alone:
             await self._listen()
         if self.settings.metrics_listen:
             self._metrics_server = serve_metrics(self.settings.metrics_listen, self.metrics.registry)
@@ -202,8 +202,8 @@ class Application:
         await self.registry.recover()
         for annex in self.annexes:
             annex.start()
-        await self.directory.start()
-        if not self.directory.is_alone:  # a connection is for one that can answer: the port comes last
+        await self.front.start()
+        if not self.front.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
         self._ready = True
         if self.settings.json_listen:
@@ -217,7 +217,7 @@ class Application:
         )
 
     def _owns(self, shard: Shard) -> bool:
-        return self.directory.owns(shard)  # which is built of the registry
+        return self.front.owns(shard)  # which is built of the registry
 
     def _opened(self, actor: CrawlActor) -> None:
         for annex in self.annexes:
@@ -253,7 +253,7 @@ class Application:
         s = self.settings
         for lack in unprotected(replace(s, listen=s.json_listen)):
             _log.warning("%s is reached from other machines without %s", s.json_listen, lack)
-        there = bound("json_listen", s.json_listen, is_shared=self.directory.shares_port)
+        there = bound("json_listen", s.json_listen, is_shared=self.front.shares_port)
         self.json_port = there.getsockname()[1]
         self._json = JsonPort(s, f"unix:{self._own}/server")
         self._json.start(there)
@@ -263,10 +263,10 @@ class Application:
         """Say NOT_SERVING, let calls in flight finish; other processes of the server are answered still."""
         self._is_drained = True
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
-        await self.directory.leave()
+        await self.front.leave()
         await self.door.turn_away()
         self.scoring.drain()
-        self.directory.drain()
+        self.front.drain()
         json_stops = [self._json.stop()] if self._json is not None else []
         await asyncio.gather(self._idle(self.settings.drain_s), *json_stops)
         self._ready = False
@@ -287,7 +287,7 @@ class Application:
             await self.drain()
         if not ends_process:
             await self._server.stop(_CANCEL_S)
-        await self.directory.close()
+        await self.front.close()
         self._parser.close()
         for annex in self.annexes:
             await annex.close()
@@ -306,6 +306,8 @@ class Application:
         """What the next start finds, for a line of the log."""
         if self.settings.data_dir == "memory":
             return "nothing is kept, as data_dir = memory says"
+        if self.settings.is_in_database:  # whose address may hold a password
+            return f"all acknowledged pages are in {self._store.engine.place}"
         return f"all acknowledged pages of {self.registry.crawl_count} crawls are in {self.settings.data_dir}"
 
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
@@ -313,15 +315,16 @@ class Application:
         self.door = self._door()
         methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
         services = complete(self._services(clock), methods)
-        parts = Parts(s, self._store, self.registry, self.scoring, services, self.metrics, clock)
-        self.directory = self._directory_of(parts)
+        self.front = Front(
+            self.registry, self.scoring, services, s, self.metrics, self._store, clock, self._share
+        )
         server = grpc.aio.server(
             interceptors=[*self._tracing.interceptors(), self.door],
-            options=_options(s, shares_port=self.directory.shares_port),
+            options=_options(s, shares_port=self.front.shares_port),
             maximum_concurrent_rpcs=_CALLS,
         )
-        self._services_named = full_names(self.directory.servicers)
-        add_services(self.directory.servicers, server)
+        self._services_named = full_names(self.front.servicers)
+        add_services(self.front.servicers, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
         named = (*self._services_named, health.SERVICE_NAME, reflection)

@@ -25,7 +25,6 @@ from grpc_status import rpc_status
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
-from linkscore_server.crawls import reads
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.grpc.errors import REQUEST_ID as KEY
 from linkscore_server.grpc.errors import (
@@ -43,7 +42,7 @@ from linkscore_server.numbers import wrong_numbers
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import ANYBODY, Caller, Role
 
-METADATA = ("authorization", KEY, reads.KEY)
+METADATA = ("authorization", KEY)
 """What a call says beside its request."""
 
 _OURS = "/linkscore.v1."
@@ -415,7 +414,6 @@ class Door(grpc.aio.ServerInterceptor):
     def _begin(self, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
         name = begin_request(str(metadata.get(KEY, "")))
         set_wait(context.time_remaining())
-        reads.set_reads(str(metadata.get(reads.KEY, "")))
         authorization = str(metadata.get("authorization", ""))
         context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.

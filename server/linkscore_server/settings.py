@@ -71,7 +71,18 @@ class Settings:
         _FILES, "", "HTTP address of calls in JSON, `host:port`; port 0 takes a free one; empty: no such port"
     )
     data_dir: str = setting(
-        _FILES, "./linkscore-data", "folder of the crawls, on a local disk; `memory`: keep nothing"
+        _FILES,
+        "./linkscore-data",
+        "folder of the crawls, on a local disk; `postgresql://USER@HOST/DATABASE`: share them with other "
+        "servers; `memory`: keep nothing",
+    )
+    peers_listen: str = setting(
+        _FILES,
+        "127.0.0.1:0",
+        "address `host:port` where other servers over the same database reach this one; takes no token",
+    )
+    advertise: str = setting(
+        _FILES, "", "address `host:port` that the other servers use, where it differs from peers_listen"
     )
     tls_cert: str = setting(_TLS, "", "PEM file of the certificate chain; with `tls_key` it switches TLS on")
     tls_key: str = setting(_TLS, "", "PEM file of the private key")
@@ -217,7 +228,18 @@ class Settings:
             found.append(FieldProblem("workers", "must be 1 with data_dir = memory: nothing is shared there"))
         if self.workers > 1 and self.listen.startswith("unix:"):
             found.append(FieldProblem("workers", "must be 1 at a unix socket: one process listens there"))
+        if self.workers > 1 and self.is_in_database:
+            rule = "must be 1 over a database: start as many servers, which share it by themselves"
+            found.append(FieldProblem("workers", rule))
+        if self.is_in_database and not _is_importable("psycopg"):
+            rule = f"needs the postgres extra: {install_command('postgres')}"
+            found.append(FieldProblem("data_dir", rule))
         return found
+
+    @property
+    def is_in_database(self) -> bool:
+        """Whether crawls are in PostgreSQL, shared with other servers."""
+        return is_database(self.data_dir)
 
     def _memory_problems(self) -> Iterator[FieldProblem]:
         if self.site_memory_mb >= self.memory_mb:
@@ -244,7 +266,7 @@ class Settings:
                 parse_tokens(text_of(Path(self.token_file)))
             except (OSError, ValueError) as exc:
                 yield FieldProblem("token_file", f"{self.token_file}: {exc}")
-        if self.data_dir != "memory":
+        if self.data_dir != "memory" and not self.is_in_database:
             yield from self._disk_problems()
 
     def _disk_problems(self) -> Iterator[FieldProblem]:
@@ -260,6 +282,8 @@ class Settings:
             yield FieldProblem("min_free_mb", rule)
 
     def _address_problems(self) -> Iterator[FieldProblem]:
+        yield from address_problems("peers_listen", self.peers_listen, unix=False)
+        yield from address_problems("advertise", self.advertise or self.peers_listen, unix=False)
         taken: dict[str, str] = {}
         for name in ("listen", "metrics_listen", "json_listen"):
             address = getattr(self, name)
@@ -277,6 +301,11 @@ class Settings:
             yield FieldProblem("otlp_endpoint", f"must be http://host:port, got {self.otlp_endpoint!r}")
         elif not _is_importable(*modules):
             yield FieldProblem("otlp_endpoint", f"needs the tracing extra: {install_command('tracing')}")
+
+
+def is_database(data_dir: str) -> bool:
+    """Say whether a place for crawls is a database of PostgreSQL."""
+    return data_dir.startswith(("postgresql://", "postgres://"))
 
 
 def _broken(one: Field[Any], value: Any) -> str:

@@ -144,7 +144,7 @@ def test_all_groups_survive_a_kill_hear_of_changes_and_are_deleted_at_once(tmp_p
         server.crawls.UpdateCrawl(crawl_pb.UpdateCrawlRequest(crawl=changed))
     process.kill()
     checked = run("data", "check", tmp_path / "data", "--replay")
-    assert checked.output == f"{tmp_path / 'data'}: 4 crawls, 0 problems\n"
+    assert checked.output == f"{tmp_path / 'data'}: 1 crawls, 0 problems\n"
     with serving(tmp_path) as again, stubs(again.target) as server:
         kept = server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl
         assert (kept.page_count, kept.groups, kept.policy.WhichOneof("policy")) == (12, 4, "opic")

@@ -20,6 +20,7 @@ CHART = DEPLOY / "helm/linkscore"
 KUBERNETES = "1.31.0"
 SIDECAR = ["--set", "mode=sidecar,replicas=3,crawler.container.name=c,crawler.container.image=i"]
 FULL = ["--set", "serviceMonitor.enabled=true,console.enabled=true,tokensSecret=tokens"]
+CLUSTER = ["--set", "mode=cluster,replicas=3,databaseSecret=database"]
 
 needs_helm = pytest.mark.skipif(not shutil.which("helm"), reason="needs helm")
 needs_kubeconform = pytest.mark.skipif(not shutil.which("kubeconform"), reason="needs kubeconform")
@@ -50,12 +51,18 @@ def test_the_chart_has_the_version_of_the_package() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("docker-compose"), reason="needs docker-compose")
-def test_the_compose_file_is_one() -> None:
-    command = ["docker-compose", "-f", str(DEPLOY / "compose.yaml"), "config", "--services"]
+@pytest.mark.parametrize(
+    ("file", "services"),
+    [
+        ("compose.yaml", {"linkscore", "console", "demo", "prometheus"}),
+        ("compose.cluster.yaml", {"one", "two", "primary", "standby"}),
+    ],
+)
+def test_the_compose_files_are_some(file: str, services: set[str]) -> None:
+    command = ["docker-compose", "-f", str(DEPLOY / file), "config", "--services"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = set(done.stdout.split()) - {"frontier"}  # of a profile: not every version of Compose names it
-    assert found == {"linkscore", "console", "demo", "prometheus"}
+    assert set(done.stdout.split()) - {"frontier"} == services  # of a profile: not every version names it
 
 
 def test_containers_run_commands_that_there_are() -> None:
@@ -111,6 +118,8 @@ def test_the_chart_is_clean() -> None:
         SIDECAR,
         [*SIDECAR, "--set", "tlsSecret=tls"],
         [*FULL, "--set", "tlsSecret=tls"],
+        [*CLUSTER, "--set", "tlsSecret=tls", "--set", "tokensSecret=tokens"],
+        CLUSTER,
     ],
 )
 def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
@@ -132,6 +141,7 @@ def test_what_it_renders_is_what_kubernetes_takes(values: list[str]) -> None:
     [
         ("mode=sidecar", "crawler/container"),
         ("replicas=2", "replicas"),
+        ("mode=cluster", "databaseSecret"),
         ("persistence.size=lots", "persistence/size"),
         ("no_such=1", "no_such"),
         ("settings.MAX_SITES=5", "settings"),
@@ -142,6 +152,13 @@ def test_bad_values_are_refused_by_name(values: str, named: str) -> None:
     done = helm("template", "r", str(CHART), "--kube-version", KUBERNETES, "--set", values)
     assert done.returncode != 0
     assert named in done.stderr
+
+
+@needs_helm
+def test_servers_of_a_cluster_keep_nothing_and_tell_each_other_their_names() -> None:
+    text = rendered(*CLUSTER)
+    assert "volumeClaimTemplates" not in text
+    assert '{name: LINKSCORE_ADVERTISE, value: "$(POD_NAME).r-linkscore-peers:7412"}' in text
 
 
 @needs_helm

@@ -105,14 +105,13 @@ def credentials(tls: Tls) -> grpc.ChannelCredentials | None:
 
 
 def metadata(
-    token: str | None, token_file: str | os.PathLike[str] | None = None, *, current_reads: bool = False
+    token: str | None, token_file: str | os.PathLike[str] | None = None
 ) -> Callable[[], tuple[tuple[str, str], ...]]:
     """Give what says the metadata of a call; a token in a file is read each time, as it may be rotated.
 
     While the file is missing or empty, the last token is sent.
     """
     last = token
-    of_reads = (("x-linkscore-read", "current"),) if current_reads else ()
 
     def current() -> tuple[tuple[str, str], ...]:
         nonlocal last
@@ -121,7 +120,7 @@ def metadata(
         except OSError:
             if not last:
                 raise
-        return ((("authorization", f"Bearer {last}"),) if last else ()) + of_reads
+        return (("authorization", f"Bearer {last}"),) if last else ()
 
     return current
 

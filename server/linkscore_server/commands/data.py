@@ -1,109 +1,171 @@
-"""`linkscore data`: checks a data folder, and moves crawls between folders and machines."""
+"""`linkscore data`: checks a store, backs it up, and moves crawls between stores."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from linkscore_scoring.engine.groups import MAX_GROUPS
+from linkscore_server.settings import is_database
+
 if TYPE_CHECKING:
-    from linkscore_server.data_folder import DataFolder
     from linkscore_server.store import Store
 
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
-data_dir_option = click.option(
+_GIVEN_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_store_option = click.option(
     "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
     default="./linkscore-data",
     envvar="LINKSCORE_DATA_DIR",
     show_default=True,
-    help="Data folder of a server that is not running.",
+    help="Data folder, or postgresql://USER@HOST/DATABASE.",
 )
 
 
 @click.group()
 def data() -> None:
-    """Data folders of servers that are not running: check them, move crawls between them."""
+    """Stores of servers: check them, back them up, move crawls between them."""
 
 
 @data.command()
-@click.argument("folder", metavar="DIR", type=_FOLDER)
+@click.argument("data_dir", metavar="DIR", default="./linkscore-data", envvar="LINKSCORE_DATA_DIR")
 @click.option(
     "--replay",
     is_flag=True,
-    help="Also apply all events of each crawl and compare with what the server would open; 3 ms an event.",
+    help="Also apply all events anew and compare with the states that are kept; takes 3 ms an event.",
 )
-def check(folder: Path, *, replay: bool) -> None:
-    """Read everything in a data folder and say what is wrong; exit 0 if nothing is, 1 if something is."""
-    with opened(folder) as (store, beside):
+def check(data_dir: str, *, replay: bool) -> None:
+    """Read everything in a store and say what is wrong; exit 0 if nothing is, 1 if something is.
+
+    DIR is a data folder, or postgresql://USER@HOST/DATABASE. Nothing is changed. A server may be running.
+    """
+    with _opened(data_dir) as store:
         from linkscore_scoring.engine.events import decode
         from linkscore_server.app import annexes
         from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.crawls.opening import unlike_their_replay
+        from linkscore_server.data_folder import DataFolder
         from linkscore_server.store.moving import problems_of
 
-        keys, problems = store.shards(), list(problems_of(store, decode))
-        for key in keys:
-            problems += [found for annex in annexes() for found in annex.problems(beside, key)]
+        beside = DataFolder(None)  # without its lock: a server may have it
+        beside.path = None if is_database(data_dir) else Path(data_dir)
+        problems = _told(problems_of(store, decode))
+        for annex in annexes():
+            problems += sum(_told(annex.problems(beside, key)) for key in store.shards())
         if replay and not problems:
-            problems += unlike_their_replay(store, registrable_domain)
-    for problem in problems:
-        click.echo(problem)
-    click.echo(f"{folder}: {len(keys)} crawls, {len(problems)} problems", err=bool(problems))
+            problems = _told(unlike_their_replay(store, registrable_domain))
+        crawls = {key.partition("@")[0] for key in store.shards()}
+        place = _place(store, data_dir)
+    click.echo(f"{place}: {len(crawls)} crawls, {problems} problems", err=bool(problems))
     sys.exit(1 if problems else 0)
+
+
+@data.command()
+@click.argument("file", type=_FILE)
+@_store_option
+def backup(file: Path, data_dir: str) -> None:
+    """Write all crawls and secrets of a data folder, as of one moment, into a new file.
+
+    A server may be running. Browse logs (`browse` in the folder) are files of their own: copy them too. A
+    database in PostgreSQL is backed up by pg_dump.
+    """
+    with _opened(data_dir) as store:
+        from linkscore_server.store import moving
+
+        size = moving.backup(store, file)
+    click.echo(f"{file}: {size:,} bytes")
+
+
+@data.command()
+@click.argument("file", type=_GIVEN_FILE)
+@_store_option
+def restore(file: Path, data_dir: str) -> None:
+    """Make a data folder of a backup; one that has crawls already is left as it is."""
+    with _plain_failures():
+        from linkscore_server.store import moving
+
+        moving.restore(file, Path(data_dir))
+    click.echo(f"{data_dir}: restored from {file}")
 
 
 @data.command("export")
 @click.argument("crawl")
 @click.argument("file", type=_FILE)
-@data_dir_option
-def export(crawl: str, file: Path, data_dir: Path) -> None:
-    """Write a crawl into a new file: its events and states, with checksums.
+@_store_option
+def export(crawl: str, file: Path, data_dir: str) -> None:
+    """Write a crawl into a new file: events and states, with checksums. A server may be running.
 
-    The secret of tickets is not in it: tickets of links that wait count as none elsewhere, and the links go
-    by their URL.
+    Neither browse logs nor the secret of tickets are in it: links that wait with tickets go by their URL
+    where it is imported.
     """
-    with opened(data_dir) as (store, _):
+    with _opened(data_dir) as store:
         from linkscore_server.store.moving import export_crawl
 
-        export_crawl(store, crawl, file)
-    click.echo(f"{file}: crawl {crawl}, {file.stat().st_size:,} bytes")
+        events = export_crawl(store, crawl, file)
+    click.echo(f"{file}: crawl {crawl} ({events:,} events), {file.stat().st_size:,} bytes")
 
 
 @data.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@data_dir_option
-def import_(file: Path, data_dir: Path) -> None:
+@click.argument("file", type=_GIVEN_FILE)
+@click.option(
+    "--parts",
+    type=click.IntRange(1, MAX_GROUPS),
+    help="Divide its sites into so many parts, for several processes; as many as before if left out.",
+)
+@_store_option
+def import_(file: Path, parts: int | None, data_dir: str) -> None:
     """Add the crawl of a file that `linkscore data export` wrote; a damaged file is refused by name.
 
-    A data folder that is not there is made.
+    A data folder that is not there is made. A server that runs finds the crawl when it is asked for.
     """
-    with opened(data_dir, makes=True) as (store, _):
+    with _opened(data_dir, makes=True) as store:
         from linkscore_server.store.moving import import_crawl
 
-        crawl = import_crawl(store, file)
-    click.echo(f"{data_dir}: imported crawl {crawl}")
+        crawl, events = import_crawl(store, file, parts or 0)
+        place = _place(store, data_dir)
+    click.echo(f"{place}: imported crawl {crawl} ({events:,} event{'s' if events != 1 else ''})")
+
+
+def _place(store: Store, data_dir: str) -> str:
+    """Return where a store is as it was named, but for a password."""
+    return store.engine.place if store.engine.is_shared else data_dir
+
+
+def _told(problems: Iterator[str]) -> int:
+    count = 0
+    for problem in problems:
+        click.echo(problem)
+        count += 1
+    return count
 
 
 @contextmanager
-def opened(folder: Path, *, makes: bool = False) -> Iterator[tuple[Store, DataFolder]]:
-    """Open a data folder, which no server may have open; errors end the command with their message.
+def _opened(data_dir: str, *, makes: bool = False) -> Iterator[Store]:
+    """Open a store; errors end the command with their message, and so does a folder without one, mostly."""
+    with _plain_failures():
+        from linkscore_server.store import open_store
+        from linkscore_server.store.store import FILE
 
-    A folder that is not there is an error, unless it `makes` it.
-    """
+        if not makes and not is_database(data_dir) and not Path(data_dir, FILE).exists():
+            raise click.BadParameter(f"'{data_dir}' has no store of linkscore ({FILE}).", param_hint="DIR")
+        store = open_store(data_dir)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+@contextmanager
+def _plain_failures() -> Iterator[None]:
+    """End the command with the message of an error."""
     from linkscore_scoring.errors import LinkscoreError
-    from linkscore_server.data_folder import DataFolder
-    from linkscore_server.store import open_store
 
-    if not makes and not folder.is_dir():
-        raise click.BadParameter(f"Directory '{folder}' does not exist.", param_hint="'--data-dir'")
     try:
-        with closing(DataFolder(folder)) as beside, closing(open_store(str(folder))) as store:
-            yield store, beside
-    except (LinkscoreError, OSError) as exc:
+        yield
+    except (LinkscoreError, OSError, ImportError) as exc:
         raise click.ClickException(str(exc)) from exc

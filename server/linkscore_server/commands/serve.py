@@ -89,13 +89,13 @@ def serve(config: Path | None, **flags: Any) -> None:
     """Run the server."""
     settings = settings_of(config, flags)
     from linkscore_server import app  # numpy only when a server is wanted
-    from linkscore_server.directories import directory_of
+    from linkscore_server.front.workers import Supervisor
     from linkscore_server.observability import logs
 
     logs.set_up(settings.log_level)
     again = partial(read_settings, config, flags)
     try:
-        asyncio.run(directory_of(settings).supervisor(settings) or app.run(settings, again))
+        asyncio.run(Supervisor(settings).run() if settings.workers > 1 else app.run(settings, again))
     except (LinkscoreError, OSError, RuntimeError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

@@ -16,7 +16,6 @@ from concurrent.futures import Executor
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any, TypeVar
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -237,20 +236,16 @@ class CrawlActor:
             raise outcome
         return outcome
 
-    def submit_all(
-        self, events: Sequence[Event], raw: Sequence[bytes | None] = ()
-    ) -> asyncio.Future[Outcomes]:
+    def submit_all(self, events: Sequence[Event]) -> asyncio.Future[Outcomes]:
         """Take in events as one group, in their order; returns what to wait for.
-
-        `raw` are their bytes for the store, where whoever made an event has them; empty: nobody has any.
 
         The result has one outcome an event, an exception in place of one that could not be applied. Errors as
         of `submit`: all of the events are made durable, or none.
         """
-        return self._submitted(events, raw)
+        return self._submitted(events)
 
     def _submitted(
-        self, events: Sequence[Event], raw: Sequence[bytes | None] = (), learned: LearnedSite | None = None
+        self, events: Sequence[Event], learned: LearnedSite | None = None
     ) -> asyncio.Future[Outcomes]:
         if self._is_closed:
             raise CrawlClosed(f"crawl {self.model.config.name!r} is closed")
@@ -258,7 +253,7 @@ class CrawlActor:
             raise self._opened_again()
         done: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
         trace = self._tracing.submitted(self.model.config.name, len(events))
-        made = [given or encode(event) for event, given in zip_longest(events, raw)]
+        made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)
         self._queue.append(_Submission(events, made, sites, done, trace, learned))
         self._news.set()

@@ -38,7 +38,6 @@ from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
 from linkscore_server.crawls.opening import opened
-from linkscore_server.crawls.reads import must_be_current
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.crawls.space import SpaceAlarm
 from linkscore_server.data_folder import DataFolder
@@ -156,6 +155,8 @@ class CrawlRegistry:
         self.on_open: Callable[[CrawlActor], None] = lambda actor: None
         self.confirm: Callable[[str], None] = lambda key: None
         self.claim: Callable[[str], None] = lambda key: None
+        self._dropped: set[str] = set()  # let go of, to be deleted
+        self._given: set[str] = set()  # let go of, and another server's
         self.embeddings = embeddings or Embeddings()
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
         self.space = SpaceAlarm(settings.min_free_mb << 20, store.space)
@@ -226,7 +227,6 @@ class CrawlRegistry:
 
     async def open(self, name: str) -> CrawlActor:
         """Return a crawl, opened if it is not; it stays open until the task that asks ends."""
-        must_be_current()  # as every answer of the one process that has a crawl
         actor = self._actors.get(name)
         if actor is None or actor.is_lost:
             actor = await self._opened(name)
@@ -274,7 +274,9 @@ class CrawlRegistry:
         async with self._locks[name]:
             if name in self.damaged:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
-            if name not in self._names and not self._owns(Shard.of(name)):
+            if name in self._given:
+                raise StoreAway(f"crawl {name!r}: another server has these sites, try again")
+            if name not in self._names and (name in self._dropped or not self._owns(Shard.of(name))):
                 raise CrawlNotFound.named(name)
             actor = self._actors.get(name)
             if actor is not None and actor.is_lost:
@@ -425,6 +427,7 @@ class CrawlRegistry:
 
     async def drop(self, name: str) -> None:
         """Let go of a shard, which another process takes or deletes; it must not be there."""
+        self._dropped.add(name)
         await self._keep(self._drop(name))
 
     async def delete_all(self, crawl: str) -> None:
@@ -435,11 +438,17 @@ class CrawlRegistry:
         """Have a shard that the store has by now; it is opened when somebody asks for it."""
         self._names.add(name)
         self.damaged.pop(name, None)
+        self._is_here_again(name)
+
+    def _is_here_again(self, name: str) -> None:
+        self._dropped.discard(name)
+        self._given.discard(name)
 
     async def let_go(self, name: str) -> None:
         """Have a shard no more that another process gets: finish what was taken in, write its states."""
         async with self._locks[name]:
             self._names.discard(name)
+            self._given.add(name)
             if (actor := self._actors.pop(name, None)) is not None:
                 await actor.close()
 
@@ -481,6 +490,7 @@ class CrawlRegistry:
         try:
             shard = await self._in_thread(self.store.create, name)
             await self._in_thread(self.claim, name)
+            self._is_here_again(name)
         except Fenced:
             return None
         model = StoredCrawl(

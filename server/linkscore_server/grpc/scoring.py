@@ -28,7 +28,7 @@ from linkscore_server.grpc.convert.pages import PageParser
 from linkscore_server.grpc.convert.policies import choice_of
 from linkscore_server.grpc.errors import NotServing, logged, without_frames
 from linkscore_server.grpc.feedback import FeedbackInbox
-from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage, ReadPages
+from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
 from linkscore_server.turns import Queue, Turns
@@ -36,8 +36,6 @@ from linkscore_server.turns import Queue, Turns
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_Message = pb.StreamPagesRequest | tuple[pb.StreamPagesRequest, ReadPages]
-"""Of a stream: as it was sent, or with its page read by another process."""
 _Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
@@ -97,7 +95,7 @@ class LinkScoringService:
         self._watch = watch
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
-        self.reader = PageReader(parser, self._turns, metrics)
+        self.reader = PageReader(parser)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
 
@@ -106,17 +104,15 @@ class LinkScoringService:
         for feeding in list(self._streams):
             feeding.cancel()
 
-    async def IngestPages(
-        self, request: pb.IngestPagesRequest, context: Any, read: ReadPages | None = None
-    ) -> pb.IngestPagesResponse:
-        """Take in pages and score their links; `read` are those that another process has read."""
+    async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
+        """Take in pages and score their links."""
         actor, choice, encode = await self.resolve(request)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         self._registry.check_room()
-        return await self._ingest_all(actor, request, choice, encode, context, read)
+        return await self._ingest_all(actor, request, choice, encode, context)
 
     async def StreamPages(
-        self, requests: AsyncIterator[_Message], context: Any
+        self, requests: AsyncIterator[pb.StreamPagesRequest], context: Any
     ) -> AsyncIterator[pb.StreamPagesResponse]:
         """Take in pages as they come; at most `STREAM_WINDOW` are in work, answers keep the order."""
         answers: _Answers = asyncio.Queue()
@@ -140,7 +136,7 @@ class LinkScoringService:
         actor = await self._actor(request.crawl)
         _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
         found = []
-        options = self.reader.parse_options(actor.model.config)
+        options = ParseOptions.of(actor.model.config)
         known = await self.reader.parse_remote(request.pages, options, context)
         async with self._turns.of_call(actor.model.config.name) as queue:
             for page, preparsed in zip(request.pages, known, strict=True):
@@ -295,14 +291,12 @@ class LinkScoringService:
         choice: PolicyChoice | None,
         encode: str,
         context: Any,
-        read: ReadPages | None,
     ) -> pb.IngestPagesResponse:
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
-        options = self.reader.parse_options(actor.model.config)
-        known = await self.reader.known(request.pages, options, read, context)
+        options = ParseOptions.of(actor.model.config)
+        known = await self.reader.parse_remote(request.pages, options, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
-        raw: list[bytes | None] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
             async with self._turns.of_call(actor.model.config.name) as queue:
@@ -312,11 +306,10 @@ class LinkScoringService:
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
-                        raw.append(preparsed if isinstance(preparsed, bytes) else None)
                     if together and (is_last or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
-                        written.append(tasks.heard(actor.submit_all(together, raw)))
-                        together, raw = [], []
+                        written.append(tasks.heard(actor.submit_all(together)))
+                        together = []
             outcomes = iter([outcome for group in written for outcome in await group])
         finally:
             for group in written:
@@ -348,9 +341,7 @@ class LinkScoringService:
             parsed = await self._parsed(actor, request.page, options, preparsed, context, queue)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-            [outcome] = await actor.submit_all(
-                [parsed], [preparsed if isinstance(preparsed, bytes) else None]
-            )
+            [outcome] = await actor.submit_all([parsed])
             self._add_result(answer.result, actor, parsed, outcome, choice, encode)
         else:
             answer.result.status.CopyFrom(parsed)
@@ -388,7 +379,7 @@ class LinkScoringService:
         failed.CopyFrom(page)
         failed.ClearField("body")
         failed.fetch_error = failed.fetch_error or "no sitemap or feed"
-        await actor.submit_all([self.reader.event(failed, options, actor.model.site_of, None)], [None])
+        await actor.submit_all([self.reader.event(failed, options, actor.model.site_of, None)])
 
     def _add_result(
         self,
@@ -439,7 +430,7 @@ class LinkScoringService:
 
     async def _feed(
         self,
-        requests: AsyncIterator[_Message],
+        requests: AsyncIterator[pb.StreamPagesRequest],
         answers: _Answers,
         slots: asyncio.Semaphore,
         context: Any,
@@ -448,20 +439,19 @@ class LinkScoringService:
         first: tuple[CrawlActor, PolicyChoice | None, str] | None = None
         crawl = ""
         try:
-            async for message in requests:
-                request, read = message if isinstance(message, tuple) else (message, None)
+            async for request in requests:
                 crawl = crawl or request.crawl
                 first = first or await self.resolve(request)
                 if request.crawl not in ("", crawl):  # by its name: another one may be of another process
                     raise InvalidInput("must be the crawl of the first message", field="crawl")
                 self._registry.check_room()
                 await slots.acquire()
-                options = self.reader.parse_options(first[0].model.config)
+                options = ParseOptions.of(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream
-                [preparsed] = await self.reader.known([request.page], options, read, context)
+                [preparsed] = await self.reader.parse_remote([request.page], options, context)
                 page = self._ingest(first[0], request, *first[1:], context, options, preparsed)
                 answers.put_nowait(tasks.awaited(page))
-                del message, request, read, preparsed, page  # the next message may be long in coming
+                del request, preparsed, page  # the next message may be long in coming
         finally:
             answers.put_nowait(None)
 

@@ -63,7 +63,6 @@ class Metrics:
         self._add_log_metrics(r)
         self._add_state_metrics(r)
         self._add_learning_metrics(r)
-        self._add_passed_on(r)
         self._calls: dict[tuple[str, str], Histogram] = {}
         self._pages: dict[tuple[str, str], tuple[Counter, Counter]] = {}
         build = Gauge("linkscore_build_info", "Always 1", ["version", "python", "reader"], registry=r)
@@ -91,12 +90,6 @@ class Metrics:
     def count_left_page(self, reason: str) -> None:
         """Count a page that the compiled reader left to the pure one."""
         self.pages_left.labels(reason).inc()
-
-    def count_passed_on(self, *, read: int, unread: int) -> None:
-        """Count pages that another process has the sites of."""
-        for state, count in (("read", read), ("unread", unread)):
-            if count:
-                self.pages_passed_on.labels(state).inc(count)
 
     def count_feedback(
         self, policy: str, rewards: Sequence[float], *, duplicates: int = 0, invalid: int = 0
@@ -251,13 +244,5 @@ class Metrics:
             "linkscore_site_notices",
             "Notices about sites, once each: trap_copies, trap_endless, trap_fading, needs_examples",
             ["kind"],
-            registry=r,
-        )
-
-    def _add_passed_on(self, r: CollectorRegistry) -> None:
-        self.pages_passed_on = Counter(
-            "linkscore_pages_passed_on",
-            "Pages for other processes, by state: read here, or left unread for the one that has the site",
-            ["state"],
             registry=r,
         )

@@ -119,11 +119,14 @@ class Engine(Protocol):
         Its type of bytes.
     setup
         Statements that follow those of the tables.
+    is_shared
+        Whether other servers have shards in it, and this one only those that it is told.
     """
 
     place: str
     blob: str
     setup: tuple[str, ...]
+    is_shared: bool
 
     def session(self) -> Session:
         """Return a connection that writes.

@@ -16,6 +16,7 @@ from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
 from typing import NamedTuple
 
+from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.store.base import Fenced, Session, StoreAway
 from linkscore_server.store.schema import HIDDEN
@@ -104,10 +105,8 @@ class Ownership:
             If the database cannot be reached: nobody knows then, and what is open goes on by its key.
         """
         self._beat()
-        servers = self._live()
-        rows = [row for row in self._store.engine.rows(_OWNERS) if not row[0].startswith(HIDDEN)]
-        owners = {key: owner for key, owner, _ in rows}
-        self._epochs = {key: epoch for key, _, epoch in rows}
+        found = self.standing()
+        servers, owners = found.servers, dict(found.owners)
         for key, owner in owners.items():
             if owner not in servers and self.best(key, servers) == self.number and self._take(key):
                 owners[key] = self.number
@@ -115,10 +114,21 @@ class Ownership:
         leaving = frozenset(key for key in mine if self.best(key, servers) != self.number)
         return Standing(servers, owners, mine, leaving)
 
+    def standing(self) -> Standing:
+        """Return who has what, and change nothing; errors as of `tick`."""
+        rows = [row for row in self._store.engine.rows(_OWNERS) if not row[0].startswith(HIDDEN)]
+        self._epochs = {key: epoch for key, _, epoch in rows}
+        return Standing(self._live(), {key: owner for key, owner, _ in rows})
+
     @staticmethod
     def best(key: str, servers: Mapping[int, str]) -> int:
-        """Return the number of the server that a shard should be with; 0 if there is none."""
-        return max(servers, key=lambda number: hash64(f"{servers[number]} {key}"), default=0)
+        """Return the number of the server that a shard should be with; 0 if there is none.
+
+        The first part of a crawl is with who makes it, before it is known how many parts there are.
+        """
+        shard = Shard.of(key)
+        by = key if shard.group else shard.crawl
+        return max(servers, key=lambda number: hash64(f"{servers[number]} {by}"), default=0)
 
     def claim(self, key: str) -> None:
         """Have a shard that was just made here.

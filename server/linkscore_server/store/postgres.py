@@ -43,6 +43,7 @@ class PostgresEngine:
     """
 
     blob = "BYTEA"
+    is_shared = True
     setup: tuple[str, ...] = (
         "ALTER TABLE event ALTER COLUMN body SET STORAGE EXTERNAL",
         "ALTER TABLE site ALTER COLUMN state SET STORAGE EXTERNAL",

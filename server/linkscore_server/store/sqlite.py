@@ -56,6 +56,7 @@ class SqliteEngine:
     """
 
     blob = "BLOB"
+    is_shared = False
     setup: tuple[str, ...] = ()
 
     def __init__(self, path: Path | None) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkscore_scoring.errors import CorruptState, LinkscoreError
+from linkscore_server.settings import is_database
 from linkscore_server.store import schema
 from linkscore_server.store.base import (
     Core,
@@ -70,7 +71,7 @@ def open_store(where: str) -> Store:
     OSError, StoreAway
         If it cannot be opened now.
     """
-    if where.startswith(("postgresql://", "postgres://")):
+    if is_database(where):
         from linkscore_server.store.postgres import PostgresEngine
 
         return Store(PostgresEngine(where))

@@ -65,7 +65,18 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 ports:
   - {name: grpc, containerPort: 7411}
   - {name: metrics, containerPort: 9411}
+  {{- if eq .Values.mode "cluster" }}
+  - {name: peers, containerPort: 7412}
+  {{- end }}
 env:
+  {{- if eq .Values.mode "cluster" }}
+  - name: LINKSCORE_DATA_DIR
+    valueFrom: {secretKeyRef: {name: {{ required "databaseSecret" .Values.databaseSecret }}, key: dsn}}
+  - name: POD_NAME
+    valueFrom: {fieldRef: {fieldPath: metadata.name}}
+  - {name: LINKSCORE_PEERS_LISTEN, value: "0.0.0.0:7412"}
+  - {name: LINKSCORE_ADVERTISE, value: "$(POD_NAME).{{ include "linkscore.name" . }}-peers:7412"}
+  {{- end }}
   {{- range $name, $value := .Values.settings }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
   {{- end }}
@@ -92,12 +103,16 @@ resources:
   {{- toYaml .Values.resources | nindent 2 }}
 securityContext:
   {{- include "linkscore.locked" . | nindent 2 }}
+{{- if or (ne .Values.mode "cluster") .Values.tokensSecret .Values.tlsSecret }}
 volumeMounts:
+  {{- if ne .Values.mode "cluster" }}
   - {name: linkscore-data, mountPath: /var/lib/linkscore}
+  {{- end }}
   {{- if .Values.tokensSecret }}
   - {name: tokens, mountPath: /etc/linkscore/tokens, readOnly: true}
   {{- end }}
   {{- if .Values.tlsSecret }}
   - {name: tls, mountPath: /etc/linkscore/tls, readOnly: true}
   {{- end }}
+{{- end }}
 {{- end }}

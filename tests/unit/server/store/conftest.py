@@ -7,20 +7,9 @@ from pathlib import Path
 import pytest
 
 from linkscore_server.store import Store, open_store
-from support import postgres
+from support.postgres import Postgres
 
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def database() -> Iterator[postgres.Postgres]:
-    if postgres.tools() is None:
-        pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    with postgres.folder() as folder:
-        server = postgres.Postgres(folder)
-        server.start()
-        yield server
-        server.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -28,7 +17,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A place for a store, on both engines."""
     if request.param == "sqlite":
         return str(tmp_path / "data")
-    server: postgres.Postgres = request.getfixturevalue("database")
+    server: Postgres = request.getfixturevalue("database")
     return server.schema(f"store{next(_numbers)}")
 
 

@@ -19,12 +19,12 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
+from linkscore_server.front.owners import Owners
+from linkscore_server.front.parts import RoutedCrawl, may_repeat
+from linkscore_server.front.scatter_gather import ask_group, events_in, gathered, without
 from linkscore_server.grpc.convert import results, sites
 from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
 from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
-from linkscore_server.routing.crawls import RoutedCrawl, may_repeat
-from linkscore_server.routing.owners import Owners
-from linkscore_server.routing.scatter_gather import ask_group, events_in, gathered, without
 from linkscore_server.settings import Settings
 
 _START = re.compile(r"[0-9]{1,7}")

@@ -10,9 +10,9 @@ from typing import Any
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import LinkscoreError
+from linkscore_server.front.owners import Owner, Owners
 from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.crawls import shard_page
-from linkscore_server.routing.owners import Owner, Owners
 
 
 async def list_shards(

@@ -13,11 +13,11 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
+from linkscore_server.front.owners import Owners
+from linkscore_server.front.parts import RoutedCrawl, name_event
+from linkscore_server.front.scatter_gather import gathered
 from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.errors import NotServing
-from linkscore_server.routing.crawls import RoutedCrawl, name_event
-from linkscore_server.routing.owners import Owners
-from linkscore_server.routing.scatter_gather import gathered
 
 _PAGES, _RECORDS = "LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"
 

@@ -17,18 +17,18 @@ from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.access import caller, check_count, crawl_in
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.front.coordinator import CrawlCoordinator
+from linkscore_server.front.fan_out import FAN_OUT, Groups
+from linkscore_server.front.owners import Owner, Owners
+from linkscore_server.front.parts import RoutedCrawl, may_repeat
+from linkscore_server.front.scatter_gather import SCATTER_GATHER
+from linkscore_server.front.shards import list_shards
+from linkscore_server.front.streams import GroupedImport, GroupedStream, first_of, with_first
 from linkscore_server.grpc.convert.names import crawl_name, page_of
 from linkscore_server.grpc.errors import Forwarded
 from linkscore_server.grpc.scoring import STREAM_WINDOW
-from linkscore_server.routing.coordinator import CrawlCoordinator
-from linkscore_server.routing.crawls import RoutedCrawl, may_repeat
-from linkscore_server.routing.fan_out import FAN_OUT, Groups
-from linkscore_server.routing.metrics import RoutingMetrics
-from linkscore_server.routing.owners import Owner, Owners
-from linkscore_server.routing.scatter_gather import SCATTER_GATHER
-from linkscore_server.routing.shards import list_shards
-from linkscore_server.routing.streams import GroupedImport, GroupedStream, first_of, with_first
 from linkscore_server.settings import Settings
+from linkscore_server.store import Store
 
 _CREATE = "CrawlService/CreateCrawl"
 CHANGES = (_CREATE, "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
@@ -53,10 +53,8 @@ class Router:
         The shards of this process.
     settings
         Bounds of calls.
-    metrics
-        Where calls about several groups are counted.
-    ticket_key
-        Gives the secret of tickets, which all processes share; blocks.
+    store
+        Of all processes: has the secret of tickets.
     domain_of
         Gives the registrable domain of a host.
     clock
@@ -68,21 +66,19 @@ class Router:
         owners: Owners,
         registry: CrawlRegistry,
         settings: Settings,
-        metrics: RoutingMetrics,
+        store: Store,
         *,
-        ticket_key: Callable[[], bytes],
         domain_of: Callable[[str], str],
         clock: Callable[[], float],
     ) -> None:
         self._owners = owners
         self._registry = registry
         self._settings = settings
-        self._metrics = metrics
-        self._ticket_key = ticket_key
+        self._store = store
         self._domain_of = domain_of
         self._known: dict[str, RoutedCrawl] = {}
         self._streams: set[GroupedStream] = set()
-        self.coordinator = CrawlCoordinator(registry, owners, clock, settings.max_crawls, self._read)
+        self.coordinator = CrawlCoordinator(registry, owners, store, clock, settings.max_crawls, self._read)
 
     def drain(self) -> None:
         """End streams over several groups once the pages they sent so far are answered."""
@@ -159,10 +155,9 @@ class Router:
         if crawl.groups == 1:
             return await self._whole(name, method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
-        with self._metrics.scattered_seconds.labels(method).time():
-            if method in SCATTER_GATHER:
-                return await SCATTER_GATHER[method].answer(crawl, request, groups.send, self._settings)
-            return await FAN_OUT[method](groups, request)
+        if method in SCATTER_GATHER:
+            return await SCATTER_GATHER[method].answer(crawl, request, groups.send, self._settings)
+        return await FAN_OUT[method](groups, request)
 
     async def _whole(self, name: str, method: str, request: Any, context: Any) -> Any:
         """Answer a call about a crawl of one group as who has it does."""
@@ -185,19 +180,19 @@ class Router:
         return self._known[name], self._owners.home(name)
 
     async def _described(self, name: str) -> RoutedCrawl | None:
-        try:
-            said = await self._owners.reach(Shard(name), lambda owner: owner.ask("describe", crawl=name))
-        except (CrawlNotFound, Forwarded) as exc:
-            if _is_gone(exc):
-                return None
-            raise
+        first = await self.coordinator.first(name)
+        if first is None:
+            return None
+        said: dict[str, Any] = {}
+        if first.groups > 1:
+            said = await self._owners.reach(first, lambda owner: owner.ask("describe", shard=first.key))
         by_domain = said.get("scope") == "domain"
         if by_domain:
             await asyncio.to_thread(self._domain_of, _DOMAIN)
-        key = await asyncio.to_thread(self._ticket_key)
+        key = await asyncio.to_thread(self._store.secret)
         return RoutedCrawl(
             name,
-            said["groups"],
+            first.groups,
             self._domain_of if by_domain else None,
             TicketBook(key, said.get("tickets", name)),
         )
@@ -207,17 +202,14 @@ class Router:
             there = await self.coordinator.names()
             if name not in there:
                 check_count(there)
-        home = self._owners.home(name)
         self._known.pop(name, None)
-        if home is not self._owners.local:
-            return await home.call(method, request, context)
-        match method:
-            case "CrawlService/CreateCrawl":
-                return await self.coordinator.create(request, context)
-            case "CrawlService/UpdateCrawl":
-                return await self.coordinator.update(request, context)
-            case _:
-                return await self.coordinator.delete(request, context)
+
+        async def change(home: Owner) -> Any:
+            if home is not self._owners.local:
+                return await home.call(method, request, context)
+            return await self.coordinator.change(method, request, context)
+
+        return await self._owners.reach(Shard(name), change)
 
     async def _list(self, request: crawl_pb.ListCrawlsRequest, context: Any) -> crawl_pb.ListCrawlsResponse:
         there = await self.coordinator.names()
@@ -231,7 +223,7 @@ class Router:
         try:
             if groups > 1:
                 return await self._read(name, context)
-            said = await self._owners.home(name).ask("crawl", name=name)
+            said = await self._owners.reach(Shard(name), lambda owner: owner.ask("crawl", name=name))
         except (CrawlNotFound, CorruptState):
             return None
         except Forwarded as exc:

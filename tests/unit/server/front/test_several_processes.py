@@ -12,13 +12,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.openmetrics.exposition import generate_latest as open_metrics
 
 from linkscore_scoring.engine.groups import Shard
+from linkscore_server.front.owners import error_of, place_of
+from linkscore_server.front.workers import WorkersCollector, share_of
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
-from linkscore_server.routing.owners import place_of
-from linkscore_server.routing.peers import error_of
 from linkscore_server.settings import Settings
-from linkscore_server.workers.address import WorkerAddress
-from linkscore_server.workers.metrics import WorkersCollector
-from linkscore_server.workers.shares import packed, share_of, unpacked
 
 
 def failed(code: grpc.StatusCode, *trailers: tuple[str, bytes]) -> grpc.aio.AioRpcError:
@@ -40,11 +37,17 @@ def test_several_processes_need_a_folder_and_a_port() -> None:
     assert Settings(workers=4).problems() == []
 
 
+def test_servers_over_a_database_share_it_by_themselves() -> None:
+    where = "postgresql://db.example/crawls"
+    assert Settings(data_dir=where).problems() == []
+    (wrong,) = Settings(data_dir=where, workers=2).problems()
+    assert (wrong.field, "start as many servers" in wrong.rule) == ("workers", True)
+    assert [one.field for one in Settings(advertise="nowhere").problems()] == ["advertise"]
+
+
 def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
     settings = Settings(workers=4, memory_mb=8_000, site_memory_mb=4_000, max_inflight_bytes=64 << 20)
-    address = WorkerAddress(2, ("unix:/a", "unix:/b", "unix:/c", "unix:/d"), lock=7)
-    own, told = unpacked(packed(share_of(settings, "127.0.0.1:80"), address))
-    assert told == address
+    own = share_of(settings, "127.0.0.1:80")
     assert (own.memory_mb, own.site_memory_mb, own.listen, own.metrics_listen) == (
         2_000,
         1_000,
@@ -57,8 +60,6 @@ def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
 def test_every_shard_has_one_owner_and_all_own_some() -> None:
     shards = [Shard("books", group, 16) for group in range(16)] + [Shard(f"c{n}") for n in range(40)]
     for n in (2, 3, 8):
-        addresses = [WorkerAddress(number, ("",) * n, 0) for number in range(n)]
-        assert all(sum(address.owns(shard) for address in addresses) == 1 for shard in shards)
         of_books = Counted(place_of(shard, n) for shard in shards[:16])
         assert max(of_books.values()) - min(of_books.values()) <= 1
         assert len({place_of(shard, n) for shard in shards[16:]}) == n

@@ -10,14 +10,14 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard, shards_of
-from linkscore_scoring.errors import LimitExceeded, LinkscoreError
+from linkscore_scoring.errors import CorruptState, LimitExceeded, LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry, Locks
+from linkscore_server.front.owners import Owners
 from linkscore_server.grpc.convert.crawls import config_of
 from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
 from linkscore_server.grpc.errors import NotServing
-from linkscore_server.routing.owners import Owners
-from linkscore_server.routing.scatter_gather import gathered
+from linkscore_server.store import Store
 
 _log = logging.getLogger(__name__)
 _AGAIN_S = 1.0
@@ -35,8 +35,8 @@ class CrawlCoordinator:
     ----------
     registry
         The shards of this process.
-    owners
-        Who has the other groups.
+    owners, store
+        Who has the other groups, and where all are.
     clock
         Seconds since the epoch.
     max_crawls
@@ -49,12 +49,13 @@ class CrawlCoordinator:
         self,
         registry: CrawlRegistry,
         owners: Owners,
+        store: Store,
         clock: Callable[[], float],
         max_crawls: int,
         read: Callable[[str, Any], Awaitable[pb.Crawl]],
     ) -> None:
         self._registry = registry
-        self._owners = owners
+        self._owners, self._store = owners, store
         self._clock = clock
         self._max_crawls = max_crawls
         self._read = read
@@ -77,20 +78,28 @@ class CrawlCoordinator:
             self._aligning.cancel()
             await asyncio.gather(self._aligning, return_exceptions=True)
 
+    async def change(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call that makes, changes or deletes a crawl whose home this is."""
+        match method:
+            case "CrawlService/CreateCrawl":
+                return await self.create(request, context)
+            case "CrawlService/UpdateCrawl":
+                return await self.update(request, context)
+            case _:
+                return await self.delete(request, context)
+
     async def create(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
         """Create a crawl: the first group last, so that one which is there is whole."""
         name = request.crawl.name.removeprefix(crawl_name(""))  # if it is none, that is said with all else
         async with self._locks[name]:
-            await self._forget_unfinished(name)
-            there = self._registry.shard_of(name)
-            first = there if there is not None and there.group == 0 else None
+            first = await self.first(name)
             groups = request.crawl.groups or (first.groups if first is not None else 1)
             if first is not None and first.groups != groups:
                 raise CrawlExists(
                     f"crawl {name!r} exists with {first.groups} groups, which are fixed: use another name"
                 )
             request.crawl.groups = groups  # of a crawl that is there, if the caller leaves them open
-            if there is None:
+            if first is None:
                 await self._check_room()
             if groups == 1:
                 made: pb.CreateCrawlResponse = await self._owners.local.call(
@@ -126,6 +135,8 @@ class CrawlCoordinator:
         async with self._locks[name]:
             first = await self._found(name)
             if first.groups == 1:
+                with suppress(CorruptState):  # what is damaged is deleted too
+                    await self._registry.open(first.key)
                 done: pb.DeleteCrawlResponse = await self._owners.local.call(
                     "CrawlService/DeleteCrawl", request, context
                 )
@@ -145,22 +156,21 @@ class CrawlCoordinator:
 
     async def names(self) -> dict[str, int]:
         """Return the crawls of all processes by name, in order, and how many groups each has."""
-        found = await gathered([owner.ask("names") for owner in self._owners.all])
-        return dict(sorted((name, groups) for answer in found for name, groups in answer["names"].items()))
+        shards = map(Shard.of, await asyncio.to_thread(self._store.shards))
+        return {shard.crawl: shard.groups for shard in sorted(shards) if shard.group == 0}
 
-    async def _forget_unfinished(self, name: str) -> None:
-        """See that a first group of a crawl is there only if its creation was acknowledged."""
-        if (there := self._registry.shard_of(name)) is not None and there.group == 0:
-            with suppress(CrawlNotFound):
-                await self._registry.open(there.key)
+    async def first(self, name: str) -> Shard | None:
+        """Return the first part of a crawl, wherever it is; None if there is no such crawl."""
+        groups = (await self.names()).get(name)
+        return Shard(name, 0, groups) if groups else None
 
     async def _check_room(self) -> None:
-        if not self._owners.is_alone and (n := len(await self.names())) >= self._max_crawls:
+        if (n := len(await self.names())) >= self._max_crawls:
             raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
 
     async def _found(self, name: str) -> Shard:
-        first = self._registry.shard_of(name)
-        if first is None or first.group:
+        first = await self.first(name)
+        if first is None:
             raise CrawlNotFound.named(name)
         return first
 

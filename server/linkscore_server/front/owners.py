@@ -1,12 +1,12 @@
-"""Other processes of one server: asked by the calls of the contract, over sockets only they can reach."""
+"""Who answers for a shard: the services of this process, or another server over a connection."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import grpc
 import msgpack
@@ -14,16 +14,20 @@ from google.protobuf import message_factory
 from google.rpc import status_pb2
 from grpc_status import rpc_status
 
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.hashing import hash64
 from linkscore_server import tasks
-from linkscore_server.crawls import reads
+from linkscore_server.front.questions import Questions
 from linkscore_server.grpc.contract import SERVICES
 from linkscore_server.grpc.errors import REQUEST_ID as KEY
 from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, request_id
-from linkscore_server.routing.owners import Values
 
+T = TypeVar("T")
+Values = dict[str, Any]
+"""What questions and their answers are made of: numbers, texts, bytes, lists and dicts of them."""
 _PACKAGE = "linkscore.v1"
 OWNER, ASK = "linkscore.internal.Owner", "Ask"
-"""Service and method by which a process asks what is beside the contract."""
+"""Service and method by which a server asks what is beside the contract."""
 _SLACK_BYTES = 1 << 20
 """What a part of a message may be larger than the whole: longer names, columns that are repeated. Chosen."""
 _RECONNECT = [
@@ -32,15 +36,10 @@ _RECONNECT = [
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
 """A process that was killed is there again within seconds. Chosen, not measured."""
-
-_PAUSE_S = 60.0
-"""Longest wait for a process that makes room for a new one, which takes seconds. A bound: the new one may not
-come."""
-
-_READY_S = 5.0
-"""Longest wait for a connection to a process that is there, which takes .1 s, see `_RECONNECT`. A bound."""
-
-_AWAY = "the process that has these sites starts again or has handed them over, try again"
+_LOOK_S = 0.05  # between two looks whether another process answers; chosen, not measured
+_ASK_S = 30.0
+"""Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
+_AWAY = "the server that has these sites starts again or has handed them over, try again"
 _LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
@@ -48,26 +47,63 @@ _LOST = {
     grpc.StatusCode.UNKNOWN,
 }
 """How gRPC ends calls to a process that is gone. Answers of linkscore with these codes have details."""
-
 _CLOSED = (grpc.aio.UsageError, grpc.aio.InternalError)
 """What gRPC raises for a call over a connection that was closed meanwhile."""
 
-_ASK_S = 30.0
-"""Longest wait for the answer to a question, which takes milliseconds: a process may be stopped. A bound."""
+
+class Owner(Protocol):
+    """Answers for the shards that are its own. Errors are those that the call shall end with."""
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call of the contract, ``Service/Method``, that has one request and one answer."""
+
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
+        """Answer a stream with a stream."""
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """Answer a stream with one message."""
+
+    async def ask(self, question: str, **values: Any) -> Values:
+        """Answer a question of `questions`."""
+
+    async def close(self) -> None:
+        """Let go of what connects to it."""
 
 
-def options_of(max_message_bytes: int) -> list[tuple[str, int]]:
-    """Return the options of a channel between processes, and of who listens."""
-    most = max_message_bytes + _SLACK_BYTES
-    return [
-        ("grpc.max_receive_message_length", most),
-        ("grpc.max_send_message_length", most),
-        *_RECONNECT,
-    ]
+class LocalOwner:
+    """The services of this process, by name, see `grpc.contract.complete`, and what answers questions."""
+
+    def __init__(self, services: Mapping[str, Any], questions: Questions) -> None:
+        self._services = services
+        self._questions = questions
+
+    def _method(self, method: str) -> Any:
+        service, _, name = method.partition("/")
+        return getattr(self._services[service], name)
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """See `Owner.call`."""
+        return await self._method(method)(request, context)
+
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
+        """See `Owner.stream`."""
+        found: AsyncGenerator[Any, None] = self._method(method)(requests, context)
+        return found
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """See `Owner.collect`."""
+        return await self._method(method)(requests, context)
+
+    async def ask(self, question: str, **values: Any) -> Values:
+        """See `Owner.ask`."""
+        return await self._questions.answer(question, values)
+
+    async def close(self) -> None:
+        """See `Owner.close`: there is nothing between."""
 
 
 class Peer:
-    """Another process of the server, as an owner of shards; see `owners.Owner`.
+    """Another server, as an owner of shards.
 
     Parameters
     ----------
@@ -90,47 +126,27 @@ class Peer:
         )
         self._ask: Any = self.channel.unary_unary(f"/{OWNER}/{ASK}")
         self._calls: dict[str, Any] = {}
-        self._may_ask = asyncio.Event()
-        self._may_ask.set()
-
-    def pause(self) -> None:
-        """Let what is asked from now on wait: the process makes room for a new one."""
-        self._may_ask.clear()
-
-    async def resume(self) -> None:
-        """Ask what waits, of the new process; if there is none, that is what is answered."""
-        try:
-            async with asyncio.timeout(_READY_S):
-                await self.channel.channel_ready()
-        except TimeoutError:
-            pass
-        finally:
-            self._may_ask.set()
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        await self.its_turn()
-        return await answer_of(lambda: self._method(method)(request, **meant_for(context)))
+        return await answer_of(lambda: self._method(method)(request, **_meant_for(context)))
 
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
     ) -> AsyncGenerator[Any, None]:
         """See `Owner.stream`."""
-        await self.its_turn()
-        begin = partial(self._method(method), **meant_for(context))
-        async with aclosing(answers_of(begin, requests)) as answers:
+        begin = partial(self._method(method), **_meant_for(context))
+        async with aclosing(_answers_of(begin, requests)) as answers:
             async for answer in answers:
                 yield answer
 
     async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """See `Owner.collect`."""
-        await self.its_turn()
-        begin = partial(self._method(method), **meant_for(context))
+        begin = partial(self._method(method), **_meant_for(context))
         return await answer_of(lambda: _collected(begin(), requests))
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
-        await self.its_turn()
         packed = msgpack.packb([question, values])
         raw = await answer_of(lambda: self._ask(packed, timeout=_ASK_S, metadata=_metadata()))
         answer: Values = msgpack.unpackb(raw)
@@ -140,19 +156,96 @@ class Peer:
         """Let go of the connection."""
         await self.channel.close()
 
-    async def its_turn(self) -> None:
-        """Wait while the process makes room for a new one."""
-        if self._may_ask.is_set():
-            return
-        try:
-            await asyncio.wait_for(self._may_ask.wait(), _PAUSE_S)
-        except TimeoutError:
-            raise NotServing(_AWAY) from None
-
     def _method(self, method: str) -> Any:
         if method not in self._calls:
             self._calls[method] = _stub(self.channel, method)
         return self._calls[method]
+
+
+class Owners:
+    """All owners of a server of fixed shares, and which of them has a shard: the same in every process.
+
+    Parameters
+    ----------
+    owners
+        In order of their numbers.
+    own
+        Number of this process.
+    """
+
+    def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
+        self._owners = list(owners)
+        self._own = own
+
+    @property
+    def local(self) -> Owner:
+        """That of this process."""
+        return self._owners[self._own]
+
+    def named(self) -> list[tuple[str, Owner]]:
+        """Return each owner once, with what people call it."""
+        return [(f"worker {number}", owner) for number, owner in enumerate(self._owners)]
+
+    @property
+    def all(self) -> list[Owner]:
+        """Each owner once."""
+        return [owner for _, owner in self.named()]
+
+    def of(self, shard: Shard) -> Owner:
+        """Return who owns a shard."""
+        return self._owners[place_of(shard, len(self._owners))]
+
+    def home(self, crawl: str) -> Owner:
+        """Return who makes, changes and deletes a crawl: the owner of its first part."""
+        return self.of(Shard(crawl))
+
+    async def reach(
+        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
+    ) -> T:
+        """Return the answer of who owns a shard to a call.
+
+        Parameters
+        ----------
+        may_repeat
+            Whether it may be made again where nobody knows whether it was answered.
+        """
+        return await call(self.of(shard))
+
+    async def all_there(self) -> None:
+        """Wait until every other process answers."""
+        for owner in self.all:
+            while owner is not self.local:
+                try:
+                    await owner.ask("probe")
+                    break
+                except NotServing:
+                    await asyncio.sleep(_LOOK_S)
+
+    async def close(self) -> None:
+        """Let go of the connections to others."""
+        for owner in self.all:
+            await owner.close()
+
+
+def place_of(shard: Shard, n: int) -> int:
+    """Return which of n processes owns a shard: parts of a crawl go round, crawls begin anywhere.
+
+    Examples
+    --------
+    >>> [place_of(Shard("books", part, 4), 2) for part in range(4)]
+    [0, 1, 0, 1]
+    """
+    return (hash64(shard.crawl) + shard.group) % n
+
+
+def options_of(max_message_bytes: int) -> list[tuple[str, int]]:
+    """Return the options of a channel between servers, and of who listens."""
+    most = max_message_bytes + _SLACK_BYTES
+    return [
+        ("grpc.max_receive_message_length", most),
+        ("grpc.max_send_message_length", most),
+        *_RECONNECT,
+    ]
 
 
 def error_of(error: grpc.aio.AioRpcError) -> Exception:
@@ -184,7 +277,7 @@ async def answer_of(call: Callable[[], Any]) -> Any:
         raise NotServing(_AWAY) from None  # the connection was closed: others have its shards
 
 
-async def answers_of(begin: Callable[[], Any], requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
+async def _answers_of(begin: Callable[[], Any], requests: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
     """Begin a stream, send its messages and yield its answers, or raise what it shall end with here."""
     try:
         call = begin()
@@ -236,16 +329,14 @@ async def _send(call: Any, requests: AsyncIterator[Any]) -> None:
         raise
 
 
-def meant_for(context: Any) -> dict[str, Any]:
+def _meant_for(context: Any) -> dict[str, Any]:
     """Return deadline and metadata of the call that is passed on."""
     remaining_s = context.time_remaining() if context is not None else None
     return {"timeout": remaining_s, "metadata": _metadata()}
 
 
 def _metadata() -> tuple[tuple[str, str], ...]:
-    """Return the request id of the call that is being answered, and what it asks of reads."""
-    asked = reads.reads()
-    return ((KEY, request_id()), (reads.KEY, asked)) if asked else ((KEY, request_id()),)
+    return ((KEY, request_id()),)
 
 
 def _stub(channel: grpc.aio.Channel, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What owners of shards ask each other beside the contract, in plain values."""
+"""What servers ask each other beside the contract, in plain values."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import CorruptState
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
 from linkscore_server.grpc.convert import results
 from linkscore_server.grpc.convert.crawls import crawl_message
-from linkscore_server.grpc.convert.names import parse_crawl
 from linkscore_server.grpc.crawls import shard_row
 from linkscore_server.grpc.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
 
 
-class PeerQueries:
+class Questions:
     """Answers for the shards of this process.
 
     Parameters
@@ -43,8 +43,7 @@ class PeerQueries:
         self._counted = metrics
         self._answers: dict[str, _Answer] = {
             "describe": self._describe,
-            "reading": self._reading,
-            "names": self._names,
+            "probe": self._probe,
             "crawl": self._crawl,
             "make": self._make,
             "configure": self._configure,
@@ -61,30 +60,22 @@ class PeerQueries:
         """Answer a question by its name."""
         return await self._answers[question](**values)
 
-    async def _describe(self, crawl: str) -> dict[str, Any]:
-        """Return what is needed to route calls of a crawl whose first group is here."""
-        shard = self._registry.shard_of(crawl)
-        if shard is None or shard.group:
-            raise CrawlNotFound.named(crawl)
-        if shard.groups == 1:
-            return {"groups": 1}
-        config = (await self._registry.open(shard.key)).model.config
-        return {"groups": shard.groups, "scope": config.scope, "tickets": config.ticket_scope}
+    async def _describe(self, shard: str) -> dict[str, Any]:
+        """Return what is needed to send calls about a crawl to its parts, of whom one is here."""
+        config = (await self._registry.open(shard)).model.config
+        return {"scope": config.scope, "tickets": config.ticket_scope}
 
-    async def _reading(self, crawl: str) -> dict[str, Any]:
-        """Return how pages of a crawl are read, by the resource name of its shard."""
-        actor = await self._registry.open(parse_crawl(crawl))
-        return {"how": self._scoring.reader.parse_options(actor.model.config).plain()}
-
-    async def _names(self) -> dict[str, Any]:
-        """Return the crawls whose first group is here, and how many groups each has."""
-        shards = map(Shard.of, self._registry.names())
-        return {"names": {shard.crawl: shard.groups for shard in shards if shard.group == 0}}
+    async def _probe(self) -> dict[str, Any]:
+        """Answer."""
+        return {}
 
     async def _crawl(self, name: str) -> dict[str, Any]:
         """Return a crawl of one group, which may be evicted at once; nothing if it is damaged."""
-        models = await self._registry.models([name])
-        return {"crawl": crawl_message(models[0]).SerializeToString()} if models else {}
+        try:
+            actor = self._registry.opened_now(name) or await self._registry.open(name)
+        except (CrawlNotFound, CorruptState, OSError):
+            return {}
+        return {"crawl": crawl_message(actor.model).SerializeToString()}
 
     async def _shards(self) -> dict[str, Any]:
         """Return the keys of all shards that are here, damaged or not."""

@@ -1,0 +1,166 @@
+"""The servers over one PostgreSQL: who has which shard, as this one last heard, and what it does about it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from typing import Any
+
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_server import tasks
+from linkscore_server.crawls.registry import CrawlRegistry, wait_s
+from linkscore_server.front.owners import Owner, Owners, T
+from linkscore_server.grpc.errors import NotServing, is_unavailable
+from linkscore_server.store.ownership import TICK_S, Ownership, Standing
+
+_log = logging.getLogger(__name__)
+
+_FOLLOWS_S = 6.0
+"""Longest time for which a call follows its shard: longer than a stopped server is missed. Chosen."""
+
+
+class ClusterOwners(Owners):
+    """All live servers, see `Owners`.
+
+    Parameters
+    ----------
+    local
+        This one.
+    connect
+        Gives another one by its address.
+    """
+
+    def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
+        super().__init__([local])
+        self._connect = connect
+        self._peers: dict[int, tuple[str, Owner]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._standing = Standing({}, {})
+        self._firsts: dict[str, str] = {}  # key of the first part, by crawl
+        self._news = asyncio.Event()
+        self.number, self.address = 0, ""
+
+    def hear(self, standing: Standing, number: int) -> None:
+        """Take in who has what; calls to servers that are gone are ended."""
+        self._standing, self.number = standing, number
+        self._firsts = {shard.crawl: shard.key for shard in map(Shard.of, standing.owners) if not shard.group}
+        for gone in self._peers.keys() - standing.servers.keys():
+            address, owner = self._peers.pop(gone)
+            tasks.beside(owner.close(), f"closing {address}", self._closing)
+        for new in standing.servers.keys() - self._peers.keys() - {number}:
+            address = standing.servers[new]
+            self._peers[new] = (address, self._connect(address))
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def named(self) -> list[tuple[str, Owner]]:
+        """See `Owners.named`: by address."""
+        return [(self.address, self.local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
+
+    def of(self, shard: Shard) -> Owner:
+        """See `Owners.of`: of a crawl in parts who has the first, of what is not there who would make it.
+
+        Raises
+        ------
+        NotServing
+            If nobody has it now.
+        """
+        key = self._firsts.get(shard.crawl, shard.key) if shard.groups == 1 else shard.key
+        number = self._standing.owners.get(key, 0)
+        if number not in self._standing.servers:
+            number = Ownership.best(key, self._standing.servers)
+        if number == self.number:
+            return self.local
+        if number not in self._peers:
+            raise NotServing("no server has these sites yet, try again")
+        return self._peers[number][1]
+
+    async def reach(
+        self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
+    ) -> T:
+        """See `Owners.reach`: one that may be repeated goes where the shard goes, as its caller would."""
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + min(wait_s(), _FOLLOWS_S)
+        while True:
+            news = self._news
+            try:
+                return await call(self.of(shard))
+            except Exception as exc:
+                if not may_repeat or not is_unavailable(exc) or loop.time() >= until_s:
+                    raise
+            with suppress(TimeoutError):
+                await asyncio.wait_for(news.wait(), min(TICK_S, max(0.0, until_s - loop.time())))
+
+    async def close(self) -> None:
+        """See `Owners.close`."""
+        await super().close()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+
+class Cluster:
+    """Keeps this server among its like: looks every half second, opens what it has, hands over what it must.
+
+    Parameters
+    ----------
+    ownership
+        Says who has what.
+    owners
+        Told of it.
+    registry
+        The crawls of this server.
+    took
+        Called with shards that are this server's from now on.
+    """
+
+    def __init__(
+        self,
+        ownership: Ownership,
+        owners: ClusterOwners,
+        registry: CrawlRegistry,
+        took: Callable[[Iterable[Shard]], None],
+    ) -> None:
+        self._ownership, self._owners, self._registry, self._took = ownership, owners, registry, took
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._looking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Have a share of the shards; returns when it is known who has the others."""
+        await self._look()
+        self._looking = tasks.for_ever(self._look, "looks at the other servers", again_s=TICK_S)
+
+    async def leave(self) -> None:
+        """Hand everything over; calls are still answered, by asking the others."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        mine = list(self._registry.keys())
+        for key in mine:
+            await self._registry.let_go(key)
+        await asyncio.to_thread(self._ownership.leave, mine)
+        standing = await asyncio.to_thread(self._ownership.standing)
+        self._owners.hear(standing, self._ownership.number)
+
+    async def _look(self) -> None:
+        try:
+            standing = await asyncio.to_thread(self._ownership.tick)
+        except (LinkscoreError, OSError) as exc:
+            _log.warning("the database does not say who has which crawl: %s", exc)
+            return
+        self._owners.hear(standing, self._ownership.number)
+        here = set(self._registry.keys())
+        for key in here - standing.mine:
+            if standing.owners.get(key, 0):  # else it is being made here
+                await self._registry.let_go(key)
+        new = standing.mine - here
+        for key in new:
+            self._registry.take(key)
+        if new:
+            self._took(map(Shard.of, new))
+            self._registry.open_soon(sorted(new))
+        for key in standing.leaving:
+            await self._registry.let_go(key)
+            to = Ownership.best(key, standing.servers)
+            await asyncio.to_thread(self._ownership.hand_over, key, to)

@@ -1,0 +1,132 @@
+"""What other servers ask this one: the calls of the contract about its shards, and what is beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Container
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import grpc
+import msgpack
+from grpc_status import rpc_status
+
+from linkscore_scoring.engine.groups import is_crawl_name
+from linkscore_server.access import crawl_in
+from linkscore_server.crawls.registry import set_wait
+from linkscore_server.front.owners import ASK, OWNER, LocalOwner, options_of
+from linkscore_server.front.router import CHANGES, Router
+from linkscore_server.grpc.contract import SERVICES, add_services
+from linkscore_server.grpc.errors import REQUEST_ID as KEY
+from linkscore_server.grpc.errors import begin_request, status_of
+
+
+class AnswersAll(Protocol):
+    """Answers every call of the contract by its name, ``Service/Method``; see `owners.Owner`."""
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """Answer a call that has one request and one answer."""
+
+    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
+        """Answer a stream with a stream."""
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """Answer a stream with one message."""
+
+
+def servicers_of(answers: AnswersAll, there: Container[str] = SERVICES) -> dict[str, Any]:
+    """Return the services that are there as gRPC takes them, all of whose calls somebody answers."""
+    return {
+        name: SimpleNamespace(
+            **{
+                method.name: _handler(answers, f"{name}/{method.name}", method)
+                for method in file.services_by_name[name].methods
+            }
+        )
+        for name, file in SERVICES.items()
+        if name in there
+    }
+
+
+def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
+    async def answer(request: Any, context: Any) -> Any:
+        return await answers.call(name, request, context)
+
+    async def stream(requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
+        async with aclosing(answers.stream(name, requests, context)) as responses:
+            async for response in responses:
+                yield response
+
+    async def collect(requests: AsyncIterator[Any], context: Any) -> Any:
+        return await answers.collect(name, requests, context)
+
+    if method.server_streaming:
+        return stream
+    return collect if method.client_streaming else answer
+
+
+class ForPeers:
+    """Answers other servers: about shards by the services here, about crawls at home here by the router."""
+
+    def __init__(self, local: LocalOwner, router: Router) -> None:
+        self._local, self._router = local, router
+
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Let a gRPC server answer so."""
+        add_services(servicers_of(self), server)
+        methods: dict[str, Any] = {ASK: grpc.unary_unary_rpc_method_handler(self._ask)}
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(OWNER, methods),))
+
+    async def call(self, method: str, request: Any, context: Any) -> Any:
+        """See `AnswersAll`."""
+        is_of_crawl = method in CHANGES and is_crawl_name(crawl_in(method, request))
+        answers = self._router if is_of_crawl else self._local
+        return await _answered(context, lambda: answers.call(method, request, context))
+
+    async def stream(
+        self, method: str, requests: AsyncIterator[Any], context: Any
+    ) -> AsyncGenerator[Any, None]:
+        """See `AnswersAll`."""
+        _begin(context)
+        try:
+            async with aclosing(self._local.stream(method, requests, context)) as responses:
+                async for response in responses:
+                    yield response
+        except Exception as exc:
+            await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+        """See `AnswersAll`."""
+        return await _answered(context, lambda: self._local.collect(method, requests, context))
+
+    async def _ask(self, raw: bytes, context: Any) -> Any:
+        question, values = msgpack.unpackb(raw)
+        answer = await _answered(context, lambda: self._local.ask(question, **values))
+        return msgpack.packb(answer)
+
+
+def server_for_peers(
+    address: str,
+    answers: ForPeers,
+    max_message_bytes: int,
+    credentials: grpc.ServerCredentials | None = None,
+) -> tuple[grpc.aio.Server, int]:
+    """Return what answers the other servers, to be started when the state is there, and its port."""
+    server = grpc.aio.server(options=options_of(max_message_bytes))
+    answers.add_to(server)
+    if credentials is None:
+        return server, server.add_insecure_port(address)
+    return server, server.add_secure_port(address, credentials)
+
+
+async def _answered(context: Any, answer: Callable[[], Awaitable[Any]]) -> Any:
+    _begin(context)
+    try:
+        return await answer()
+    except Exception as exc:
+        return await context.abort_with_status(rpc_status.to_status(status_of(exc)))
+
+
+def _begin(context: Any) -> None:
+    set_wait(context.time_remaining())
+    begin_request(str(dict(context.invocation_metadata() or ()).get(KEY, "")))

@@ -1,0 +1,342 @@
+"""Several processes that serve one data folder at one port: `linkscore serve --workers N`.
+
+Each listens at the common port (SO_REUSEPORT: the kernel gives a connection to one of them), has the shards
+that its number says, and asks the others over sockets in a private folder. Here they are started, started
+again when they end, replaced one by one on SIGHUP, and ended in two steps: until the last call is answered
+each may need the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from pathlib import Path
+from wsgiref.simple_server import WSGIServer
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
+
+from linkscore_scoring.errors import LinkscoreError
+from linkscore_server import tasks
+from linkscore_server.addresses import bound, check_free
+from linkscore_server.data_folder import DataFolder
+from linkscore_server.front.front import Share
+from linkscore_server.front.owners import Peer
+from linkscore_server.front.worker import DRAINED, SERVES, packed
+from linkscore_server.observability.metrics import serve_metrics
+from linkscore_server.settings import Settings
+from linkscore_server.store import open_store
+
+_log = logging.getLogger(__name__)
+_START_S = 600.0
+"""Longest start of a worker: a bound, so that a damaged disk is not waited for for ever."""
+_AGAIN_S = 1.0
+"""Seconds between two starts of a worker that ends at once. Chosen, not measured."""
+_END_S = 30.0
+"""Seconds for a worker to write its states and end after the drain, before it is killed. A bound."""
+_PROBE_S, _ANSWER_S, _MISSED = 2.0, 10.0, 3
+"""A worker is asked so often whether it answers, which takes milliseconds; one that does not within so long,
+so many times in a row, is killed: it would keep its shards for ever. A judgement."""
+_STOPPED_S = 0.5
+"""Seconds between two looks whether a worker is stopped; at the second in a row it is killed: the kernel goes
+on giving it connections. Chosen: a terminal's Ctrl-Z stops all, and they go on within moments."""
+_METRICS_S = 2.0
+"""Longest wait for the metrics of a worker. A bound: Prometheus waits 10 s by default."""
+_LABEL = "worker"
+
+
+class WorkerFailed(LinkscoreError):
+    """A worker ended, or did not do in time what it was to do."""
+
+
+class Worker:
+    """One of the processes, started again whenever it ends.
+
+    Parameters
+    ----------
+    settings, share
+        What it is told.
+    lock
+        Descriptor of the data folder's lock, which all hold together.
+    """
+
+    def __init__(self, settings: Settings, share: Share, lock: int) -> None:
+        self.number = share.number
+        self.peer = Peer(share.sockets[share.number], settings.max_message_bytes)
+        self._socket = Path(share.sockets[share.number].removeprefix("unix:"))
+        self._line, self._lock, self._end_s = packed(settings, share, lock), lock, settings.drain_s + _END_S
+        self._process: asyncio.subprocess.Process | None = None
+        self._said: dict[str, asyncio.Event] = {}
+        self.began_s = 0.0
+
+    async def start(self) -> None:
+        """Start a process and wait until it serves.
+
+        Raises
+        ------
+        WorkerFailed
+            If it ends before.
+        """
+        self._socket.unlink(missing_ok=True)
+        self.began_s, self._said = time.monotonic(), {SERVES: asyncio.Event(), DRAINED: asyncio.Event()}
+        process = self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "linkscore_server.front.worker"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            pass_fds=[self._lock],
+        )
+        assert process.stdin is not None
+        process.stdin.write(f"{self._line}\n".encode())
+        tasks.beside(self._hear(process), f"the output of worker {self.number}")
+        await self._until(SERVES, _START_S)
+        _log.info("worker %d serves, process %d", self.number, process.pid)
+
+    async def ended(self) -> int:
+        """Wait for the end of the process; returns its exit code, negative for a signal."""
+        assert self._process is not None
+        watching = [
+            tasks.beside(watch(), f"a watch of worker {self.number}") for watch in (self._probe, self._look)
+        ]
+        draining = tasks.beside(self._end_if_drained(), f"the end of worker {self.number}")
+        try:
+            return await self._process.wait()
+        finally:
+            for task in (*watching, draining):
+                task.cancel()
+
+    async def drain(self) -> None:
+        """Have it take in nothing more, and wait until what it took in is answered."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGTERM)
+            with suppress(WorkerFailed):
+                await self._until(DRAINED, self._end_s)
+
+    async def end(self) -> None:
+        """Let it write its states and end; kill it if it does not."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), self._end_s)
+        except TimeoutError:
+            self._kill("does not end")
+            await self._process.wait()
+
+    async def _end_if_drained(self) -> None:
+        """End a process that somebody else told to stop: drained, it would wait for workers that stay."""
+        await self._said[DRAINED].wait()
+        await self.end()
+
+    async def _until(self, word: str, within_s: float) -> None:
+        assert self._process is not None
+        saying, ending = tasks.awaited(self._said[word].wait()), tasks.awaited(self._process.wait())
+        await asyncio.wait({saying, ending}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+        saying.cancel()
+        ending.cancel()
+        if not self._said[word].is_set():
+            raise WorkerFailed(f"worker {self.number} ended early or is late; see its log lines")
+
+    async def _hear(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        said = self._said
+        while line := await process.stdout.readline():
+            if (word := line.decode().strip()) in said:
+                said[word].set()
+
+    async def _probe(self) -> None:
+        missed = 0
+        while missed < _MISSED:
+            await asyncio.sleep(_PROBE_S)
+            try:
+                await asyncio.wait_for(self.peer.ask("probe"), _ANSWER_S)
+                missed = 0
+            except (TimeoutError, LinkscoreError):
+                missed += 1
+        self._kill("does not answer")
+
+    async def _look(self) -> None:
+        looks = 0
+        while looks < 2:
+            await asyncio.sleep(_STOPPED_S)
+            looks = looks + 1 if self._is_stopped() else 0
+        self._kill("is stopped")
+
+    def _is_stopped(self) -> bool:
+        """Say whether a signal stopped it; Python before 3.13 cannot say on macOS, where none is."""
+        assert self._process is not None
+        with suppress(ChildProcessError, AttributeError):
+            return os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        return False
+
+    def _kill(self, why: str) -> None:
+        if self._process is not None and self._process.returncode is None:
+            _log.error("worker %d, process %d, %s, it is killed", self.number, self._process.pid, why)
+            self._process.kill()
+
+
+class Supervisor:
+    """Runs the workers of a server until SIGTERM or SIGINT; `settings` are those of all together."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.registry = CollectorRegistry()
+        self._up = Gauge("linkscore_worker_up", "Whether a worker serves", [_LABEL], registry=self.registry)
+        self._restarts = Counter(
+            "linkscore_worker_restarts",
+            "Restarts of a worker after its end",
+            [_LABEL],
+            registry=self.registry,
+        )
+        self._metrics: WSGIServer | None = None
+        self._workers: list[Worker] = []
+        self._tending: list[asyncio.Task[None]] = []
+        self._rolling: asyncio.Task[None] | None = None
+        self._served = asyncio.Condition()
+
+    async def run(self) -> None:
+        """Serve.
+
+        Raises
+        ------
+        WorkerFailed
+            If a worker does not come to serve at the start.
+        """
+        s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopping.set)
+        check_free("metrics_listen", s.metrics_listen)
+        with ExitStack() as held:
+            check_free("listen", s.listen)
+            lock = held.enter_context(closing(DataFolder(Path(s.data_dir)))).lock
+            holder = held.enter_context(bound("listen", s.listen, is_shared=True))
+            address = (
+                f"{s.listen.rpartition(':')[0]}:{holder.getsockname()[1]}"  # held while no worker listens
+            )
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="linkscore-")))
+            sockets = tuple(f"unix:{folder / str(number)}" for number in range(s.workers))
+            own = share_of(s, address)
+            with closing(open_store(s.data_dir)) as store:
+                store.secret()  # made once, before workers ask for it
+            self._workers = [Worker(own, Share(number, sockets), lock) for number in range(s.workers)]
+            try:
+                await asyncio.gather(*map(self._start, self._workers))
+                self._tending = [
+                    tasks.for_ever(partial(self._tend, one), f"the care of worker {one.number}")
+                    for one in self._workers
+                ]
+                if s.metrics_listen:
+                    self._metrics = self._serve_metrics()
+                loop.add_signal_handler(signal.SIGHUP, self._roll)
+                print(f"linkscore serving on {address}", flush=True)  # the line scripts wait for
+                await stopping.wait()
+            finally:
+                await self._stop()
+            _log.info("stopped: all acknowledged pages are in %s", s.data_dir)
+
+    async def _start(self, worker: Worker) -> None:
+        await worker.start()
+        self._up.labels(str(worker.number)).set(1)
+        async with self._served:
+            self._served.notify_all()
+
+    async def _tend(self, worker: Worker) -> None:
+        """Start a worker again whenever it ends; its shards are read from the store by then."""
+        code = await worker.ended()
+        self._up.labels(str(worker.number)).set(0)
+        _log.log(logging.ERROR if code else logging.INFO, "worker %d ended with %d", worker.number, code)
+        await asyncio.sleep(max(0.0, _AGAIN_S - (time.monotonic() - worker.began_s)))
+        self._restarts.labels(str(worker.number)).inc()
+        try:
+            await self._start(worker)
+        except (WorkerFailed, OSError) as exc:
+            _log.error("%s", exc)
+
+    def _roll(self) -> None:
+        """Begin to replace the processes of all workers, if that is not being done."""
+        if self._rolling is None or self._rolling.done():
+            self._rolling = tasks.beside(self._replace_all(), "the replacement of all workers")
+
+    async def _replace_all(self) -> None:
+        for worker in self._workers:
+            began_s = worker.began_s
+            await worker.drain()
+            async with self._served:
+                while worker.began_s == began_s:  # `_tend` starts it again
+                    await self._served.wait()
+        _log.info("all workers are replaced")
+
+    async def _stop(self) -> None:
+        stopping = [task for task in (self._rolling, *self._tending) if task is not None]
+        for task in stopping:
+            task.cancel()
+        await asyncio.gather(*stopping, return_exceptions=True)
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.shutdown)
+            self._metrics.server_close()
+        await asyncio.gather(*(worker.drain() for worker in self._workers))
+        await asyncio.gather(*(worker.end() for worker in self._workers))
+        await asyncio.gather(*(worker.peer.close() for worker in self._workers))
+
+    def _serve_metrics(self) -> WSGIServer:
+        loop = asyncio.get_running_loop()
+        self.registry.register(
+            WorkersCollector(lambda: asyncio.run_coroutine_threadsafe(self._texts(), loop).result())
+        )
+        ProcessCollector(namespace="linkscore_supervisor", registry=self.registry)
+        return serve_metrics(self._settings.metrics_listen, self.registry)
+
+    async def _texts(self) -> dict[int, str]:
+        """Return the metrics of each worker, without those that do not answer."""
+        asked = [asyncio.wait_for(worker.peer.ask("metrics"), _METRICS_S) for worker in self._workers]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        return {number: got["text"] for number, got in enumerate(found) if isinstance(got, dict)}
+
+
+class WorkersCollector(Collector):
+    """The metrics of all workers, each with its number; `texts` asks them, in the format of OpenMetrics."""
+
+    def __init__(self, texts: Callable[[], Mapping[int, str]]) -> None:
+        self._texts = texts
+
+    def describe(self) -> list[Metric]:
+        """Return nothing: the names are known only by collecting."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the families of all workers."""
+        merged: dict[str, Metric] = {}
+        for number, text in sorted(self._texts().items()):
+            for family in text_string_to_metric_families(text):  # type: ignore[no-untyped-call]
+                whole = merged.setdefault(
+                    family.name, Metric(family.name, family.documentation, family.type, family.unit)
+                )
+                whole.samples += [
+                    sample._replace(labels={**sample.labels, _LABEL: str(number)})
+                    for sample in family.samples
+                ]
+        yield from merged.values()
+
+
+def share_of(settings: Settings, listen: str) -> Settings:
+    """Return the settings of a worker at an address: its share of all bounds, and no metrics port."""
+    n = settings.workers
+    return dataclasses.replace(
+        settings,
+        listen=listen,
+        metrics_listen="",
+        site_memory_mb=max(1, settings.site_memory_mb // n),
+        memory_mb=max(1, settings.memory_mb // n),
+        max_inflight_bytes=max(settings.max_message_bytes, settings.max_inflight_bytes // n),
+    )

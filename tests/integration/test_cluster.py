@@ -1,0 +1,167 @@
+"""Servers over one PostgreSQL are one server: nothing acknowledged is lost or counts twice, whatever ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from support import postgres
+from support.fleet import Fleet, Load, fleet
+from support.postgres import Postgres
+from support.server_process import PATIENCE_S, stubs
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def where(database: Postgres, request: pytest.FixtureRequest) -> str:
+    return database.schema(f"cluster{abs(hash(request.node.name))}")
+
+
+def owners(fleet: Fleet, crawl: str) -> set[str]:
+    with stubs(fleet.targets[0]) as server:
+        rows = server.crawls.ListShards(crawl_pb.ListShardsRequest(crawl=crawl), timeout=PATIENCE_S).shards
+        return {row.owner for row in rows}
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it never was so"
+        time.sleep(0.1)
+
+
+def test_any_server_answers_any_call_and_others_go_on_where_one_is_killed(where: str, tmp_path: Path) -> None:
+    with fleet(tmp_path, where, 2) as servers:
+        crawl = servers.create("books", 16)
+        until(lambda: len(owners(servers, crawl)) == 2)
+        load = Load(servers, crawl)
+        load.wait_for(40)
+        victim = servers.servers[0]
+        victim.kill()
+        servers.remove(victim)
+        load.wait_for(80)
+        servers.start()
+        load.wait_for(80)
+        until(lambda: len(owners(servers, crawl)) == 2)
+        load.end()
+        load.check()
+
+
+def test_a_server_that_is_told_to_end_hands_its_crawls_over(where: str, tmp_path: Path) -> None:
+    with fleet(tmp_path, where, 2) as servers:
+        crawl = servers.create("books", 16)
+        load = Load(servers, crawl)
+        load.wait_for(40)
+        leaving = servers.servers[0]
+        assert leaving.terminate() == 0
+        servers.remove(leaving)
+        load.wait_for(40)
+        load.end()
+        load.check()
+
+
+def test_crawls_are_changed_and_deleted_whichever_server_is_asked(where: str, tmp_path: Path) -> None:
+    with fleet(tmp_path, where, 2) as servers:
+        for name, groups in (("one", 1), ("four", 4), ("two", 2)):
+            servers.create(name, groups)
+        with stubs(servers.targets[0]) as first, stubs(servers.targets[1]) as second:
+            for server in (first, second):
+                found = server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls
+                assert [crawl.name for crawl in found] == ["crawls/four", "crawls/one", "crawls/two"]
+            second.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/four"))
+            first.crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/one"))
+            again = crawl_pb.Crawl(name="crawls/four", groups=2)
+            second.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=again))
+            got = first.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/four")).crawl
+            assert (got.groups, got.page_count) == (2, 0)
+
+
+@pytest.mark.slow
+def test_a_stopped_server_is_overtaken_and_loses_nothing_when_it_goes_on(where: str, tmp_path: Path) -> None:
+    with fleet(tmp_path, where, 2) as servers:
+        crawl = servers.create("books", 16)
+        load = Load(servers, crawl)
+        for _ in range(2):
+            load.wait_for(40)
+            stopped = servers.servers[0]
+            os.kill(stopped.process.pid, signal.SIGSTOP)
+            time.sleep(10)
+            os.kill(stopped.process.pid, signal.SIGCONT)
+        load.wait_for(80)
+        load.end()
+        load.check()
+        print("silence", max(load.silences.values()))
+
+
+@pytest.mark.slow
+def test_kills_one_after_the_other(where: str, tmp_path: Path) -> None:
+    with fleet(tmp_path, where, 3) as servers:
+        crawl = servers.create("books", 16)
+        load = Load(servers, crawl)
+        for _ in range(8):
+            load.wait_for(60)
+            victim = servers.servers[0]
+            victim.kill()
+            servers.remove(victim)
+            load.wait_for(20)
+            servers.start()
+        load.end()
+        load.check()
+        print("silence", sorted(load.silences.values()))
+
+
+@pytest.mark.slow
+def test_sessions_that_the_database_ends(where: str, tmp_path: Path) -> None:
+    ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'linkscore'"
+    with fleet(tmp_path, where, 2) as servers:
+        crawl = servers.create("books", 16)
+        load = Load(servers, crawl)
+        for _ in range(5):
+            load.wait_for(40)
+            with psycopg.connect(where, autocommit=True) as con:
+                con.execute(ends)
+        load.wait_for(80)
+        load.end()
+        load.check()
+        print("silence", max(load.silences.values()))
+
+
+@pytest.fixture
+def replicated() -> Iterator[tuple[Postgres, Postgres]]:
+    """A primary that waits for its standby, and the standby."""
+    if postgres.tools() is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    waits = ("synchronous_standby_names=*", "wal_level=replica", "hot_standby=on")
+    with postgres.folder() as one, postgres.folder() as other:
+        primary = Postgres(one, settings=waits)
+        primary.start()
+        standby = Postgres(other, settings=("wal_level=replica", "hot_standby=on"), standby_of=primary)
+        standby.start()
+        yield primary, standby
+        standby.stop()
+        primary.stop()
+
+
+@pytest.mark.slow
+def test_a_primary_that_is_lost(replicated: tuple[Postgres, Postgres], tmp_path: Path) -> None:
+    primary, standby = replicated
+    hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+    where = f"postgresql://tests@{hosts}/postgres?target_session_attrs=read-write"
+    with fleet(tmp_path, where, 2) as servers:
+        crawl = servers.create("books", 16)
+        load = Load(servers, crawl)
+        load.wait_for(100)
+        primary.kill()
+        standby.promote()
+        load.wait_for(100)
+        load.end()
+        load.check()
+        print("silence", max(load.silences.values()))
