@@ -15,16 +15,16 @@ const (
 	firstProbe   = time.Second
 	longestProbe = 5 * time.Second
 	probeTimeout = time.Second
-	leastPause   = 100 * time.Millisecond // before a call that a quota refused, if the server says no time
 )
 
 // Breaker keeps a server that is away from costing a deadline for every page: after an outage (no server, no answer in
 // time, too much load, a full disk) it lets no call through. Beside the crawl it probes with one cheap call every 1 to
 // 5 s, and lets all calls through once that is answered. Safe for concurrent use.
 type Breaker struct {
-	probe func(context.Context) error
-	after func(time.Duration) <-chan time.Time
-	turns func(err error) // called when the server was lost, with why, and when it is back, with nil
+	probe   func(context.Context) error
+	after   func(time.Duration) <-chan time.Time
+	turns   func(err error) // called when the server was lost, with why, and when it is back, with nil
+	refused func(err error) // called when a call failed of a server that is there
 
 	mu     sync.Mutex
 	away   bool
@@ -36,7 +36,7 @@ type Breaker struct {
 // is over.
 func NewBreaker(probe func(context.Context) error) *Breaker {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Breaker{probe: probe, after: time.After, turns: func(error) {}, ctx: ctx, cancel: cancel}
+	return &Breaker{probe: probe, after: time.After, turns: func(error) {}, refused: func(error) {}, ctx: ctx, cancel: cancel}
 }
 
 // Allows says whether a call may be made now. The caller says how it ended by Done.
@@ -49,6 +49,9 @@ func (b *Breaker) Allows() bool {
 // Done notes how a call ended. Only an outage opens the breaker, and only a probe closes it.
 func (b *Breaker) Done(err error) {
 	if !isOutage(err) {
+		if err != nil {
+			b.refused(err)
+		}
 		return
 	}
 	b.mu.Lock()
@@ -95,20 +98,15 @@ func (b *Breaker) heard(err error) bool {
 	return true
 }
 
-// isOutage says whether the next call would fail too. One beyond a limit or a quota is refused for itself.
+// isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
 func isOutage(err error) bool {
 	switch CodeOf(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return true
 	case codes.ResourceExhausted:
-		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"}) && !isQuota(err)
+		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
 	}
 	return false
-}
-
-// isQuota says whether the quota of the token allows the call later; the server is well.
-func isQuota(err error) bool {
-	return errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "QUOTA_EXCEEDED"})
 }
 
 // isDiskFull says whether a server refuses to take anything in, and answers all else.

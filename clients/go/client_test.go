@@ -43,6 +43,7 @@ type fake struct {
 	refuse   map[string]error // what calls of a name fail with until it is taken out
 	rewards  []*pb.Feedback
 	scored   [][]*pb.CandidateLink
+	spoil    func(*pb.IngestPagesResponse)
 	calls    int
 }
 
@@ -59,6 +60,12 @@ func (f *fake) refuses(err error, methods ...string) {
 	for _, method := range methods {
 		f.refuse[method] = err
 	}
+}
+
+func (f *fake) refused(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refuse[method]
 }
 
 func (f *fake) ScoreLinks(ctx context.Context, r *pb.ScoreLinksRequest) (*pb.ScoreLinksResponse, error) {
@@ -112,6 +119,9 @@ func (f *fake) IngestPages(ctx context.Context, r *pb.IngestPagesRequest) (*pb.I
 			Statuses: map[uint32]*pb.ItemStatus{1: {Code: pb.ItemCode_ITEM_CODE_INVALID}},
 		}})
 	}
+	if f.spoil != nil {
+		f.spoil(answer)
+	}
 	return answer, nil
 }
 
@@ -150,6 +160,9 @@ func (f *fake) ReportFeedback(ctx context.Context, r *pb.ReportFeedbackRequest) 
 }
 
 func (f *fake) CreateCrawl(ctx context.Context, r *pb.CreateCrawlRequest) (*pb.CreateCrawlResponse, error) {
+	if err := f.refused("CreateCrawl"); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.created {

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +104,31 @@ type CrawlOption func(*pb.Crawl)
 // WithWanted says what the crawl is for. With a nil policy it is then scored by `topic`.
 func WithWanted(wanted *Wanted) CrawlOption { return func(crawl *pb.Crawl) { crawl.Wanted = wanted } }
 
+// WithExamples shows pages like those wanted, at most 100; a crawl that is there gets those it lacks.
+func WithExamples(examples ...*pb.ExamplePage) CrawlOption {
+	return func(crawl *pb.Crawl) { crawl.Examples = examples }
+}
+
+// ReadExamples reads examples that are given as URL, or as URL=FILE with the HTML of the page.
+func ReadExamples(given ...string) ([]*pb.ExamplePage, error) {
+	var examples []*pb.ExamplePage
+	for _, text := range given {
+		example := &pb.ExamplePage{Url: text}
+		at := strings.LastIndex(text, "=")
+		name := text[at+1:]
+		_, missing := os.Stat(name)
+		if at >= 0 && (missing == nil || strings.HasSuffix(name, ".html")) {
+			body, err := os.ReadFile(name)
+			if err != nil {
+				return nil, fmt.Errorf("linkscore: example %q: must be URL or URL=FILE: %w", text, err)
+			}
+			example = &pb.ExamplePage{Url: text[:at], Body: body}
+		}
+		examples = append(examples, example)
+	}
+	return examples, nil
+}
+
 // EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is,
 // and takes what is wanted here, the budget and the revisits, if they are set. One that differs in what is fixed when a crawl is made (scope, seed,
 // groups and the like) is an AlreadyExists error whose Violations name each field; nothing is changed then.
@@ -138,6 +165,16 @@ func (c *Client) EnsureCrawl(
 	}
 	if config.Budget != nil && !proto.Equal(there.GetCrawl().GetBudget(), config.Budget) {
 		changed = append(changed, "budget")
+	}
+	known := map[string]bool{}
+	for _, example := range there.GetCrawl().GetExamples() {
+		known[example.GetUrl()] = true
+	}
+	config.Examples = slices.DeleteFunc(config.Examples, func(example *pb.ExamplePage) bool {
+		return example.GetUrl() == "" || known[example.GetUrl()]
+	})
+	if len(config.Examples) > 0 {
+		changed = append(changed, "examples")
 	}
 	if config.Revisit != nil && !proto.Equal(there.GetCrawl().GetRevisit(), config.Revisit) {
 		changed = append(changed, "revisit")
@@ -210,8 +247,14 @@ func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(answer.GetResults()) != len(pages) {
+		return nil, odd("it has another number of results than pages were sent")
+	}
 	results := make([]Result, len(answer.GetResults()))
 	for i, result := range answer.GetResults() {
+		if err := readable(result.GetLinks()); err != nil {
+			return nil, err
+		}
 		results[i] = Result{Rows(result.GetLinks()), result}
 	}
 	return results, nil
@@ -228,15 +271,8 @@ func (c *Crawl) Failed(ctx context.Context, url string, status int, reason strin
 
 // RankBuckets returns the value of each bucket now. Name those that are not empty, every few fetches.
 func (c *Crawl) RankBuckets(ctx context.Context, buckets []string) (map[string]float64, error) {
-	answer, err := c.client.Links.RankBuckets(ctx, &pb.RankBucketsRequest{Crawl: c.Name, Buckets: buckets})
-	if err != nil {
-		return nil, err
-	}
-	values := make(map[string]float64, len(buckets))
-	for i, at := range answer.GetOrder() {
-		values[buckets[at]] = answer.GetValues()[i]
-	}
-	return values, nil
+	values, _, err := c.PlanBuckets(ctx, Places{Buckets: buckets})
+	return values, err
 }
 
 // Places asks which links to fetch next while others are under way.
@@ -262,6 +298,9 @@ func (c *Crawl) PlanBuckets(ctx context.Context, places Places) (values map[stri
 	}
 	answer, err := c.client.Links.RankBuckets(ctx, request)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := orderly(answer, len(places.Buckets)); err != nil {
 		return nil, nil, err
 	}
 	values = make(map[string]float64, len(places.Buckets))
@@ -291,6 +330,12 @@ func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
 	}
 	answer, err := c.client.Links.ScoreLinks(ctx, request)
 	if err != nil {
+		return nil, err
+	}
+	if len(answer.GetLinks().GetScores()) != len(links) {
+		return nil, odd("it has another number of scores than links were sent")
+	}
+	if err := readable(answer.GetLinks()); err != nil {
 		return nil, err
 	}
 	rows := Rows(answer.GetLinks())

@@ -2,6 +2,10 @@ package linkscore
 
 import (
 	"encoding/base64"
+	"math"
+	"slices"
+
+	"google.golang.org/grpc/codes"
 
 	pb "linkscore.example/go/linkscorev1"
 )
@@ -104,4 +108,51 @@ func bucketValues(links *pb.LinkScores) map[string]float64 {
 		values[name] = max(values[name], links.GetScores()[i])
 	}
 	return values
+}
+
+// odd is an answer that cannot be read.
+func odd(why string) error {
+	return &Error{Code: codes.Internal, Message: "the server's answer cannot be read: " + why}
+}
+
+// readable is an error if columns of an answer do not fit, or have numbers that are none.
+func readable(links *pb.LinkScores) error {
+	n := len(links.GetScores())
+	lengths := []int{
+		len(links.GetUrls()), len(links.GetBuckets()), len(links.GetTickets()), len(links.GetVerdicts()), len(links.GetSkipReasons()),
+		len(links.GetInScope()), len(links.GetUrlTypes()), len(links.GetEncodedPriorities()),
+	}
+	for _, length := range lengths {
+		if length != 0 && length != n {
+			return odd("a column has another length than scores")
+		}
+	}
+	beyond := func(most int) func(uint32) bool { return func(at uint32) bool { return int(at) >= most } }
+	if slices.ContainsFunc(links.GetBuckets(), beyond(len(links.GetBucketNames()))) ||
+		slices.ContainsFunc(links.GetTickets(), beyond(len(links.GetTicketValues()))) {
+		return odd("a bucket or ticket is not there")
+	}
+	if !finite(links.GetScores()) || !finite(links.GetBucketValues()) || !finite(links.GetEncodedPriorities()) {
+		return odd("a number is not finite")
+	}
+	return nil
+}
+
+// orderly is an error if an order of buckets is none of those asked about.
+func orderly(answer *pb.RankBucketsResponse, asked int) error {
+	order, urls := answer.GetOrder(), len(answer.GetUrls())
+	if len(answer.GetValues()) != len(order) || (urls != 0 && urls != len(order)) {
+		return odd("values or urls have another length than order")
+	}
+	if slices.ContainsFunc(order, func(at uint32) bool { return int(at) >= asked }) {
+		return odd("order names a bucket that was not asked about")
+	}
+	if !finite(answer.GetValues()) {
+		return odd("a value is not finite")
+	}
+	return nil
+}
+
+func finite(numbers []float64) bool {
+	return !slices.ContainsFunc(numbers, func(n float64) bool { return math.IsNaN(n) || math.IsInf(n, 0) })
 }

@@ -14,6 +14,7 @@ import (
 const (
 	reportEvery = time.Minute
 	closeWithin = 30 * time.Second
+	maxSaid     = 20 // distinct refusals in the log, a bound
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -34,28 +35,32 @@ type Session struct {
 	Stats    Stats
 	Frontier *Frontier
 
-	crawl   *Crawl
-	policy  *PolicySpec
-	budget  *Budget
-	allowed *allowance
-	breaker *Breaker
-	backlog backlog
-	timeout time.Duration
-	key     func(url string) string
-	log     *slog.Logger
+	crawl    *Crawl
+	policy   *PolicySpec
+	budget   *Budget
+	examples []string
+	allowed  *allowance
+	breaker  *Breaker
+	backlog  backlog
+	timeout  time.Duration
+	key      func(url string) string
+	log      *slog.Logger
 
 	ctx      context.Context // of what is sent beside the crawl
 	cancel   context.CancelFunc
 	catching sync.Mutex // held by the one who sends what waits
 	mu       sync.Mutex
-	began    time.Time // of the outage, if there is one
-	told     time.Time // when the log last said how it goes
+	began    time.Time           // of the outage, if there is one
+	told     time.Time           // when the log last said how it goes
+	said     map[string]struct{} // refusals that the log has
 }
 
 // SessionOptions set up a Session; the zero value will do.
 type SessionOptions struct {
 	// Policy chooses the policy; the server's default if nil.
 	Policy *PolicySpec
+	// Examples of the pages wanted: URL, or URL=FILE with the HTML.
+	Examples []string
 	// Budget bounds the crawl; the one it has, or none, if nil.
 	Budget *Budget
 	// RankEvery asks for the order of the buckets before every n-th fetch, 1 if less.
@@ -77,7 +82,7 @@ const SessionTimeout = 5 * time.Second
 func NewSession(client *Client, id string, set SessionOptions) (*Session, error) {
 	s := &Session{
 		crawl: client.Crawl(id), policy: set.Policy, timeout: set.Timeout, key: set.Key, log: set.Logger, told: time.Now(),
-		budget: set.Budget, allowed: newAllowance(set.Budget),
+		budget: set.Budget, examples: set.Examples, allowed: newAllowance(set.Budget), said: map[string]struct{}{},
 	}
 	if s.timeout <= 0 {
 		s.timeout = SessionTimeout
@@ -90,7 +95,7 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.breaker = NewBreaker(s.probe)
-	s.breaker.turns = s.turned
+	s.breaker.turns, s.breaker.refused = s.turned, s.refused
 	s.Frontier = NewFrontier(s.crawl, set.RankEvery, s.breaker)
 	err := s.call(context.Background(), s.ensure)
 	if err != nil && (set.Required || !isOutage(err)) {
@@ -196,25 +201,8 @@ func (s *Session) Close() {
 		"scored", s.Stats.Scored.Load()+s.Stats.Late.Load(), "pages", s.Stats.Pages.Load(), "pages_not_sent", pages+dropped)
 }
 
-// call makes a call, and again as often as the server says that the quota of the token allows it later.
+// call makes a call with its deadline; a crawl that the server does not know is made, and the call repeated.
 func (s *Session) call(ctx context.Context, call func(context.Context) error) error {
-	err := s.made(ctx, call)
-	for isQuota(err) {
-		select {
-		case <-s.breaker.after(max(retryAfter(err), leastPause)):
-		case <-ctx.Done():
-			return err
-		case <-s.ctx.Done():
-			return err
-		}
-		err = s.made(ctx, call)
-	}
-	s.breaker.Done(err)
-	return err
-}
-
-// made makes a call with its deadline; a crawl that the server does not know is made, and the call repeated.
-func (s *Session) made(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	err := call(ctx)
@@ -223,11 +211,32 @@ func (s *Session) made(ctx context.Context, call func(context.Context) error) er
 			err = call(ctx)
 		}
 	}
+	s.breaker.Done(err)
 	return err
 }
 
+// refused says, once for each message, that a call was refused or answered oddly: the crawl goes on without.
+func (s *Session) refused(err error) {
+	if CodeOf(err) == codes.Canceled {
+		return
+	}
+	s.mu.Lock()
+	_, known := s.said[err.Error()]
+	if !known && len(s.said) < maxSaid {
+		s.said[err.Error()] = struct{}{}
+	}
+	s.mu.Unlock()
+	if !known {
+		s.log.Error("linkscore: a call failed, the crawl goes on", "error", err)
+	}
+}
+
 func (s *Session) ensure(ctx context.Context) error {
-	crawl, err := s.crawl.client.EnsureCrawl(ctx, s.crawl.Name, s.policy, WithBudget(s.budget))
+	examples, err := ReadExamples(s.examples...)
+	if err != nil {
+		return err
+	}
+	crawl, err := s.crawl.client.EnsureCrawl(ctx, s.crawl.Name, s.policy, WithBudget(s.budget), WithExamples(examples...))
 	if err == nil {
 		version, _ := s.crawl.ServerVersion(ctx) // for the log alone
 		s.log.Info("linkscore orders this crawl", "server", s.crawl.client.conn.Target(), "version", version, "crawl", crawl.Name,

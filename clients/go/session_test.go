@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	linkscore "linkscore.example/go"
 	pb "linkscore.example/go/linkscorev1"
@@ -186,29 +186,39 @@ func TestAFullDiskIsAnOutageUntilAPageIsTakenIn(t *testing.T) {
 	}
 }
 
-func TestAPageBeyondTheQuotaOfTheTokenIsSentWhenTheServerSays(t *testing.T) {
-	f := &fake{}
-	s, timer, _ := session(t, f)
-	refused, err := status.New(codes.ResourceExhausted, "the quota").WithDetails(
-		&errdetails.ErrorInfo{Reason: "QUOTA_EXCEEDED"}, &errdetails.RetryInfo{RetryDelay: durationpb.New(3 * time.Second)})
-	if err != nil {
-		t.Fatal(err)
+func TestAnOddAnswerLeavesTheCrawlInItsOwnOrderWithOneLine(t *testing.T) {
+	links := func(r *pb.IngestPagesResponse) *pb.LinkScores { return r.GetResults()[0].GetLinks() }
+	for name, spoil := range map[string]func(*pb.IngestPagesResponse){
+		"no results":     func(r *pb.IngestPagesResponse) { r.Results = nil },
+		"fewer buckets":  func(r *pb.IngestPagesResponse) { links(r).Buckets = []uint32{0} },
+		"no such bucket": func(r *pb.IngestPagesResponse) { links(r).Buckets[0] = 99 },
+		"no such ticket": func(r *pb.IngestPagesResponse) { links(r).Tickets[0] = 99 },
+		"NaN":            func(r *pb.IngestPagesResponse) { links(r).Scores[0] = math.NaN() },
+		"infinite":       func(r *pb.IngestPagesResponse) { links(r).BucketValues[0] = math.Inf(1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, said := session(t, &fake{spoil: spoil})
+			for n := range 2 {
+				if _, answered := s.Page(t.Context(), page(n)); answered {
+					t.Fatal("answered")
+				}
+				s.Found("http://a.test/own", nil, false, nil)
+			}
+			if item := s.Frontier.Next(t.Context()); item == nil || said.count("the crawl goes on") != 1 || !s.Allows() {
+				t.Fatal(item, said.text.String())
+			}
+		})
 	}
-	f.refuses(refused.Err(), everything...)
-	sent := make(chan bool)
-	go func() {
-		_, answered := s.Page(t.Context(), page(0))
-		sent <- answered
-	}()
-	for range 3 {
-		<-timer.asked
-		timer.tick <- time.Time{}
-	}
-	<-timer.asked
-	f.refuses(nil)
-	timer.tick <- time.Time{}
-	if !<-sent || !s.Allows() || len(f.ingested) != 1 || !slices.Equal(timer.waits, slices.Repeat([]time.Duration{3 * time.Second}, 4)) {
-		t.Fatal(s.Allows(), f.ingested, timer.waits)
+}
+
+func TestARefusedSettingEndsTheStart(t *testing.T) {
+	for _, code := range []codes.Code{codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.FailedPrecondition} {
+		f := &fake{}
+		f.refuses(status.Error(code, "told to refuse"), "CreateCrawl")
+		client := serve(t, f)
+		if _, err := linkscore.NewSession(client, "c", linkscore.SessionOptions{}); linkscore.CodeOf(err) != code {
+			t.Fatal(code, err)
+		}
 	}
 }
 
