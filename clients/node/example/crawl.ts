@@ -31,7 +31,7 @@ const options: CheerioCrawlerOptions = {
   async requestHandler(context) {
     log(context.response.statusCode, context.request.loadedUrl ?? context.request.url);
     await context.enqueueLinks({ strategy: "same-hostname" });
-    stats = (context as unknown as { linkscore?: { stats: object } }).linkscore?.stats;
+    stats = context.linkscore?.stats;
   },
   failedRequestHandler: ({ request, response }) => log(response?.statusCode, request.url),
 };

@@ -8,15 +8,12 @@ const LONGEST_PROBE_MS = 5_000;
 export const PROBE_TIMEOUT_MS = 1_000;
 const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
 
-/** Reason of a call that the quota of its token allows later; the server is well. */
-export const QUOTA_EXCEEDED = "QUOTA_EXCEEDED";
-
 /**
  * Whether a call failed because there is no server, no answer in time, too much load or a full disk: the next would fail
- * too. One beyond a limit or a quota is refused for itself.
+ * too. One beyond a limit is refused for itself.
  */
 export function isOutage(error: LinkscoreError | undefined): boolean {
-  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED" && error.reason !== QUOTA_EXCEEDED;
+  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
 }
 
 /** Waits without keeping the process alive. */
@@ -32,11 +29,12 @@ export class Breaker {
 
   /**
    * `probe` makes the cheap call; any answer ends the outage, a refusal too. `turned` hears of the beginning of an
-   * outage, with its error, and of its end.
+   * outage, with its error, and of its end; `refused` of calls that fail though the server is there.
    */
   constructor(
     private readonly probe: () => Promise<unknown>,
     private readonly turned: (error?: LinkscoreError) => void = () => undefined,
+    private readonly refused: (error: LinkscoreError) => void = () => undefined,
     private readonly sleep: (ms: number) => Promise<unknown> = slept,
   ) {}
 
@@ -47,6 +45,7 @@ export class Breaker {
 
   /** Notes how a call ended: only an outage opens the breaker, and only a probe closes it. */
   done(error?: LinkscoreError): void {
+    if (error && !isOutage(error)) this.refused(error);
     if (!error || !isOutage(error) || this.away) return;
     this.away = true;
     this.turned(error);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
@@ -10,14 +10,15 @@ import { type Budget, budgetMessage } from "./allowance.js";
 import type { Reward } from "./backlog.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
-import { ItemCode, type ItemStatus } from "./gen/linkscore/v1/common_pb.js";
-import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
+import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
   LinkScoringService,
   type NoticeStatus,
   type PageResult,
+  type RankBucketsResponse,
   type StreamPagesRequest,
   StreamPagesRequestSchema,
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
@@ -75,6 +76,8 @@ export interface CrawlOptions {
   wanted?: Wanted | undefined;
   /** Bounds at which the crawl ends by itself. */
   budget?: Budget | undefined;
+  /** Pages like those wanted: URL, or `URL=FILE` with the HTML; a crawl that is there gets those it lacks. */
+  examples?: readonly string[] | undefined;
 }
 
 /** What the server says of one page. */
@@ -147,8 +150,9 @@ export class Client {
     const policy = policySpec(options.policy);
     const wanted = options.wanted === undefined ? undefined : wantedMessage(options.wanted);
     const budget = options.budget && budgetMessage(options.budget);
+    const examples = (options.examples ?? []).map(exampleMessage);
     const given = { ...(policy ? { policy } : {}), ...(wanted ? { wanted } : {}), ...(budget ? { budget } : {}) };
-    const config = create(CrawlSchema, { name, ...given });
+    const config = create(CrawlSchema, { name, examples, ...given });
     try {
       const made = await this.stubs.crawls.createCrawl({ crawl: config }, options);
       return new Crawl(this, name, made.crawl);
@@ -162,6 +166,9 @@ export class Client {
         ...(wanted && !(isFor && equals(WantedSchema, isFor, wanted)) ? ["wanted"] : []),
         ...(budget && !(may && equals(BudgetSchema, may, budget)) ? ["budget"] : []),
       ];
+      const known = new Set(there.crawl?.examples.map(({ url }) => url));
+      config.examples = config.examples.filter(({ url }) => url && !known.has(url));
+      if (config.examples.length) paths.push("examples");
       if (!paths.length) return new Crawl(this, name, there.crawl);
       const updated = await this.stubs.crawls.updateCrawl({ crawl: config, updateMask: { paths } }, options);
       return new Crawl(this, name, updated.crawl);
@@ -192,7 +199,8 @@ export class Crawl {
   async ingest(pages: Iterable<Page>, options?: CallOptions): Promise<Result[]> {
     const request = { crawl: this.name, pages: [...pages].map(pageMessage) };
     const answer = await this.client.stubs.links.ingestPages(request, options);
-    return answer.results.map((message) => ({ links: rows(message.links), message }));
+    if (answer.results.length !== request.pages.length) throw odd("it has another number of results than pages were sent");
+    return answer.results.map((message) => ({ links: readable(message.links), message }));
   }
 
   /** Sends pages as they come, answered in order; no deadline unless one is given. */
@@ -219,7 +227,7 @@ export class Crawl {
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
     const request = { crawl: this.name, buckets: [...buckets] };
-    const { order, values } = await this.client.stubs.links.rankBuckets(request, options);
+    const { order, values } = orderly(await this.client.stubs.links.rankBuckets(request, options), buckets.length);
     return new Map(order.map((at, i) => [buckets[at] ?? "", values[i] ?? 0]));
   }
 
@@ -237,7 +245,7 @@ export class Crawl {
       n: places.n,
       fill: places.fill ?? false,
     };
-    const { order, values, urls } = await this.client.stubs.links.rankBuckets(request, options);
+    const { order, values, urls } = orderly(await this.client.stubs.links.rankBuckets(request, options), buckets.length);
     const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
     return { values: named(values), ...(urls.length ? { urls: named(urls) } : {}) };
   }
@@ -246,7 +254,9 @@ export class Crawl {
   async score(links: readonly { url: string; ticket?: Uint8Array }[], options?: CallOptions): Promise<Link[]> {
     const request = { crawl: this.name, links: [...links] };
     const answer = await this.client.stubs.links.scoreLinks(request, options);
-    return rows(answer.links).map((row, i) => ({ ...row, url: links[i]?.url ?? "" }));
+    const found = readable(answer.links);
+    if (found.length !== links.length) throw odd("it has another number of scores than links were sent");
+    return found.map((row, i) => ({ ...row, url: links[i]?.url ?? "" }));
   }
 
   /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
@@ -307,6 +317,37 @@ function metadataOf(secret: string | undefined): Metadata {
   const metadata = new Metadata();
   if (secret) metadata.set("authorization", `Bearer ${secret}`);
   return metadata;
+}
+
+/** The links of an answer whose columns fit and whose numbers are numbers. */
+function readable(links: LinkScores | undefined): Link[] {
+  if (!links) return [];
+  const { scores, urls, buckets, tickets, verdicts, inScope, skipReasons, urlTypes, encodedPriorities } = links;
+  const columns = [urls, buckets, tickets, verdicts, inScope, skipReasons, urlTypes, encodedPriorities];
+  if (columns.some(({ length }) => length && length !== scores.length)) throw odd("a column has another length than scores");
+  if (buckets.some((at) => at >= links.bucketNames.length) || tickets.some((at) => at >= links.ticketValues.length))
+    throw odd("a bucket or ticket is not there");
+  if (![...scores, ...links.bucketValues, ...encodedPriorities].every(Number.isFinite)) throw odd("a number is not finite");
+  return rows(links);
+}
+
+function orderly(answer: RankBucketsResponse, asked: number): RankBucketsResponse {
+  const { order, values, urls } = answer;
+  const fits = values.length === order.length && (!urls.length || urls.length === order.length);
+  if (!fits || order.some((at) => at >= asked) || !values.every(Number.isFinite)) throw odd("its order is none of what was asked");
+  return answer;
+}
+
+function odd(why: string): LinkscoreError {
+  return new LinkscoreError(`the server's answer cannot be read: ${why}`, Code.INTERNAL);
+}
+
+/** The message of an example that is given as URL, or as `URL=FILE`. */
+function exampleMessage(given: string): ExamplePage {
+  const at = given.lastIndexOf("=");
+  const name = given.slice(at + 1);
+  if (at < 0 || !(existsSync(name) || name.endsWith(".html"))) return create(ExamplePageSchema, { url: given });
+  return create(ExamplePageSchema, { url: given.slice(0, at), body: readFileSync(name) });
 }
 
 function checked(status: ItemStatus | undefined): void {

@@ -24,6 +24,8 @@ export interface LinkscoreOptions extends ClientOptions {
   policy?: Policy;
   /** Bounds at which the crawl ends by itself: `{ maxFetches: 5000 }`. */
   budget?: Budget;
+  /** Pages like those wanted: URL, or `URL=FILE` with the HTML. */
+  examples?: readonly string[];
   /** Asks for the order of the buckets before every n-th request, 1 if absent. */
   rankEvery?: number;
   /** Makes a server that is away at the start an error of `run`. */
@@ -39,6 +41,13 @@ export interface LinkscoreContext {
   stats: Readonly<Stats>;
   /** Why the crawl ends by its budget, `linkscore_budget` for example; empty while it goes on. */
   readonly stopped: string;
+}
+
+declare module "@crawlee/core" {
+  // What `linkscore` adds to the context of every handler, so that `context.linkscore` has a type.
+  interface CrawlingContext {
+    linkscore: LinkscoreContext;
+  }
 }
 
 interface HandlerContext {

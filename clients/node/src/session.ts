@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as slept } from "node:timers/promises";
 
 import { Allowance, budgetMessage } from "./allowance.js";
 import { Backlog, type Kept } from "./backlog.js";
-import { Breaker, isOutage, PROBE_TIMEOUT_MS, QUOTA_EXCEEDED } from "./breaker.js";
+import { Breaker, isOutage, PROBE_TIMEOUT_MS } from "./breaker.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
@@ -14,8 +13,8 @@ const SLICE_REWARDS = 100;
 const SLICE_LINKS = 500;
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
-/** Least pause before a call that a quota refused, if the server says no time. */
-const LEAST_PAUSE_MS = 100;
+/** Distinct refusals that are logged; a bound. */
+const MAX_SAID = 20;
 /** Deadline of a call of a session unless it is told otherwise: a fetch waits for it. */
 const SESSION_TIMEOUT_MS = 5_000;
 
@@ -53,7 +52,7 @@ export interface SessionOptions extends CrawlOptions {
   key?: (url: string) => string;
   /** The console if absent. */
   log?: Logger | undefined;
-  /** How a test waits between two probes, and for a quota. @internal */
+  /** How a test waits between two probes. @internal */
   sleep?: (ms: number) => Promise<unknown>;
 }
 
@@ -92,7 +91,7 @@ export class Session<T> {
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
-  private closed = false;
+  private readonly said = new Set<string>();
 
   constructor(
     private readonly client: Client,
@@ -104,7 +103,7 @@ export class Session<T> {
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
-    this.breaker = new Breaker(() => this.probe(), (error) => this.turned(error), options.sleep);
+    this.breaker = new Breaker(() => this.probe(), (error) => this.turned(error), (error) => this.refused(error), options.sleep);
     this.frontier = new Frontier<T>(async () => this.crawl, options.rankEvery, this.breaker, this.call);
   }
 
@@ -198,9 +197,8 @@ export class Session<T> {
     });
   }
 
-  /** Ends the probing, and the waits for a quota. */
+  /** Ends the probing. */
   close(): void {
-    this.closed = true;
     this.breaker.close();
   }
 
@@ -216,20 +214,8 @@ export class Session<T> {
     }
   }
 
-  /** Makes a call, and again as often as the server says that the quota of the token allows it later. */
+  /** Makes a call; a crawl that the server does not know is made, and the call repeated. */
   private async repaired<A>(call: () => Promise<A>): Promise<A> {
-    for (;;) {
-      try {
-        return await this.onceMoreIfLost(call);
-      } catch (thrown) {
-        const { reason, retryAfterMs } = LinkscoreError.from(thrown);
-        if (reason !== QUOTA_EXCEEDED || this.closed) throw thrown;
-        await (this.options.sleep ?? slept)(Math.max(retryAfterMs, LEAST_PAUSE_MS));
-      }
-    }
-  }
-
-  private async onceMoreIfLost<A>(call: () => Promise<A>): Promise<A> {
     try {
       return await call();
     } catch (thrown) {
@@ -240,8 +226,8 @@ export class Session<T> {
   }
 
   private async ensure(): Promise<void> {
-    const { policy, wanted, budget } = this.options;
-    const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget });
+    const { policy, wanted, budget, examples } = this.options;
+    const { name, config } = await this.client.ensureCrawl(this.crawl.name, { ...this.call, policy, wanted, budget, examples });
     const version = await this.crawl.serverVersion(this.call).catch(() => ""); // for the log alone
     this.log.info("linkscore orders this crawl", { server: this.client.target, version, crawl: name, policy: policyName(config?.policy) });
   }
@@ -271,6 +257,13 @@ export class Session<T> {
       links: this.frontier.unscored,
     });
     void this.catchUp();
+  }
+
+  /** Says, once for each message, that a call was refused or answered oddly: the crawl goes on without. */
+  private refused({ message }: LinkscoreError): void {
+    if (this.said.has(message) || this.said.size >= MAX_SAID) return;
+    this.said.add(message);
+    this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
   }
 
   /** Sends what waits in slices, the oldest first, until nothing does or the server is away again. */

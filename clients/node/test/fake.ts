@@ -4,9 +4,9 @@ import { Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Co
 
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
-import { Decision, ItemCode, type Page } from "../src/gen/linkscore/v1/common_pb.js";
+import { Decision, ItemCode, type LinkScores, type Page } from "../src/gen/linkscore/v1/common_pb.js";
 import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
-import { LinkScoringService, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
+import { LinkScoringService, PageResultSchema, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
 const { ingestPages, streamPages, rankBuckets, reportFeedback, scoreLinks } = LinkScoringService.method;
 const { createCrawl, getCrawl, updateCrawl } = CrawlService.method;
@@ -36,6 +36,8 @@ export class Fake {
   readonly scored: string[][] = [];
   /** Called with every page that is taken in. */
   onPage: (pages: number) => void = () => undefined;
+  /** Changes what is said of the links of a page. */
+  spoil: (links: LinkScores) => void = () => undefined;
   /** Fetches of the budget of the crawl; absent: it has none. */
   most: number | undefined;
   /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
@@ -74,7 +76,11 @@ export class Fake {
     unary(ingestPages, ({ pages }: { pages: Page[] }) => {
       this.ingested.push(...pages);
       this.onPage(this.ingested.length);
-      return { results: pages.map((page) => ({ links: scored(page), eventSeq: BigInt(this.ingested.length), ...this.standing() })) };
+      const results = pages.map((page) =>
+        create(PageResultSchema, { links: scored(page), eventSeq: BigInt(this.ingested.length), ...this.standing() }),
+      );
+      for (const { links } of results) if (links) this.spoil(links);
+      return { results };
     });
     unary(rankBuckets, (request: RankBucketsRequest) => ({
       order: request.buckets.map((_, i) => i),

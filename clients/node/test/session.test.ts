@@ -8,7 +8,7 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
-import { LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
+import { type LinkScores, LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
 import { Breaker, Client, Code, LinkscoreError, Session, type SessionOptions } from "../src/index.js";
 import { rows } from "../src/messages.js";
 import { shapes } from "../src/outage.js";
@@ -122,17 +122,32 @@ function exhausted(reason: string, retrySeconds = 0): Failure {
   return { code: Code.RESOURCE_EXHAUSTED, metadata };
 }
 
-test("a page beyond the quota of the token is sent when the server says", async () => {
-  const waits: number[] = [];
-  const { session } = await started({
-    sleep: async (ms) => {
-      if (waits.push(ms) === 4) fake.refuses.clear();
-    },
+const ODD: Record<string, (links: LinkScores) => void> = {
+  "fewer buckets": ({ buckets }) => buckets.pop(),
+  "no such bucket": ({ buckets }) => (buckets[0] = 99),
+  "no such ticket": ({ tickets }) => (tickets[0] = 99),
+  "not a number": ({ scores }) => (scores[0] = NaN),
+  infinite: ({ scores }) => (scores[0] = Infinity),
+};
+for (const [name, spoil] of Object.entries(ODD)) {
+  test(`an odd answer (${name}) leaves the crawl in its own order with one line`, async () => {
+    const { session, lines } = await started();
+    fake.spoil = spoil;
+    for (let n = 0; n < 2; n++) {
+      assert.equal(await session.page(page(n)), undefined);
+      session.found(`own${n}`, `${ROOT}/own${n}`, [], false, `own${n}`);
+    }
+    assert.equal((await session.frontier.next())?.value, "own0");
+    assert.equal(lines.filter((line) => line.includes("the crawl goes on")).length, 1);
   });
-  refuse(exhausted("QUOTA_EXCEEDED", 3), ...EVERYTHING);
-  assert.ok(await session.page(page(0)));
-  assert.deepEqual([waits, session.present, fake.ingested.length], [[3000, 3000, 3000, 3000], true, 1]);
-});
+}
+
+for (const code of [Code.INVALID_ARGUMENT, Code.UNAUTHENTICATED, Code.PERMISSION_DENIED, Code.FAILED_PRECONDITION]) {
+  test(`${Code[code]} ends the start`, async () => {
+    refuse({ code }, "CreateCrawl");
+    await assert.rejects(started(), { code });
+  });
+}
 
 test("a full disk is an outage until a page is taken in", async () => {
   const { session, lines, probe } = await started();
@@ -316,11 +331,13 @@ test("the log says who orders the crawl, and how it went", async () => {
 
 test("a breaker turns once an outage", async () => {
   const turned: unknown[] = [];
+  const refused: unknown[] = [];
   const waits: number[] = [];
   let answer: (said: unknown) => void = () => undefined;
   const breaker = new Breaker(
     () => new Promise((_, reject) => (answer = reject)),
     (error) => turned.push(error?.code),
+    ({ code }) => refused.push(code),
     async (ms) => waits.push(ms),
   );
   breaker.done(new LinkscoreError("", Code.INTERNAL));
@@ -329,6 +346,7 @@ test("a breaker turns once an outage", async () => {
   breaker.done(new LinkscoreError("", Code.UNAVAILABLE, [], "", 3000));
   breaker.done(new LinkscoreError("", Code.UNAVAILABLE));
   breaker.done(); // of a call made before
+  assert.deepEqual(refused, [Code.INTERNAL, Code.RESOURCE_EXHAUSTED]);
   assert.deepEqual([breaker.allows(), turned, waits], [false, [Code.UNAVAILABLE], [3000]]);
   await later();
   answer(new LinkscoreError("", Code.NOT_FOUND)); // an answer, though a refusal

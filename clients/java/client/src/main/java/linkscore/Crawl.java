@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +69,9 @@ public final class Crawl {
     var request = IngestPagesRequest.newBuilder().setCrawl(name);
     pages.forEach(page -> request.addPages(completed(page)));
     var answer = LinkscoreException.typed(() -> stub().ingestPages(request.build()));
+    if (answer.getResultsCount() != pages.size()) {
+      throw LinkscoreException.odd("it has another number of results than pages were sent");
+    }
     List<Result> results = new ArrayList<>(answer.getResultsCount());
     answer.getResultsList().forEach(message -> results.add(new Result(message)));
     return results;
@@ -107,12 +109,7 @@ public final class Crawl {
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   public Map<String, Double> rankBuckets(Collection<String> buckets) {
     var request = RankBucketsRequest.newBuilder().setCrawl(name).addAllBuckets(buckets).build();
-    var answer = LinkscoreException.typed(() -> stub().rankBuckets(request));
-    Map<String, Double> values = new HashMap<>();
-    for (int i = 0; i < answer.getOrderCount(); i++) {
-      values.put(request.getBuckets(answer.getOrder(i)), answer.getValues(i));
-    }
-    return values;
+    return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request))).values();
   }
 
   /**
@@ -135,6 +132,9 @@ public final class Crawl {
   public List<Link> score(List<CandidateLink> links) {
     var request = ScoreLinksRequest.newBuilder().setCrawl(name).addAllLinks(links).build();
     var answer = LinkscoreException.typed(() -> stub().scoreLinks(request));
+    if (answer.getLinks().getScoresCount() != links.size()) {
+      throw LinkscoreException.odd("it has another number of scores than links were sent");
+    }
     var urls = new ArrayList<String>(links.size());
     links.forEach(link -> urls.add(link.getUrl()));
     return Link.rows(answer.getLinks().toBuilder().clearUrls().addAllUrls(urls).build());

@@ -3,6 +3,8 @@ package linkscore;
 import com.google.protobuf.ByteString;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import linkscore.v1.ItemCode;
 import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkScores;
@@ -24,6 +26,7 @@ public final class Link {
 
   /** Reads the columns of an answer as one link a row, in their order. */
   public static List<Link> rows(LinkScores links) {
+    check(links);
     double[] values = bucketValues(links);
     List<Link> rows = new ArrayList<>(links.getScoresCount());
     for (int i = 0; i < links.getScoresCount(); i++) {
@@ -104,6 +107,31 @@ public final class Link {
   @Override
   public String toString() {
     return url() + " " + score() + " " + bucket();
+  }
+
+  /** Throws if columns do not fit, or have numbers that are none. */
+  private static void check(LinkScores links) {
+    int rows = links.getScoresCount();
+    boolean fits =
+        IntStream.of(
+                links.getUrlsCount(),
+                links.getBucketsCount(),
+                links.getTicketsCount(),
+                links.getVerdictsCount(),
+                links.getSkipReasonsCount(),
+                links.getInScopeCount(),
+                links.getUrlTypesCount())
+            .allMatch(length -> length == 0 || length == rows);
+    if (!fits) {
+      throw LinkscoreException.odd("a column has another length than scores");
+    }
+    if (links.getBucketsList().stream().anyMatch(at -> at < 0 || at >= links.getBucketNamesCount())
+        || links.getTicketsList().stream().anyMatch(at -> at < 0 || at >= links.getTicketValuesCount())) {
+      throw LinkscoreException.odd("a bucket or ticket is not there");
+    }
+    if (!Stream.concat(links.getScoresList().stream(), links.getBucketValuesList().stream()).allMatch(Double::isFinite)) {
+      throw LinkscoreException.odd("a number is not finite");
+    }
   }
 
   /** The value of each bucket of an answer; of a server that sends none, the score of its best link here. */

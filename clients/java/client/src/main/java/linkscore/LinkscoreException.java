@@ -63,13 +63,13 @@ public final class LinkscoreException extends RuntimeException {
 
   /** Whether the server is away or has no room: no server, no answer in time, too much load, or a full disk. */
   public boolean isOutage() {
-    boolean hasNoRoom = code == Status.Code.RESOURCE_EXHAUSTED && !reason.equals("LIMIT_EXCEEDED") && !isQuota();
+    boolean hasNoRoom = code == Status.Code.RESOURCE_EXHAUSTED && !reason.equals("LIMIT_EXCEEDED");
     return code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED || hasNoRoom;
   }
 
-  /** Whether the quota of the token allows the call later: make it again after {@link #retryAfter}. */
-  public boolean isQuota() {
-    return reason.equals("QUOTA_EXCEEDED");
+  /** Whether only another configuration mends it: such a crawl does not begin. */
+  public boolean isRefusal() {
+    return !isOutage() && code != Status.Code.INTERNAL && code != Status.Code.UNKNOWN && code != Status.Code.CANCELLED;
   }
 
   /** Whether the server has no room to keep what it is told; it still answers questions. */
@@ -89,6 +89,11 @@ public final class LinkscoreException extends RuntimeException {
       made.attach(detail);
     }
     return made;
+  }
+
+  /** An answer that cannot be read. */
+  static LinkscoreException odd(String why) {
+    return new LinkscoreException(Status.Code.INTERNAL, "the server's answer cannot be read: " + why, null);
   }
 
   static <T> T typed(Supplier<T> call) {

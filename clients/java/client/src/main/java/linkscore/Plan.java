@@ -13,6 +13,13 @@ public final class Plan {
 
   Plan(RankBucketsRequestOrBuilder asked, RankBucketsResponse answer) {
     handedOut = answer.getUrlsCount() > 0;
+    int rows = answer.getOrderCount();
+    if (answer.getValuesCount() != rows
+        || handedOut && answer.getUrlsCount() != rows
+        || answer.getOrderList().stream().anyMatch(at -> at < 0 || at >= asked.getBucketsCount())
+        || !answer.getValuesList().stream().allMatch(Double::isFinite)) {
+      throw LinkscoreException.odd("its order is none of the buckets asked about");
+    }
     for (int i = 0; i < answer.getOrderCount(); i++) {
       String bucket = asked.getBuckets(answer.getOrder(i));
       values.put(bucket, answer.getValues(i));

@@ -44,9 +44,6 @@ public final class Session implements AutoCloseable {
   // Long enough for a server at work, short enough to be asked again soon.
   private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
 
-  // Before a call that a quota refused, if the server says no time.
-  private static final Duration LEAST_PAUSE = Duration.ofMillis(100);
-
   /** Pages the server took, failed fetches and rewards reported to it. */
   public final LongAdder pages = new LongAdder();
 
@@ -114,7 +111,7 @@ public final class Session implements AutoCloseable {
    *
    * @param crawl its id unless the configuration says another
    * @param setting gives the value of a key, null without one
-   * @throws IllegalArgumentException a value cannot be used; the message names its key
+   * @throws IllegalArgumentException a value cannot be used, the server says so too; the message names its key
    * @throws LinkscoreException the server is required and does not answer
    */
   public static Session configured(String crawl, UnaryOperator<String> setting) {
@@ -152,19 +149,47 @@ public final class Session implements AutoCloseable {
     String id = said.apply("linkscore.crawl");
     PolicySpec spec = policy.isEmpty() ? null : Policies.named(policy);
     Session session = new Session(client.connect(), id.isEmpty() ? crawl : id, spec, budget);
-    if (said.apply("linkscore.required").equals("true")) {
-      session.require();
+    try {
+      session.start(said.apply("linkscore.required").equals("true"));
+    } catch (LinkscoreException e) {
+      session.close();
+      throw e.isRefusal() ? new IllegalArgumentException(session.named(e), e) : e;
     }
     return session;
   }
 
-  private void require() {
+  /**
+   * Makes the crawl. A server that is away does not matter, unless it is required.
+   *
+   * @throws LinkscoreException it refuses what was asked for: the crawl is not to begin
+   */
+  public void start(boolean required) {
     try {
       make();
     } catch (LinkscoreException e) {
-      close();
-      throw e;
+      if (required || e.isRefusal()) {
+        throw e;
+      }
+      if (e.isOutage()) {
+        outage.met(e, outage.over(), null);
+      } else {
+        refuse(e);
+      }
     }
+  }
+
+  /** Says in a line which key of a configuration the server refuses. */
+  private String named(LinkscoreException e) {
+    if (e.code() == Status.Code.UNAUTHENTICATED || e.code() == Status.Code.PERMISSION_DENIED) {
+      return "linkscore.token.file: " + e.getMessage();
+    }
+    if (e.violations().isEmpty()) {
+      return "linkscore.crawl: " + e.getMessage();
+    }
+    var violation = e.violations().get(0);
+    String[] field = violation.field().replaceFirst("^crawl\\.", "").split("(?=[.\\[])", 2);
+    String key = field[0].equals("name") ? "crawl" : field[0];
+    return "linkscore." + key + ": " + (field.length > 1 ? field[1].substring(1) + " " : "") + violation.description();
   }
 
   /**
@@ -330,7 +355,7 @@ public final class Session implements AutoCloseable {
     sayHowItGoes();
     int before = outage.over();
     try {
-      return Optional.of(onceAllowed(call));
+      return Optional.of(onceMoreIfLost(call));
     } catch (LinkscoreException e) {
       if (e.isOutage()) {
         outage.met(e, before, page);
@@ -346,30 +371,6 @@ public final class Session implements AutoCloseable {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
     refusal = e;
-  }
-
-  /** Makes a call, and again as often as the server says that the quota of the token allows it later. */
-  private <T> T onceAllowed(Function<Crawl, T> call) {
-    while (true) {
-      try {
-        return onceMoreIfLost(call);
-      } catch (LinkscoreException e) {
-        if (!e.isQuota() || !isSlept(e.retryAfter())) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  /** Waits, for a moment at least; false if the thread is interrupted. */
-  private static boolean isSlept(Duration pause) {
-    try {
-      Thread.sleep(Math.max(pause.toMillis(), LEAST_PAUSE.toMillis()));
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
   }
 
   private <T> T onceMoreIfLost(Function<Crawl, T> call) {
@@ -464,12 +465,12 @@ public final class Session implements AutoCloseable {
 
     @Override
     public Result ingest(Page kept) {
-      return onceAllowed(crawl -> crawl.ingest(kept));
+      return onceMoreIfLost(crawl -> crawl.ingest(kept));
     }
 
     @Override
     public void feedback(List<Feedback> kept) {
-      onceAllowed(crawl -> reported(crawl, kept));
+      onceMoreIfLost(crawl -> reported(crawl, kept));
     }
   }
 }

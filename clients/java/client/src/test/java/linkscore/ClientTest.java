@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Any;
+import com.google.rpc.BadRequest;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -206,6 +210,33 @@ class ClientTest {
     server.close();
     var error = assertThrows(LinkscoreException.class, () -> Session.configured("c", settings::get));
     assertTrue(error.isOutage());
+  }
+
+  @Test
+  void aRefusalEndsTheStartAndAnAbsentServerDoesNot() throws Exception {
+    try (FakeServer server = new FakeServer()) {
+      Map<String, String> settings = Map.of("linkscore.target", server.target(), "linkscore.policy", "mine");
+      Map<Status, String> refused =
+          Map.of(
+              Status.INVALID_ARGUMENT, "linkscore.crawl: INVALID_ARGUMENT",
+              Status.UNAUTHENTICATED, "linkscore.token.file: UNAUTHENTICATED",
+              Status.PERMISSION_DENIED, "linkscore.token.file: PERMISSION_DENIED",
+              Status.FAILED_PRECONDITION, "linkscore.crawl: FAILED_PRECONDITION");
+      for (var each : refused.entrySet()) {
+        server.noCrawl = each.getKey().asRuntimeException();
+        var error = assertThrows(IllegalArgumentException.class, () -> Session.configured("c", settings::get));
+        assertTrue(error.getMessage().startsWith(each.getValue()), error.getMessage());
+      }
+      server.noCrawl = Status.DEADLINE_EXCEEDED.asRuntimeException();
+      try (Session session = Session.configured("c", settings::get)) {
+        assertTrue(session.isBroken());
+      }
+      var field = BadRequest.FieldViolation.newBuilder().setField("crawl.policy.external.name").setDescription("must be known");
+      var said = com.google.rpc.Status.newBuilder().setCode(3).addDetails(Any.pack(BadRequest.newBuilder().addFieldViolations(field).build()));
+      server.noCrawl = StatusProto.toStatusRuntimeException(said.build());
+      var error = assertThrows(IllegalArgumentException.class, () -> Session.configured("c", settings::get));
+      assertEquals("linkscore.policy: external.name must be known", error.getMessage());
+    }
   }
 
   @Test

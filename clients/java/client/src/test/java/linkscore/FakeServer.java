@@ -16,6 +16,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import linkscore.v1.BucketInFlight;
@@ -74,6 +75,11 @@ public final class FakeServer implements AutoCloseable {
   public final List<String> scoredAlone = new CopyOnWriteArrayList<>();
 
   public volatile StatusRuntimeException refusal;
+
+  /** What the making of crawls is refused with, if anything; and what changes the links of answers to pages. */
+  public volatile StatusRuntimeException noCrawl;
+
+  public volatile Consumer<LinkScores.Builder> spoil = links -> {};
 
   /** How many calls of pages were refused. */
   public final AtomicInteger refused = new AtomicInteger();
@@ -139,6 +145,7 @@ public final class FakeServer implements AutoCloseable {
   private synchronized PageResult result(Page page) {
     pages.add(page);
     PageResult.Builder result = PageResult.newBuilder().setLinks(scores(page)).setEventSeq(pages.size());
+    spoil.accept(result.getLinksBuilder());
     if (nextFetch != null) {
       result.setNextFetchTime(nextFetch);
     }
@@ -271,6 +278,10 @@ public final class FakeServer implements AutoCloseable {
 
     @Override
     public void createCrawl(CreateCrawlRequest request, StreamObserver<CreateCrawlResponse> to) {
+      if (noCrawl != null) {
+        to.onError(noCrawl);
+        return;
+      }
       if (crawls.put(request.getCrawl().getName(), true) != null) {
         to.onError(Status.ALREADY_EXISTS.asRuntimeException());
         return;

@@ -16,12 +16,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import linkscore.Backlog.Kept;
+import java.util.Map;
+import java.util.function.Consumer;
 import linkscore.v1.CandidateLink;
 import linkscore.v1.Feedback;
 import linkscore.v1.LinkScores;
@@ -112,20 +113,24 @@ class OutageTest {
   }
 
   @Test
-  void aPageBeyondTheQuotaOfTheTokenIsSentWhenTheServerSays() throws Exception {
-    try (FakeServer server = new FakeServer()) {
-      Back back = new Back(server);
-      try (Session session = back.session) {
-        assertTrue(session.ingest(page("/1")).isPresent());
-        server.refusal = exhausted("QUOTA_EXCEEDED");
-        CompletableFuture<Boolean> sent = CompletableFuture.supplyAsync(() -> session.ingest(page("/2")).isPresent());
-        while (server.refused.get() < 3) {
-          Thread.onSpinWait();
-        }
-        server.refusal = null;
-        assertTrue(sent.get(30, TimeUnit.SECONDS));
+  void anOddAnswerLeavesTheCrawlInItsOwnOrder() throws Exception {
+    Map<String, Consumer<LinkScores.Builder>> odd =
+        Map.of(
+            "fewer buckets", links -> links.clearBuckets().addBuckets(0),
+            "no such bucket", links -> links.setBuckets(0, 99),
+            "no such ticket", links -> links.setTickets(0, 99),
+            "not a number", links -> links.setScores(0, Double.NaN),
+            "infinite", links -> links.setBucketValues(0, Double.POSITIVE_INFINITY));
+    for (var each : odd.entrySet()) {
+      try (FakeServer server = new FakeServer();
+          Session session = new Back(server).session) {
+        server.spoil = each.getValue();
+        Page.Builder sent = page("/1").toBuilder().clearBody();
+        sent.addOutlinksBuilder().setUrl("http://a.test/good/1");
+        sent.addOutlinksBuilder().setUrl("http://a.test/bad/1");
+        assertTrue(session.ingest(sent.build()).isEmpty(), each.getKey());
         assertFalse(session.isBroken());
-        assertEquals(List.of("/1", "/2"), paths(server.pages));
+        assertTrue(session.refusal().getMessage().startsWith("the server's answer cannot be read"));
       }
     }
   }
