@@ -41,7 +41,7 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.door import BytesInWork, Door
+from linkscore_server.door import Arrivals, BytesInWork, Door
 from linkscore_server.front.front import Front, Share
 from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
 from linkscore_server.grpc.convert.pages import PageParser
@@ -83,8 +83,9 @@ _STREAMS = 100
 _CALLS = 5_000
 """Calls at a time, streams too; one more is RESOURCE_EXHAUSTED at once. A bound, of memory."""
 
-_FULL = 0.9
-"""Share of `memory_mb` from which on requests on their way are refused. Chosen, not measured."""
+_FULL, _BURST = 0.9, 2
+"""Share of `memory_mb`, and growth as parts of `max_inflight_bytes`, from which on requests on their way are
+refused. Chosen, not measured."""
 
 _KEEPALIVE_MS, _KEEPALIVE_TIMEOUT_MS = 20_000, 20_000
 """When a silent connection is pinged, and how long its other end has to answer: who does not read its answers
@@ -333,13 +334,13 @@ class Application:
 
     def _door(self) -> Door:
         s = self.settings
-        in_work, most = BytesInWork(s.max_inflight_bytes), int(_FULL * (s.memory_mb << 20))
+        in_work = BytesInWork(s.max_inflight_bytes)
         self.metrics.inflight_bytes_limit.set(s.max_inflight_bytes)
         self.metrics.inflight_bytes.set_function(lambda: in_work.used)
         return Door(
             self.metrics,
             in_work,
-            is_full=lambda: resident_bytes() > most,
+            arrivals=Arrivals(resident_bytes, _FULL * (s.memory_mb << 20), _BURST * s.max_inflight_bytes),
             caller_of=self._callers(),
             is_ready=lambda: self._ready,
             trace_id=self._tracing.trace_id,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import logging
+import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -54,8 +55,9 @@ _RECEIVE_S = 60.0
 """Seconds in which the request of a call must have come: 64 MB at 9 Mbit/s. A bound."""
 _YOUNG_S = 0.25
 """A message that was begun so shortly ago is not refused for memory: small ones are there by then. Chosen."""
-_LOOK_S = 0.1
-"""Seconds between looks at the memory while messages are on their way: 1 Gbit/s brings 12 MB. Chosen."""
+_LOOK_S, _SLOW_BYTES = 0.05, 4 << 20
+"""Seconds between looks at the memory while messages are on their way, and bytes by which crawls make it grow
+meanwhile: a fast one learns some 10 MB a second. Chosen."""
 _SHED = 2
 """Of the messages on their way one in so many is refused at each look without memory. Chosen."""
 _MOST_WRONG = 20  # numbers of a request that are named; a bound
@@ -144,16 +146,23 @@ class Arrivals:
     """Reads messages; when the process has no memory left, those that were begun first are refused.
 
     gRPC gives a message when it is whole and says nothing before. What it holds of messages on their way is
-    seen in the memory of the process alone.
+    seen in the memory of the process alone: in what it takes, and in how fast that grows.
 
     Parameters
     ----------
-    is_full
-        Whether the process takes as much memory as it may.
+    resident
+        Gives the bytes that the process takes.
+    most
+        As many as it may.
+    burst
+        By how many it may grow faster than a crawl makes it grow.
     """
 
-    def __init__(self, is_full: Callable[[], bool] = lambda: False) -> None:
-        self._is_full = is_full
+    def __init__(
+        self, resident: Callable[[], int] = lambda: 0, most: float = math.inf, burst: float = math.inf
+    ) -> None:
+        self._resident, self._most, self._burst = resident, most, burst
+        self._before = 0
         self._all: dict[_Arrival, None] = {}
         self._next_look: asyncio.TimerHandle | None = None
 
@@ -168,6 +177,7 @@ class Arrivals:
         arrival = _Arrival(time.monotonic(), asyncio.timeout(within_s))
         self._all[arrival] = None
         if self._next_look is None:
+            self._before = self._resident()
             self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
         try:
             # gRPC's own iterator would keep the last message until cycles are collected.
@@ -186,11 +196,16 @@ class Arrivals:
         if not self._all:
             return
         old = [one for one in self._all if time.monotonic() - one.began_s > _YOUNG_S and not one.is_shed]
-        if old and self._is_full():
+        if self._is_full():
             _trim(0)
-            if self._is_full():
+            if old and self._is_full():
                 self._shed(old)
         self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+
+    def _is_full(self) -> bool:
+        now = self._resident()
+        self._before = min(now, self._before + _SLOW_BYTES)
+        return now > self._most or now - self._before > self._burst
 
     def _shed(self, old: list[_Arrival]) -> None:
         shed = old[: -(-len(old) // _SHED)]
@@ -231,8 +246,8 @@ class Door(grpc.aio.ServerInterceptor):
         Where latencies go.
     in_work
         Bounds the bytes of calls.
-    is_full
-        Whether the process takes as much memory as it may.
+    arrivals
+        Reads messages as long as there is memory.
     caller_of
         Gives who sends a header; None: everybody may do everything.
     is_ready
@@ -246,14 +261,14 @@ class Door(grpc.aio.ServerInterceptor):
         metrics: Metrics,
         in_work: BytesInWork,
         *,
-        is_full: Callable[[], bool] = lambda: False,
+        arrivals: Arrivals | None = None,
         caller_of: CallerOf | None = None,
         is_ready: Callable[[], bool] = lambda: True,
         trace_id: Callable[[], str] = str,
     ) -> None:
         self._metrics = metrics
         self._in_work = in_work
-        self._arrivals = Arrivals(is_full)
+        self._arrivals = arrivals or Arrivals()
         self._caller_of = caller_of or (lambda _: ANYBODY)
         self._is_ready = is_ready
         self._trace_id = trace_id

@@ -15,7 +15,7 @@ import pytest
 from linkscore._channel import options
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import link_scoring_service_pb2 as links_pb
-from linkscore_server.door import BytesInWork
+from linkscore_server.door import Arrivals, BytesInWork
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.tokens import Caller, Role
 from support.grpc_calls import Context, Sent, door, intercepted
@@ -258,8 +258,9 @@ async def test_without_memory_requests_on_their_way_are_refused_those_begun_firs
 ) -> None:
     monkeypatch.setattr("linkscore_server.door._YOUNG_S", 0.0)
     monkeypatch.setattr("linkscore_server.door._LOOK_S", 0.0)
-    full = iter((True, True))
-    handler = await intercepted(door(is_full=lambda: next(full, False)), unary(never))
+    resident = iter((0, 11, 11))
+    arrivals = Arrivals(lambda: next(resident, 0), most=10)
+    handler = await intercepted(door(arrivals=arrivals), unary(never))
     contexts = [Context() for _ in range(4)]
     calls = [asyncio.create_task(handler.stream_unary(Silent(), context)) for context in contexts]
     await asyncio.gather(*calls[:2])

@@ -95,12 +95,13 @@ class PageParser:
         if _kind_of(page):
             return await self._listing(page, url)
         body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
+        if not body.is_packed and len(body.body) > self.limits.body_bytes:
+            self._checked(page)
+            raise too_large(self.limits.body_bytes)  # before it is looked at
         size = size_of(body)
         if size is Size.SMALL or (size is Size.MEDIUM and not self._medium.takes(body)):
             return None
         self._checked(page)
-        if not body.is_packed and len(body.body) > self.limits.body_bytes:
-            raise too_large(self.limits.body_bytes)
         with self._watch("read"):
             return await (self._large if size is Size.LARGE else self._medium).read(body)
 
