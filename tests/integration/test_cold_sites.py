@@ -64,7 +64,7 @@ def asked(server: Stubs) -> list[Any]:
         plain(server.links.RankBuckets(pb.RankBucketsRequest(crawl=CRAWL, buckets=buckets, n=20))),
         plain(server.links.RankSites(pb.RankSitesRequest(crawl=CRAWL, sites=sites, n=9))),
         plain(server.links.SuggestExamples(pb.SuggestExamplesRequest(crawl=CRAWL))),
-        plain(server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL, with_activity=True))),
+        plain(server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=CRAWL, with_activity=True)).activity),
         listed,
     ]
 

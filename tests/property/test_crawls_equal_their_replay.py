@@ -250,3 +250,53 @@ def test_a_crawl_is_what_its_events_say(
     monkeypatch.setattr(actor, "_CORE_EVENTS", draw.choice([1, 7, 128]))
     monkeypatch.setattr(actor, "_WIDE_EVENTS", draw.choice([1, 9, 500]))
     asyncio.run(live(tmp_path, seed, steps))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of a crawl with events and states."""
+    folder = tmp_path_factory.mktemp("whole")
+
+    async def lived() -> Path:
+        life = Life(folder, 4)
+        life.open()
+        life.registry.memory.budget.limit = 1e9
+        await life.registry.create(CrawlConfig("c", learning=LearningConfig(sample_pages=12)))
+        for _ in range(60):
+            await life.send()
+        await life.close()
+        return life.path / "linkscore.db"
+
+    return asyncio.run(lived())
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 30))]
+)
+def test_a_flipped_bit_is_named_or_changes_nothing(whole: Path, tmp_path: Path, seed: int) -> None:
+    expected = state_in(whole.parent)
+    assert expected is not None
+    draw, raw = random.Random(seed), bytearray(whole.read_bytes())
+    for _ in range(3):
+        at, bit = draw.randrange(len(raw)), 1 << draw.randrange(8)
+        raw[at] ^= bit
+        (tmp_path / "linkscore.db").write_bytes(raw)
+        raw[at] ^= bit
+        found = state_in(tmp_path)
+        assert found is None or unlike(found, expected) == []
+        for left in tmp_path.glob("linkscore.db*"):
+            left.unlink()
+
+
+def state_in(folder: Path) -> Any:
+    """Return the state of the crawl in a folder, None if what is wrong with it is said."""
+    try:
+        store = open_store(str(folder))
+    except (LinkscoreError, OSError):
+        return None
+    try:
+        return opened(store.open("c"), ticket_key=store.secret()).to_state()
+    except (LinkscoreError, OSError, KeyError):
+        return None
+    finally:
+        store.close()
