@@ -297,13 +297,12 @@ def test_observing_changes_nothing(site, fake, tmp_path) -> None:
     assert "linkscore/scored" not in stats
 
 
-def test_a_policy_the_server_does_not_know_is_said_once_and_stops_nothing(site, fake, tmp_path) -> None:
+def test_a_policy_the_server_does_not_know_ends_the_start(site, fake, tmp_path) -> None:
     fake.failures["CreateCrawl"] = [grpc.StatusCode.INVALID_ARGUMENT] * 99
     settings = {"LINKSCORE_TARGET": f"127.0.0.1:{fake.port}", "LINKSCORE_POLICY": "no_such"}
-    stats, err = finish(start(site, tmp_path, **settings))
-    assert stats["linkscore/fallback"] == 9
-    assert stats["linkscore/errors/INVALID_ARGUMENT"] == 12  # 10 pages, two links, and the greeting
-    assert err.count("linkscore refused a call") == 1
+    _, err = start(site, tmp_path, **settings).communicate(timeout=40)
+    assert err.count("linkscore: LINKSCORE_CRAWL: told to fail") == 1
+    assert site.seen == []
 
 
 @pytest.mark.long

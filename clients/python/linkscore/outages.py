@@ -68,36 +68,6 @@ def url_shapes(url: str) -> tuple[str, str]:
     return fine, "*" + parts.netloc + "/".join(coarse) + query
 
 
-class LinkShapes:
-    """Remembers in which bucket links of a shape were last found, and what it was worth then.
-
-    Examples
-    --------
-    >>> shapes = LinkShapes()
-    >>> shapes.learn("http://a.org/tag/red", "tags", 0.3)
-    >>> shapes.guess("http://a.org/tag/blue"), shapes.guess("http://a.org/user/ann")
-    (('tags', 0.3), None)
-    """
-
-    def __init__(self) -> None:
-        self._buckets: OrderedDict[str, tuple[str, float]] = OrderedDict()
-
-    def learn(self, url: str, bucket: str, value: float) -> None:
-        """Note the bucket of a link that was scored."""
-        for shape in url_shapes(url):
-            self._buckets[shape] = (bucket, value)
-            self._buckets.move_to_end(shape)
-        while len(self._buckets) > MAX_SHAPES:
-            self._buckets.popitem(last=False)
-
-    def guess(self, url: str) -> tuple[str, float] | None:
-        """Give the bucket of links like this one, and its value; None if none was seen."""
-        for shape in url_shapes(url):
-            if found := self._buckets.get(shape):
-                return found
-        return None
-
-
 @dataclass(slots=True)
 class ShapeFetches:
     """Fetches of URLs of one shape: pages, failures, pages before the outage, and takes since it began."""
@@ -131,7 +101,7 @@ class Outlook:
 
     def __init__(self) -> None:
         self._away = False
-        self._shapes = LinkShapes()
+        self._buckets: OrderedDict[str, tuple[str, float]] = OrderedDict()  # of shapes, where last found
         self._shape_of: dict[str, str] = {}
         self._taken: Counter[str] = Counter()
         self._since: Counter[str] = Counter()
@@ -154,12 +124,17 @@ class Outlook:
 
     def placed(self, url: str, bucket: str, value: float) -> None:
         """Note the bucket of a link that was scored and is new to the crawl: from others nothing is taken."""
-        self._shapes.learn(url, bucket, value)
+        for shape in url_shapes(url):
+            self._buckets[shape] = (bucket, value)
+            self._buckets.move_to_end(shape)
+        while len(self._buckets) > MAX_SHAPES:
+            self._buckets.popitem(last=False)
         self._shape_of[bucket] = url_shapes(url)[1]
 
     def guess(self, url: str) -> tuple[str, float] | None:
         """Give the bucket of links like this one, and its value; None if none was seen."""
-        return self._shapes.guess(url)
+        found = (self._buckets.get(shape) for shape in url_shapes(url))
+        return next(filter(None, found), None)
 
     def taken(self, bucket: str) -> None:
         """Note a link taken from a bucket."""

@@ -8,7 +8,7 @@ import pytest
 
 from linkscore import outages, page
 from linkscore.frontier import Frontier, Place
-from linkscore.outages import TRUST, LinkShapes, Outlook, OwedPage, PageBuffer, url_shapes
+from linkscore.outages import TRUST, Outlook, OwedPage, PageBuffer, url_shapes
 
 
 def worth(outlook: Outlook, bucket: str) -> float:
@@ -114,9 +114,9 @@ def test_urls_of_a_kind_have_one_shape(url: str, fine: str, coarse: str) -> None
 
 
 def test_a_fine_shape_says_more_than_a_coarse_one() -> None:
-    shapes = LinkShapes()
-    shapes.learn("http://a.org/tag/news", "news", 0.5)
-    shapes.learn("http://a.org/tag/red", "tags", 0.4)
+    shapes = Outlook()
+    shapes.placed("http://a.org/tag/news", "news", 0.5)
+    shapes.placed("http://a.org/tag/red", "tags", 0.4)
     assert shapes.guess("http://a.org/tag/news") == ("news", 0.5)
     assert shapes.guess("http://a.org/tag/blue") == ("tags", 0.4)
     assert shapes.guess("http://b.org/tag/blue") is None
@@ -124,9 +124,9 @@ def test_a_fine_shape_says_more_than_a_coarse_one() -> None:
 
 def test_shapes_are_bounded_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "MAX_SHAPES", 4)
-    shapes = LinkShapes()
+    shapes = Outlook()
     for name in ("a", "b", "c"):
-        shapes.learn(f"http://{name}.org/x", name, 0.5)
+        shapes.placed(f"http://{name}.org/x", name, 0.5)
     assert [shapes.guess(f"http://{name}.org/x") for name in ("a", "b", "c")] == [
         None,
         ("b", 0.5),

@@ -14,7 +14,7 @@ from scrapy.utils.misc import load_object
 from linkscore.frontier import Frontier, Place, QueueKey
 from linkscore.messages import Row
 from linkscore.scrapy.engine import Throttle, flush_seen
-from linkscore.scrapy.request_store import DiskRequestStore, MemoryRequestStore, RequestStore
+from linkscore.scrapy.request_store import DiskRequestStore, MemoryRequestStore
 from linkscore.scrapy.scoring import META, is_guessed, mark, places_of
 from linkscore.scrapy.session import Session
 
@@ -79,7 +79,7 @@ class BucketQueue:
         #: Those of the plain queue that wait in buckets by now, or did: they are passed over there.
         self._moved: set[bytes] = {bytes.fromhex(mark) for mark in state.get("moved", ())}
         self._frontier = Frontier(session.allotment, session.outlook, session.allowance)
-        self._store: RequestStore = self._disk(key) if key else MemoryRequestStore()
+        self._store: DiskRequestStore | MemoryRequestStore = self._disk(key) if key else MemoryRequestStore()
         session.queues.add(self)
         crawler.signals.connect(self._seen_again, signals.request_dropped)
 

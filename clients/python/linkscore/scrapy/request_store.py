@@ -8,40 +8,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from scrapy.utils.request import request_from_dict
 
 from linkscore.frontier import Place
 
 
-class RequestStore(Protocol):
-    """Keeps requests by number."""
-
-    def put(self, number: int, request: Any, fingerprint: bytes, places: Sequence[Place]) -> None:
-        """Keep a request; ValueError if it cannot be stored."""
-
-    def also(self, number: int, places: Sequence[Place]) -> None:
-        """Note further queues of a request."""
-
-    def move(self, number: int, request: Any, places: Sequence[Place]) -> None:
-        """Keep a request as it is now, and in these queues only."""
-
-    def get(self, number: int) -> Any:
-        """Give a request and keep it."""
-
-    def take(self, number: int) -> Any:
-        """Give a request and forget it."""
-
-    def save(self, values: Mapping[str, float]) -> None:
-        """Keep the values of buckets."""
-
-    def close(self) -> None:
-        """Close what is open."""
-
-
 class MemoryRequestStore:
-    """Keeps requests as they are; nothing survives."""
+    """Keeps requests as they are, by number; nothing survives."""
 
     def __init__(self) -> None:
         self._requests: dict[int, Any] = {}
