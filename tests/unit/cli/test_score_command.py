@@ -57,8 +57,7 @@ class Copies(FakeLinkscore):
     def ScoreLinks(self, request: pb.ScoreLinksRequest, context: object) -> pb.ScoreLinksResponse:
         reason = common_pb2.SKIP_REASON_COPY
         told = [pb.LinkExplanation(skip_reason=reason, duplicate_probability=0.93) for _ in request.links]
-        links = common_pb2.LinkScores(scores=[0.5] * len(told))
-        return pb.ScoreLinksResponse(links=links, explanations=told)
+        return pb.ScoreLinksResponse(explanations=told)
 
 
 def test_an_explanation_says_why_a_link_is_to_skip() -> None:
