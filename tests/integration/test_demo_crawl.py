@@ -130,7 +130,7 @@ def test_the_demonstration_ends_with_a_table_and_a_report(
     assert [row.metrics["fetched"] for row in result.rows] == [20, 20]
     report = result.report.read_text()
     assert "20 fetches" in report
-    assert report.count('class="line"') == 2
+    assert report.count('fill="none" stroke=') == 2
     assert str(result.report) in console.file.getvalue()  # type: ignore[attr-defined]
 
 

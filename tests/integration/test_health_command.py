@@ -86,7 +86,7 @@ async def test_a_server_that_is_gone_does_not_serve() -> None:
 
 async def test_health_needs_no_token(tmp_path: Path) -> None:
     token = tmp_path / "token"
-    token.write_text("secret-of-this-test\n")
+    token.write_text(f"crawler write * sha256:{'0' * 64}\n")
     async with running(token_file=str(token)) as settings:
         assert await asked(settings) == (True, "SERVING")
 
