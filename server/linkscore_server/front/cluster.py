@@ -154,6 +154,9 @@ class Cluster:
         for key in here - standing.mine:
             if standing.owners.get(key, 0):  # else it is being made here
                 await self._registry.let_go(key)
+        for key in here & standing.returned:
+            await self._registry.let_go(key)
+            self._registry.take(key)
         new = standing.mine - here
         for key in new:
             self._registry.take(key)

@@ -70,12 +70,15 @@ class Standing(NamedTuple):
         Keys of the shards that this server has.
     leaving
         Those of them that another one should have: finish what was taken in, then `Ownership.hand_over`.
+    returned
+        Those of them that another one had since the look before: what is open of them is old.
     """
 
     servers: Mapping[int, str]
     owners: Mapping[str, int]
     mine: frozenset[str] = frozenset()
     leaving: frozenset[str] = frozenset()
+    returned: frozenset[str] = frozenset()
 
 
 class Ownership:
@@ -93,6 +96,7 @@ class Ownership:
         self._store, self._address = store, address
         self.number = 0
         self._epochs: dict[str, int] = {}
+        self._had: dict[str, int] = {}  # epochs of those that were this server's at the last look
         self._is_leaving = False
         store.writer.on_session = self._joined
 
@@ -112,7 +116,9 @@ class Ownership:
                 owners[key] = self.number
         mine = frozenset(key for key, owner in owners.items() if owner == self.number)
         leaving = frozenset(key for key in mine if self.best(key, servers) != self.number)
-        return Standing(servers, owners, mine, leaving)
+        had, self._had = self._had, {key: self._epochs[key] for key in mine}
+        returned = frozenset(key for key in mine if had.get(key, self._had[key]) != self._had[key])
+        return Standing(servers, owners, mine, leaving, returned)
 
     def standing(self) -> Standing:
         """Return who has what, and change nothing; errors as of `tick`."""
@@ -210,7 +216,9 @@ class Ownership:
         with suppress(Fenced):
             self._write(_TAKE, (self.number, key, self._epochs[key]))
             found = self._store.engine.rows(_OWNER, (key,))
-            return bool(found) and found[0][0] == self.number
+            if found and found[0][0] == self.number:
+                self._epochs[key] += 1
+                return True
         return False
 
     def _write(self, sql: str, values: tuple[object, ...]) -> None:

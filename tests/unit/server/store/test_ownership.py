@@ -100,6 +100,23 @@ def test_shards_of_a_dead_server_are_taken_by_the_others_and_come_back(
     assert _settled(first, again) == before
 
 
+def test_a_shard_that_another_server_had_meanwhile_is_told(server: Callable[[str], Server]) -> None:
+    first, second = server("a:1"), server("b:1")
+    _make(first)
+    _settled(first, second)
+    mine = first.tick().mine
+    key = min(mine)
+    first.ownership.hand_over(key, second.ownership.number)
+    second.tick()
+    second.tick()
+
+    found = first.ownership.tick()
+
+    assert key in found.mine
+    assert found.returned == {key}
+    assert first.ownership.tick().returned == frozenset()
+
+
 def test_a_server_that_leaves_hands_its_shards_over(server: Callable[[str], Server]) -> None:
     first, second = server("a:1"), server("b:1")
     _make(first)
