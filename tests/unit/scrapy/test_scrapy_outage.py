@@ -158,6 +158,17 @@ def test_a_job_goes_on_with_what_was_placed(crawler: FakeCrawler, tmp_path: Path
     again.close()
 
 
+def test_a_page_that_is_sent_when_the_queue_is_closed_is_fine(crawler: FakeCrawler, tmp_path: Path) -> None:
+    queue = queue_of(crawler, tmp_path / "q")
+    request = guessed("http://h/guess", "high")
+    queue.push(request)
+    queue.close()
+    links = common_pb2.LinkScores(urls=[request.url], scores=[0.9], bucket_names=["b"], buckets=[0])
+    key = crawler.request_fingerprinter.fingerprint(request)
+    Session.of(crawler).late_links([(key, row) for row in rows(links)])
+    assert crawler.stats.counts["linkscore/late/scored"] == 0
+
+
 @pytest.fixture
 def fake():
     yield from serve(FakeLinkscore({"thread": 0.9, "tag": 0.1}))

@@ -250,6 +250,7 @@ class BucketQueue:
 
     def close(self) -> State:
         """Close what is open; give the state that Scrapy keeps for the next run."""
+        self._session.queues.discard(self)  # pages that are sent in the end find no place here any more
         self._store.close()
         moved = {"moved": sorted(mark.hex() for mark in self._moved)} if self._moved else {}
         return {"plain": self._plain.close(), "urgent": self._urgent, **moved}
