@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from linkscore import outages, page
+from linkscore import AsyncClient, Client, outages, page
 from linkscore.connection import Connection
 from linkscore.outages import OwedPage
 from linkscore.session import CrawlSession, Found
@@ -303,9 +304,10 @@ async def test_the_end_says_what_was_never_sent(
 
 
 @pytest.mark.parametrize("target", ["", "http://localhost:7411", "localhost", "localhost:", ":7411", "a b:1"])
-def test_an_address_has_a_host_and_a_port(target: str, adapter: Adapter) -> None:
-    with pytest.raises(ValueError, match="must be host:port"):
-        Connection(target, crawl="c", adapter=adapter, config={})
+@pytest.mark.parametrize("kind", [Client, AsyncClient, partial(CrawlSession, crawl="c")])
+def test_an_address_has_a_host_and_a_port(target: str, kind: Any) -> None:
+    with pytest.raises(ValueError, match="target: must be host:port"):
+        kind(target)
 
 
 async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(
