@@ -28,6 +28,9 @@ ORDER = (
 )
 """Rooms of scoring: each reads those before it. A room that is not here may read and be read as it likes."""
 
+MEMBERS = {"revisits", "limits", "respect", "copies"}
+"""What a crawl is made of besides policies: `engine` names them in one place, and they read its events."""
+
 
 def imports(file: Path) -> set[str]:
     """Return the full names of the modules that a file imports, at its head or later."""
@@ -59,6 +62,8 @@ def test_a_room_of_scoring_reads_only_those_before_it() -> None:
         for file in (*(library / room).rglob("*.py"), library / f"{room}.py")
         if file.exists()
         for name in imports(file)
-        if name.startswith("linkscore_scoring.") and name.split(".")[1] in ORDER[at + 1 :]
+        if name.startswith("linkscore_scoring.")
+        and name.split(".")[1] in ORDER[at + 1 :]
+        and not (room == "engine" and name.split(".")[1] in MEMBERS)
     }
     assert wrong == set()

@@ -67,7 +67,7 @@ const (
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 17
 	// FAILED_PRECONDITION: the stored state is damaged; the message names the file and offset.
 	ErrorReason_ERROR_REASON_CORRUPT_STATE ErrorReason = 18
-	// INVALID_ARGUMENT: a content or transfer encoding that is not supported.
+	// INVALID_ARGUMENT: more content encodings, one in the other, than are undone.
 	ErrorReason_ERROR_REASON_UNSUPPORTED_ENCODING ErrorReason = 19
 	// INVALID_ARGUMENT: a compressed body cannot be decompressed.
 	ErrorReason_ERROR_REASON_CORRUPT_BODY ErrorReason = 20
@@ -88,9 +88,6 @@ const (
 	// FAILED_PRECONDITION: a policy that was installed beside linkscore cannot be made; the message names it. One that fails
 	// later refuses nothing: breadth-first order replaces it, and Site.policy_state says so.
 	ErrorReason_ERROR_REASON_POLICY_FAILED ErrorReason = 31
-	// RESOURCE_EXHAUSTED: the token of the call brings more a second than it may; nothing of the request was applied. The
-	// server is well: send the same call again after the time of RetryInfo.
-	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 32
 )
 
 // Enum value maps for ErrorReason.
@@ -124,7 +121,6 @@ var (
 		29: "ERROR_REASON_CALLER_GONE",
 		30: "ERROR_REASON_DISK_FULL",
 		31: "ERROR_REASON_POLICY_FAILED",
-		32: "ERROR_REASON_QUOTA_EXCEEDED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":          0,
@@ -155,7 +151,6 @@ var (
 		"ERROR_REASON_CALLER_GONE":          29,
 		"ERROR_REASON_DISK_FULL":            30,
 		"ERROR_REASON_POLICY_FAILED":        31,
-		"ERROR_REASON_QUOTA_EXCEEDED":       32,
 	}
 )
 
@@ -190,7 +185,7 @@ var File_linkscore_v1_errors_proto protoreflect.FileDescriptor
 
 const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\xa4\a\n" +
+	"\x19linkscore/v1/errors.proto\x12\flinkscore.v1*\x83\a\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_VALUE\x10\x01\x12\x19\n" +
@@ -220,8 +215,7 @@ const file_linkscore_v1_errors_proto_rawDesc = "" +
 	"\x1eERROR_REASON_MALFORMED_MESSAGE\x10\x1c\x12\x1c\n" +
 	"\x18ERROR_REASON_CALLER_GONE\x10\x1d\x12\x1a\n" +
 	"\x16ERROR_REASON_DISK_FULL\x10\x1e\x12\x1e\n" +
-	"\x1aERROR_REASON_POLICY_FAILED\x10\x1f\x12\x1f\n" +
-	"\x1bERROR_REASON_QUOTA_EXCEEDED\x10 B>\n" +
+	"\x1aERROR_REASON_POLICY_FAILED\x10\x1fB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (

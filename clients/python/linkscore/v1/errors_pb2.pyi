@@ -34,7 +34,6 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_CALLER_GONE: _ClassVar[ErrorReason]
     ERROR_REASON_DISK_FULL: _ClassVar[ErrorReason]
     ERROR_REASON_POLICY_FAILED: _ClassVar[ErrorReason]
-    ERROR_REASON_QUOTA_EXCEEDED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_VALUE: ErrorReason
 ERROR_REASON_REQUIRED: ErrorReason
@@ -63,4 +62,3 @@ ERROR_REASON_MALFORMED_MESSAGE: ErrorReason
 ERROR_REASON_CALLER_GONE: ErrorReason
 ERROR_REASON_DISK_FULL: ErrorReason
 ERROR_REASON_POLICY_FAILED: ErrorReason
-ERROR_REASON_QUOTA_EXCEEDED: ErrorReason
