@@ -41,7 +41,7 @@ def test_an_installation_says_what_it_takes_first_and_then_every_step(tmp_path: 
     locked, own = asked.read_text().splitlines()
     assert "--require-hashes -r requirements/dev.lock" in locked
     assert "--quiet" not in locked, "uv shows its progress"
-    assert own.endswith("--no-deps -e .")
+    assert own.endswith("--no-deps -e . -e research")
 
 
 def test_make_run_says_so_before_it_installs() -> None:

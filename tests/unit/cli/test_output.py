@@ -30,9 +30,11 @@ NO_TABLES = {
     ("export-rules",),
     ("export-tables",),
     ("export-experience",),
+    ("data", "backup"),
     ("data", "check"),
     ("data", "export"),
     ("data", "import"),
+    ("data", "restore"),
     ("token", "new"),
     ("crawls", "delete"),
 }
