@@ -141,7 +141,9 @@ class PageObservation:
     failed
         No usable page came back (fetch error or status >= 400).
     refetch
-        The page was fetched before.
+        The page was fetched before, or `redirects`: it counts as no fetch of its own.
+    redirects
+        Its head sends browsers at once to a URL of the crawl that nobody knew: that takes its place.
     cluster
         Template cluster of the page, -1 outlier, `UNKNOWN_CLUSTER` before learning.
     long_chars
@@ -201,6 +203,7 @@ class PageObservation:
     canonical: int = 0
     words: PageWords | None = None
     unseen_chars: int = 0
+    redirects: bool = False
     revisit: Revisit | None = None
 
 

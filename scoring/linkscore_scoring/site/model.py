@@ -15,6 +15,7 @@ from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.lists import PageLinkConfirmation
 from linkscore_scoring.site.crawl_history import CrawlHistory
@@ -318,8 +319,9 @@ class SiteModel(Stateful):
         keys = pick(fetch.link_keys)
         link_paths = [ids[at] for at in pick(links.link_paths)]
         new = {key: links.keys[rows[at]] for key, at in self.memory.unknown(keys).items()}
-        if features.moved_to:
-            link_paths = self._follow_redirect(features, page, [links.keys[row] for row in rows], link_paths)
+        target = hash64(features.moved_to) if features.moved_to else 0
+        if target in new:
+            link_paths = _follow_redirect(target, page, keys, link_paths)
         patterns = dict(zip(new, self.patterns.insert_all(new.values()), strict=True))
         seen = self.memory.see(fetch.key, page.depth + 1, keys, link_paths, patterns)
         page.fresh, page.first_here, page.displaced = seen.fresh, seen.first_here, seen.displaced
@@ -335,21 +337,6 @@ class SiteModel(Stateful):
         page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
         if features.layout is not None:
             page.layout = layout_of_rows(features.layout, rows)
-
-    def _follow_redirect(
-        self, features: PageFeatures, page: PageObservation, keys: list[str], link_paths: list[int]
-    ) -> list[int]:
-        """Let where a page leads at once have its in-link, and the page count as none of its own; return the
-        link paths of its links. Out of the crawl it leads nowhere.
-        """
-        if features.moved_to not in keys:
-            return link_paths
-        page.refetch = True
-        own = page.contexts[0][1] if page.contexts else UNKNOWN_LINK_PATH
-        return [
-            own if key == features.moved_to and own != UNKNOWN_LINK_PATH else link_path
-            for key, link_path in zip(keys, link_paths, strict=True)
-        ]
 
     def _confirm_page_links(self, fetch: Fetch, page: PageObservation, places: list[int]) -> None:
         """Let destinations speak for or against page links; those of denied families are none."""
@@ -416,3 +403,16 @@ class SiteModel(Stateful):
     def _fold(self, link_path: int) -> int:
         """Return the id a link path is counted under."""
         return self.link_paths.get(link_path).folded
+
+
+def _follow_redirect(
+    target: int, page: PageObservation, keys: Sequence[int], link_paths: list[int]
+) -> list[int]:
+    """Let a URL nobody knew take the place of a page that leads there at once; return the link paths of the
+    page's links. A page that leads to what is known already is one that brings nothing.
+    """
+    page.refetch = page.redirects = True
+    own = page.contexts[0][1] if page.contexts else UNKNOWN_LINK_PATH
+    if own == UNKNOWN_LINK_PATH:
+        return link_paths
+    return [own if key == target else path for key, path in zip(keys, link_paths, strict=True)]

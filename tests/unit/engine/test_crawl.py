@@ -292,3 +292,20 @@ def test_a_page_that_refreshes_at_once_is_no_pull_and_its_target_inherits_the_li
     assert taken.refetch
     assert crawl.shard("h").model.memory.contexts(hash64(C)) == [(hash64(B), link[1])]
     assert not crawl.apply(3, page(C)).observation.refetch
+
+
+def test_a_page_that_refreshes_to_what_is_known_is_a_page_that_brought_nothing() -> None:
+    crawl = model(policy=PolicyChoice("harvest"))
+    crawl.apply(1, page(A, B, C))
+    assert not crawl.apply(2, moved(B, C)).observation.refetch
+
+
+def test_what_waited_is_where_a_redirect_leads_and_feedback_on_it_is_no_pull() -> None:
+    crawl = model(policy=PolicyChoice("harvest"))
+    crawl.apply(1, page(A, B))
+    crawl.apply(2, moved(B, C))
+    crawl.apply(3, FeedbackGiven("", "h", B, b"", 0.0, 0.0))
+    arms, site = crawl.shard("h").served.arms, crawl.shard("h").model
+    assert (arms.pulls_total, site.memory.waiting().total(), sum(n for _, n in arms.links())) == (1, 1, 1)
+    crawl.apply(4, page(C))
+    assert (arms.pulls_total, site.memory.waiting().total()) == (2, 0)

@@ -151,6 +151,8 @@ class Harvest(Stateful, Policy):
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Credit the arms that led to a page, and revise the pages whose text it took."""
+        if page.redirects:
+            self._follow_redirect(page, site)
         if page.refetch:
             return
         self._take_bounds(site)
@@ -209,7 +211,12 @@ class Harvest(Stateful, Policy):
         return self.rewards.suggest_examples(n, site)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
-        """Let an outside reward replace the page's own; a page never seen credits the arms of its links."""
+        """Let an outside reward replace the page's own; a page never seen credits the arms of its links.
+
+        Of a fetched page that is not remembered, such as a redirect, it teaches nothing.
+        """
+        if self.rewards.ledger.page(event.key) is None and site.memory.is_fetched(event.key):
+            return
         if not self.rewards.label(event.key, event.reward, site):
             followed = _followed(event.pattern, event.contexts, site)
             self.arms.credit(_nodes_of_all(followed), event.reward, 0.0)
@@ -249,6 +256,13 @@ class Harvest(Stateful, Policy):
         arms, context = _arms_of(links, site), self._context(site)
         rows = zip(arms, self.arms.arm_stats(arms), strict=True)
         return [self._explanation(arm, stats, context) for arm, stats in rows]
+
+    def _follow_redirect(self, page: PageObservation, site: SiteModel) -> None:
+        """Let where a redirect leads wait in its place; it is no pull."""
+        self.rewards.update_sources(page, site)
+        self.arms.found(Counter(compress(_arms_of(page.links, site), page.fresh)))
+        for arm in _followed(page.pattern, page.contexts, site):
+            self.arms.fetched(arm)
 
     def _take_bounds(self, site: SiteModel) -> None:
         self.arms.max_arms = self.menus.max_arms = site.bounds.arms
