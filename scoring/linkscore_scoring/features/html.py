@@ -234,14 +234,15 @@ class Extractor:
         return resolver if isinstance(base, str) else self._resolver(base[0], features.charset)
 
     def _add_refresh(self, features: PageFeatures, head: Head) -> None:
-        """Add the link of a ``<meta>`` refresh as the last one, and note it if browsers follow it at once."""
+        """Add a ``<meta>`` refresh as the last link, unless another leads there; note it if it is at once."""
         seconds, href = refresh_of(head.refresh)
         answer = self._base_of(features, head).resolve(href) if href else ""
         if isinstance(answer, str) or answer[1] == features.key:
             return
-        features.links.append(*answer, link_path=REFRESH_LINK_PATH)
-        if features.layout is not None:
-            features.layout.append(REFRESH_LINK_PATH)
+        if answer[1] not in features.links.keys:
+            features.links.append(*answer, link_path=REFRESH_LINK_PATH)
+            if features.layout is not None:
+                features.layout.append(REFRESH_LINK_PATH)
         if seconds <= MAX_REDIRECT_S:
             features.moved_to = answer[1]
 

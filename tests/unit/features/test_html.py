@@ -273,6 +273,11 @@ def test_the_first_refresh_counts_and_is_relative_to_the_base() -> None:
     assert links.link_path_table == ["html/head/meta[]"]
 
 
+def test_a_refresh_to_where_a_link_leads_is_that_link() -> None:
+    found = page("<meta http-equiv=refresh content='0;url=/n'>If nothing happens, follow <a href=/n>this</a>")
+    assert (found.links.anchors, found.moved_to) == (["this"], "http://example.org/n")
+
+
 def test_a_frame_is_named_by_its_title() -> None:
     links = page("<iframe src=x class='b a' rel=y title=' The  map '></iframe>text<a href=y>z</a>").links
     assert (links.anchors, links.rels) == (["The map", "z"], ["", ""])
