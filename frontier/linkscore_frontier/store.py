@@ -73,7 +73,7 @@ UNKNOWN = 1
 # Both come after all buckets of linkscore, whose values are in [0, 1]; what is new may turn out to be good.
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
-_FORMAT = 1
+_FORMAT = 1  # of the file (`user_version`); another one is refused
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay INTEGER,
     blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);

@@ -36,7 +36,7 @@ from linkscore_lab.replay.task import USER_CONTENT, Task, draw_starts, wanted_pa
 from linkscore_research.quality.measure import LabelledSite, sites_of
 from linkscore_scoring.hashing import hash64
 
-STARTS = 4
+STARTS = 4  # start pages of a site, the entry among them; chosen, as the notebook has them
 HARM = 0.02
 """A crawl that is below the one it is paired with by more is harmed. Chosen: what the notebook counts."""
 _SCORING, _LAB = (Path(next(iter(package.__path__))) for package in (linkscore_scoring, linkscore_lab))

@@ -32,7 +32,7 @@ _MAX_GROUPS = 12
 """Groups of a site that are told: what a reader takes in at a glance. Chosen, not measured."""
 
 _TYPE = "text/html; charset=utf-8"
-_OK = 200
+_OK = 200  # a fetch that brought a page (RFC 9110, section 15.3.1)
 _FAILED = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s<>()]{1,2000})>?[^()\n]{0,500}\)")
 _IS_HTML = re.compile(r"<(?:!doctype|html|head|body|a|p|div|h[1-6])\b", re.IGNORECASE)

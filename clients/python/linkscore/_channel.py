@@ -125,7 +125,7 @@ def metadata(
     return current
 
 
-_HANDSHAKE_S = 1.0
+_HANDSHAKE_S = 1.0  # for a handshake with a server that did not answer, to say why: a bound, chosen
 _BAD_HANDSHAKE = (
     "handshake failed",
     "Hostname Verification",

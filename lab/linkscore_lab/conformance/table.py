@@ -31,7 +31,7 @@ from linkscore_lab.conformance.trial import SCENARIOS, Trial, holds
 assert error_details_pb2.DESCRIPTOR
 # Time on the wire of a call that is answered at once, on a machine that has other work.
 _SLACK_S = 2.0
-_HOUR_S = 3_600
+_HOUR_S = 3_600  # seconds
 
 
 def add_scenarios(file: Path) -> None:

@@ -34,7 +34,7 @@ _IN_PATH = re.compile(r"%([0-9A-Fa-f]{2})?")
 # What is alike in a query read as a form, and is written as an escape there; "&", "=", "+", ";", "%" and "#"
 # tell pairs apart.
 _IN_QUERY = re.compile(r"%([0-9A-Fa-f]{2})?|[!()*,:@$/?\[\]|{}^`\\]")
-_REMEMBERED_CHARS = 512
+_REMEMBERED_CHARS = 512  # longer URLs are worked out each time: a bound of memory, chosen
 
 
 def identity(url: str) -> str:
