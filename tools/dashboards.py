@@ -160,14 +160,14 @@ LEARNING = (
         ((rate("linkscore_log_events_total", "instance"), "{{instance}}"),),
     ),
     Panel(
-        "Time to write a snapshot",
-        "A start replays the log from the last one.",
+        "Time to write the state of a site",
+        "A start replays the events after it.",
         "s",
         ((quantile(0.95, "linkscore_state_duration_seconds"), "95th percentile"),),
     ),
     Panel(
         "Failures of disk and state",
-        "Commits, snapshots, events that could not be applied. Anything above zero is an alert.",
+        "Commits, states, events that could not be applied. Anything above zero is an alert.",
         "short",
         (
             (f"sum(increase(linkscore_log_commit_failures_total{{{_BY}}}[1h]))", "commits"),

@@ -17,7 +17,7 @@ MAX_PAGES = 4_096
 class AnchorTexts:
     """The longest anchor text of the latest links of a crawl.
 
-    It lives as long as its crawl is open: a restart begins anew with the events after the last snapshot.
+    It lives as long as its crawl is open: after a restart it has none.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Room on the disk: writes are refused before there is none, and taken in again when there is more.
 
-A disk that is full fails wherever it is written to: in the middle of a group of events, of a snapshot, of
+A disk that is full fails wherever it is written to: in the middle of a group of events, of a state, of
 what makes memory free. So what callers bring is refused a little earlier, as by etcd's space alarm, and what
 is left is for the server itself.
 """
