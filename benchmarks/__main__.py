@@ -15,11 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import (
-    bench_bandits,
-    bench_browse,
     bench_budget,
     bench_features,
-    bench_feedback,
     bench_heavy,
     bench_ingest,
     bench_learning,
@@ -27,9 +24,6 @@ from benchmarks import (
     bench_peers,
     bench_questions,
     bench_replay,
-    bench_revisits,
-    bench_url_rules,
-    bench_wanted,
 )
 from benchmarks.pages import Corpus
 from benchmarks.table import Row, lines
@@ -39,17 +33,11 @@ BENCHMARKS: dict[str, Callable[[Corpus], list[Row]]] = {
     "peers": bench_peers.run,
     "budget": bench_budget.run,
     "questions": bench_questions.run,
-    "feedback": bench_feedback.run,
     "heavy": bench_heavy.run,
     "memory": bench_memory.run,
     "learning": bench_learning.run,
     "features": bench_features.rows,
-    "bandits": bench_bandits.run,
     "replay": bench_replay.rows,
-    "revisits": bench_revisits.run,
-    "browse": bench_browse.run,
-    "url_rules": bench_url_rules.rows,
-    "wanted": bench_wanted.run,
 }
 
 

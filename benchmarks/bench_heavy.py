@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.bench_ingest import ingest
-from benchmarks.generated_site import HOST
 from benchmarks.pages import Corpus, Page, message
 from benchmarks.servers import Server, create_crawl, linkscore
 from benchmarks.table import Row
@@ -60,7 +59,7 @@ def _beside(server: Server, light: str, pages: Sequence[Page], heavy: str, kilob
         sent = 0
         while not stop.is_set():
             sent += 1
-            page = Page(f"{HOST}/{kilobytes}/{number}/{sent}", "text/html", body)
+            page = Page(f"https://heavy.test/{kilobytes}/{number}/{sent}", "text/html", body)
             call(pb.IngestPagesRequest(crawl=heavy, pages=[message(page)]))
 
     senders = [threading.Thread(target=send, args=(n,)) for n in range(HEAVY_SENDERS if kilobytes else 0)]

@@ -1,7 +1,7 @@
 """CPU of a replay beside that of parsing the same pages with lxml, and how a replay grows with the site.
 
 Stored sites are crawled to the last reachable page; preparing a site, done once for all crawls of a
-comparison, is a row of its own. Generated sites of growing size run in processes of their own, a crawl in a
+comparison, is a row of its own. Demonstration sites that grow run in processes of their own, a crawl in a
 fork of the one that prepared the site: its peak memory holds the site and the crawl, nothing of other rows.
 """
 
@@ -21,9 +21,9 @@ from typing import TypeVar
 
 import lxml.html
 
-from benchmarks.generated_site import is_thread, write_site
-from benchmarks.pages import Corpus
+from benchmarks.pages import Corpus, made_pages
 from benchmarks.table import Row
+from linkscore_lab.archives import write_warc
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.runs import Case, Experiment, ReplayProtocol
@@ -31,7 +31,7 @@ from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT, Task
 
 POLICIES = ("breadth_first", "harvest")
-SIZES = (10_000, 30_000, 100_000)
+SIZES = (3_000, 10_000, 30_000)
 TARGET = 3.0
 LINEAR = 1.3
 _AT_ONCE = 200
@@ -86,14 +86,17 @@ def grown(pages: int) -> Growth:
     """Generate, prepare and crawl a site; to be called in a fresh process."""
     with TemporaryDirectory(prefix="linkscore-experiment-") as folder:
         archive = Path(folder) / "forum.warc.gz"
-        write_site(archive, pages)
+        _in_child("fork", partial(_write, archive, pages))
         site, preparing = _timed(lambda: prepare_site([SiteSource([archive])], workers=1))
     experiment = _bench(site)
-    assert len(experiment.pages) == pages
-    found = Growth(pages, Cost(preparing, _peak_mb()))
+    found = Growth(len(experiment.pages), Cost(preparing, _peak_mb()))
     for policy in POLICIES:
         found.crawls[policy] = _in_child("fork", partial(_cost, experiment, policy))
     return found
+
+
+def _write(archive: Path, pages: int) -> None:
+    write_warc(archive, {page.url: page.body for page in made_pages(pages)})
 
 
 def growth_rows(found: list[Growth]) -> Iterator[Row]:
@@ -117,7 +120,7 @@ def _bench(site: StoredSite) -> Experiment:
 
 
 def _crawl(experiment: Experiment, policy: str) -> None:
-    threads = {key: "" for key in experiment.facts if is_thread(key)}
+    threads = {key: "" for key in experiment.facts if "/t/" in key}
     result = experiment.run(Case(Task(USER_CONTENT, threads), "none", read_policy(policy), 1))
     assert result.fetched == len(experiment.pages)
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from linkscore_cli.main import main as command_line
 from linkscore_lab.replay.browse_log import read_counts
-from linkscore_research.__main__ import main
 from linkscore_research.behavior.orders import (
     Mirror,
     PolicyOrder,
@@ -147,15 +146,6 @@ def test_behaviour_comes_near_the_oracle_on_a_board_where_threads_are_read_for_a
     assert fetch["behavior_fetch"].share < fetch["breadth_first"].share
     assert discovery["behavior_discovery"].times <= 2.0
     assert [figure.later_visits for figure in report.patterns][:3] == [1.0] * 3
-
-
-def test_the_command_prints_and_writes_the_figures(stored: tuple[Path, Path], tmp_path: Path) -> None:
-    out = tmp_path / "figures.json"
-    arguments = ["visits", str(stored[1]), "--warc", str(stored[0]), "--days", "15", "--workers", "1"]
-    result = CliRunner().invoke(main, [*arguments, "--json", str(out)])
-    assert result.exit_code == 0, result.output
-    assert "behavior_discovery average_referrals" in result.output
-    assert json.loads(out.read_text())["behavior"]["site"] == HOST
 
 
 def test_a_replay_knows_the_log_before_its_first_page(stored: tuple[Path, Path], tmp_path: Path) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
 from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.behavior.orders import (
@@ -30,18 +26,6 @@ from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.policies.registry import all_policies
 
 ORACLE = "oracle"
-_QUALITIES = {
-    "leaves": "patterns",
-    "height": "height",
-    "mirror_coverage": "site's pages that fit",
-    "layout": "layouts alike",
-    "layout_random": "those of any two",
-    "divergence": "JS divergence",
-    "later_urls": "later pages that fit",
-    "later_visits": "their visits",
-    "known_urls": "later pages in the log",
-    "known_visits": "their visits",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +105,6 @@ def behavior_report(
     )
 
 
-def print_behavior(console: Console, report: BehaviorReport) -> None:
-    """Print tables: pages to fetch for 80 % of the later visits, and pages to visit to discover them."""
-    console.print(
-        f"{report.site}: {report.pages:,} pages; mined on {report.mined_days} days, judged on "
-        f"{report.judged_visits:,} visits of the next {report.judged_days}, "
-        f"{report.of_mirror:.1%} of them to its pages",
-        soft_wrap=True,
-    )
-    for title, rows in (("to fetch", report.fetch), ("to visit", report.discovery)):
-        table = Table("order", f"pages {title}", "x oracle", box=SIMPLE_HEAD)
-        for row in rows:
-            table.add_row(row.order, f"{row.share:.2%}", f"{row.times:.1f}")
-        console.print(table)
-    console.print(_pattern_table(report.patterns))
-
-
 def _fetch_orders(
     mirror: Mirror, ours: MinedSite, paper: MinedSite, visits: Floats
 ) -> Iterator[tuple[str, float]]:
@@ -177,11 +145,3 @@ def _name(policy: str, ranking: str, default: str) -> str:
 def _beside_oracle(rows: Iterable[tuple[str, float]]) -> list[OrderFigure]:
     shares = dict(rows)
     return [OrderFigure(name, share, share / shares[ORACLE]) for name, share in shares.items()]
-
-
-def _pattern_table(figures: Sequence[PatternFigures]) -> Table:
-    table = Table("patterns", *(figure.tree for figure in figures), box=SIMPLE_HEAD)
-    for name, words in _QUALITIES.items():
-        values = [getattr(figure, name) for figure in figures]
-        table.add_row(words, *(f"{v:.3f}" if isinstance(v, float) else str(v) for v in values))
-    return table

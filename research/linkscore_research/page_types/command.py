@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_cli.output import write_json
+from linkscore_cli.output import figures_to, json_file_option, write_json
+from linkscore_lab.commands.common import ARCHIVE, OUT, lab_errors
 from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.parallel import cores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
@@ -202,3 +204,31 @@ def show(
 def as_json(plain: dict[str, Any]) -> str:
     """Return weights as text, a line for each list."""
     return json.dumps(plain, separators=(",", ":"), sort_keys=True).replace(',"', ',\n"') + "\n"
+
+
+@click.command()
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=ARCHIVE)
+@click.option("--out", type=OUT, help="Write the weights here.")
+@click.option("--report", is_flag=True, help="Classify pages of each site by the model without it.")
+@click.option(
+    "--report-pages",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Pages of each type for that; 0: all.",
+)
+@click.option(
+    "--per-type",
+    type=click.IntRange(0),
+    default=60,
+    show_default=True,
+    help="Pages of each type to train on; 0: all.",
+)
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0 means one a core.")
+@json_file_option
+def main(corpora: tuple[Path, ...], json_file: Path | None, **options: Any) -> None:
+    """Train index and thread page classifiers on labelled archives, or folders of them."""
+    if json_file is not None and not options["report"]:
+        raise click.UsageError("--json needs --report: it writes its figures.")
+    with lab_errors(), figures_to(json_file) as file:
+        run_training(corpora, json_file=file, **options)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from linkscore_lab.datasets.labels import read_table
+from linkscore_lab.datasets.site import identity
 from linkscore_lab.replay.browse_log import read_counts
-from linkscore_research.news.filters import METHODS, read_news_labels
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
@@ -31,6 +32,19 @@ SEEDS = (3, 10, 30)
 """Seeds that are compared with the front pages of the three sites."""
 FRONT_SLASHES = 3
 """Slashes in the URL of a front page."""
+
+
+PAPER = NewsSettings(weighed=False, min_pages=1, signal="consistent", min_coverage=0.0)
+"""As in the paper, with eq. 1 counted so that even clicks give 1."""
+
+
+def read_news_labels(path: Path) -> dict[str, bool]:
+    """Return whether pages are news, by identity, from a table with columns ``url`` and ``is_news``."""
+    rows = [(row["url"], row["is_news"]) for _, row in read_table(path, ("url", "is_news"), field="labels")]
+    odd = next((value for _, value in rows if value not in ("0", "1")), None)
+    if odd is not None:
+        raise InvalidInput(f"{path}: is_news must be 0 or 1, got {odd!r:.100}", field="labels")
+    return {identity(url): value == "1" for url, value in rows}
 
 
 def logs(options: PaperOptions) -> Iterator[tuple[str, BrowseCounts, dict[str, bool]]]:
@@ -76,7 +90,7 @@ def table_1(options: PaperOptions) -> Tables:
     """
     rows: list[list[Cell]] = [["paper, focus.cn", "folders, by hand", FOLDERS, 2322, 4, 15, 699]]
     for name, counts, labels in logs(options):
-        settings = METHODS["paper, consistent"]
+        settings = PAPER
         for by, given in (("labels", labels), ("signal", None)):
             model = mine_news(counts, replace(settings, signal="decay") if given else settings, given)
             texts = [prefix.text for prefix in model.prefixes]

@@ -28,7 +28,7 @@ from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObserv
 _SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES = 18_000, 270, 930, 5_000
 """Memory of a site, of each link it remembers, of each it may plan to fetch for learning (until it is
 learned, and with its URL), and of each sampled page. Fitted to resident memory under `harvest`, on drawn and
-real sites, see ``research/notebook/memory-of-sites.md``."""
+real sites."""
 _NODE_BYTES, _LEARNED_NODE_BYTES = 29, 45
 """Memory of each tag path node of a sampled page, and what learning the site adds to it; fitted with them."""
 

@@ -66,8 +66,7 @@ class LinkFeatures:
 
     Notes
     -----
-    Cost for 1,000 links, all groups but n-grams: about 1 ms if seen before, 10 ms if not; see
-    `benchmarks/bench_bandits.py`.
+    Cost for 1,000 links, all groups but n-grams: about 1 ms if seen before, 10 ms if not.
 
     Examples
     --------

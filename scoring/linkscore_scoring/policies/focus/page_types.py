@@ -1,6 +1,6 @@
 """What kind of page a layout is: two linear classifiers, for index pages and for thread pages.
 
-The weights are data of the package, made by ``python -m linkscore_research train-page-types``; using them
+The weights are data of the package, made by ``python -m linkscore_research.page_types``; using them
 takes a dot product.
 """
 
