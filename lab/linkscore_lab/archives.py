@@ -88,18 +88,7 @@ class _Part(NamedTuple):
 
 
 class Archive:
-    """The records of one site; made by `open_archive`.
-
-    Attributes
-    ----------
-    name
-        File name of the first path without its suffixes.
-    entry
-        URL where a crawl starts: what the first path says, else its first HTML page of status 200, else its
-        first answer.
-    damage
-        What the last pass could not read, in stored order; filled while reading.
-    """
+    """The records of one site; made by `open_archive`."""
 
     def __init__(self, path: Path, parts: Sequence[_Part]) -> None:
         self._parts = parts
@@ -132,22 +121,7 @@ class Archive:
 
 
 def open_archive(paths: Sequence[Path], *, url_list: Path | None = None) -> Archive:
-    """Open the stored pages of one site.
-
-    Parameters
-    ----------
-    paths
-        In the order they are to be read: WARC files (plain, gzip or zstd) and WACZ packages; or one folder.
-    url_list
-        Table with the columns ``path`` (below the folder) and ``url`` (absolute) named in its first line,
-        commas in a ``.csv`` file, tabs in any other. Needed for a folder, refused for anything else.
-
-    Raises
-    ------
-    InvalidInput
-        Field ``warc``: no path, a path that is not there, is no archive, or holds no answer; field
-        ``url_list``: missing, not wanted, or not usable.
-    """
+    """Open the stored pages of one site."""
     if not paths:
         raise InvalidInput("must name at least one archive, got none", field="warc")
     if any(path.is_dir() for path in paths):

@@ -100,24 +100,7 @@ def run_metrics(
     *,
     uncovered: Collection[str] | None = None,
 ) -> dict[str, Metric]:
-    """Return every metric of `DEFINITIONS`, by name; None where a metric means nothing for this crawl.
-
-    Parameters
-    ----------
-    order
-        Identities in fetch order, sampling included.
-    pages
-        Facts of the reachable pages by identity.
-    wanted
-        The reachable pages the crawl is for; give a set.
-    types
-        Page type by identity; empty without labels: `entropy` is None then.
-    kinds
-        ENTRY, INDEX, THREAD or OTHER by page type. None, or no reachable thread: `effectiveness`,
-        `path_share` and `coverage` are None.
-    uncovered
-        Page types that `coverage` leaves out; None: those whose name ends in ``_permalink``.
-    """
+    """Return every metric of `DEFINITIONS`, by name; None where a metric means nothing for this crawl."""
     curve = harvest_curve(order, wanted)
     hits = [key for key in order if key in wanted]
     valid, recall = ratio(len(hits), len(order)), ratio(len(set(hits)), len(wanted))

@@ -38,11 +38,6 @@ def write_report(path: Path, runs: Sequence[RunResult], meta: Meta) -> None:
     """Write one HTML file about `runs`; a file of that name is replaced, folders are made.
 
     It needs no network, no other file and no JavaScript, and escapes whatever came from a site.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no run.
     """
     if not runs:
         raise InvalidInput("must have at least one run", field="runs")

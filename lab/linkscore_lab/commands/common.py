@@ -18,13 +18,7 @@ OUT = click.Path(dir_okay=False, path_type=Path)
 
 @contextmanager
 def lab_errors() -> Iterator[None]:
-    """Turn errors of the lab into messages that name options, and a missing library into its extra.
-
-    Raises
-    ------
-    click.ClickException
-        An input cannot be used, or something is not installed.
-    """
+    """Turn errors of the lab into messages that name options, and a missing library into its extra."""
     with needing("lab"):
         from linkscore_scoring.errors import InvalidInput, LinkscoreError
 

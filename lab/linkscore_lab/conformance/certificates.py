@@ -14,11 +14,6 @@ def make_certificates(folder: Path) -> Path:
     """Write `ca.pem`, and `server.pem` and `client.pem` signed by it, each beside its `.key`.
 
     Returns the folder. The certificates hold for localhost and 127.0.0.1.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no `openssl` command.
     """
     authority = ("-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
     _openssl(folder, *_NEW_KEY, *_DAYS, *authority)

@@ -58,18 +58,7 @@ class CallFailed(Exception):
 
 
 class Driver:
-    """A running driver.
-
-    Parameters
-    ----------
-    command
-        Program and arguments.
-
-    Raises
-    ------
-    DriverBroken
-        The program cannot be started.
-    """
+    """A running driver."""
 
     def __init__(self, command: Sequence[str]) -> None:
         try:

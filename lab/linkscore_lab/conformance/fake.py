@@ -55,27 +55,14 @@ Step = Fail | Hang | Message
 
 @dataclass
 class Seen:
-    """One call as it arrived.
-
-    Attributes
-    ----------
-    request
-        The message; of a stream, the first one.
-    messages
-        All messages of a stream, as they come.
-    metadata
-        Of the call, by lower-case key.
-    deadline_s
-        Seconds left when it arrived; None without a deadline.
-    ended
-        Set when the call is over, given up by the client or answered.
-    """
+    """One call as it arrived."""
 
     method: str
-    request: Any
-    metadata: dict[str, str]
-    deadline_s: float | None
-    messages: list[Any] = field(default_factory=list)
+    request: Any  # The message; of a stream, the first one
+    metadata: dict[str, str]  # Of the call, by lower-case key
+    deadline_s: float | None  # Seconds left when it arrived; None without a deadline
+    messages: list[Any] = field(default_factory=list)  # All messages of a stream, as they come
+    # Set when the call is over, given up by the client or answered
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -96,13 +83,6 @@ class Tls:
 
 class FakeServer:
     """Answers each call with the next step scripted for its method, else by `default_answer`.
-
-    Parameters
-    ----------
-    tls
-        Files to listen with; plain text if None.
-    port
-        0 lets the system choose, and `port` says which it was.
 
     Examples
     --------
@@ -307,11 +287,6 @@ class Relay:
     """Passes bytes between whoever connects and a port of this machine.
 
     Its connections can fall silent unclosed, as behind a firewall that forgot them.
-
-    Parameters
-    ----------
-    port
-        Where to pass them to.
     """
 
     def __init__(self, port: int) -> None:

@@ -27,13 +27,7 @@ class Unmet(Exception):
 
 
 class Trial:
-    """What a scenario works with: a driver, and servers that end with the scenario.
-
-    Attributes
-    ----------
-    folder
-        For files, empty at first.
-    """
+    """What a scenario works with: a driver, and servers that end with the scenario."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -115,28 +109,16 @@ def holds(condition: bool, complaint: str) -> None:
 
 
 def chosen(names: tuple[str, ...]) -> Iterator[tuple[str, Scenario]]:
-    """Give the scenarios of these names, all without any.
-
-    Raises
-    ------
-    KeyError
-        There is no scenario of a name.
-    """
+    """Give the scenarios of these names, all without any."""
     yield from ((name, SCENARIOS[name]) for name in names or SCENARIOS)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a scenario ended.
-
-    Attributes
-    ----------
-    complaint
-        What the client did wrong; empty if nothing.
-    """
+    """How a scenario ended."""
 
     scenario: str
-    complaint: str
+    complaint: str  # What the client did wrong; empty if nothing
     took_s: float
 
 
@@ -144,11 +126,6 @@ def play(command: Sequence[str], names: tuple[str, ...] = ()) -> Iterator[Outcom
     """Start a driver and play scenarios with it, all of them unless some are named.
 
     A driver that breaks is started anew for the next scenario; one that breaks again and again is not.
-
-    Raises
-    ------
-    KeyError
-        There is no scenario of a name.
     """
     with contextlib.ExitStack() as running:
         driver: Driver | None = None

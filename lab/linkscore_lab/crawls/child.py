@@ -19,13 +19,7 @@ class ChildFailed(LinkscoreError):
 
 
 class Child:
-    """A running module; a context manager that ends it.
-
-    Attributes
-    ----------
-    greeting
-        The first line it printed.
-    """
+    """A running module; a context manager that ends it."""
 
     def __init__(self, process: subprocess.Popen[str], name: str, log: Path | None) -> None:
         self._process, self._name, self._log = process, name, log

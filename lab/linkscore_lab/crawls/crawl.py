@@ -32,21 +32,7 @@ def breadth_first() -> Mode:
 def scored(
     policy: str, address: str, crawl: str, *, params: Mapping[str, Any] | None = None, feedback: bool = False
 ) -> Mode:
-    """Return the order linkscore gives.
-
-    Parameters
-    ----------
-    policy
-        Name of the policy.
-    address
-        ``host:port`` of the service.
-    crawl
-        What to call the crawl there; a new name starts without memory.
-    params
-        Parameters of the policy that differ from their defaults.
-    feedback
-        Whether wanted pages yield an item, which the middleware reports.
-    """
+    """Return the order linkscore gives."""
     return Mode(
         policy,
         {
@@ -82,62 +68,30 @@ def with_settings(mode: Mode, extra: Mapping[str, Any]) -> Mode:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a crawl orders its queue.
+    """How a crawl orders its queue."""
 
-    Attributes
-    ----------
-    name
-        What tables and reports call it.
-    settings
-        Extra Scrapy settings.
-    feedback
-        Whether wanted pages yield an item, as a real extraction would.
-    """
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    feedback: bool = False
+    name: str  # What tables and reports call it
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Extra Scrapy settings
+    feedback: bool = False  # Whether wanted pages yield an item, as a real extraction would
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is crawled, the same for each mode.
+    """What is crawled, the same for each mode."""
 
-    Attributes
-    ----------
-    entry
-        URL of the first request.
-    via
-        Address of the server of a stored site; empty for a site that answers at its own URLs.
-    known
-        Identities worth a request, or None: everything on the entry's host.
-    """
-
-    entry: str
-    via: str = ""
-    known: frozenset[str] | None = None
+    entry: str  # URL of the first request
+    via: str = ""  # Address of the server of a stored site; empty for a site that answers at its own URLs
+    known: frozenset[str] | None = None  # Identities worth a request, or None: everything on the entry's host
 
 
 @dataclass(slots=True)
 class Crawl:
-    """What one crawl did.
+    """What one crawl did."""
 
-    Attributes
-    ----------
-    mode
-        Name of the mode.
-    fetches
-        Downloaded pages in order.
-    dropped
-        Links dropped before the queue because they lead to no page here.
-    stats
-        Scrapy's own stats at the end.
-    """
-
-    mode: str
-    fetches: list[PageFetch] = field(default_factory=list)
-    dropped: int = 0
-    stats: dict[str, Any] = field(default_factory=dict)
+    mode: str  # Name of the mode
+    fetches: list[PageFetch] = field(default_factory=list)  # Downloaded pages in order
+    dropped: int = 0  # Links dropped before the queue because they lead to no page here
+    stats: dict[str, Any] = field(default_factory=dict)  # Scrapy's own stats at the end
 
     @property
     def unscored(self) -> int:
@@ -160,22 +114,7 @@ def run_crawl(
     fetched: Callable[[PageFetch], None] = lambda fetch: None,
     log: Path | None = None,
 ) -> Crawl:
-    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left.
-
-    Parameters
-    ----------
-    wanted
-        Identities that yield an item when the mode gives feedback.
-    fetched
-        Called with each fetch as it happens.
-    log
-        Where Scrapy's log goes; standard error if None.
-
-    Raises
-    ------
-    ChildFailed
-        If the crawl process ends with an error.
-    """
+    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left."""
     with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
         plan = _write_plan(Path(folder), target, mode, budget, wanted)
         with Child.start("linkscore_lab.crawls.spider", [str(plan)], log) as child:

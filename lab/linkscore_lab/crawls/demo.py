@@ -26,18 +26,10 @@ from linkscore_scoring.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """What a demonstration found.
+    """What a demonstration found."""
 
-    Attributes
-    ----------
-    rows
-        The table, one row a crawl.
-    report
-        The HTML file with the harvest curves.
-    """
-
-    rows: tuple[CrawlRow, ...]
-    report: Path
+    rows: tuple[CrawlRow, ...]  # The table, one row a crawl
+    report: Path  # The HTML file with the harvest curves
 
 
 def run_demo(
@@ -55,37 +47,7 @@ def run_demo(
     console: Console | None = None,
     watch: bool = False,
 ) -> DemoResult:
-    """Crawl a site breadth-first and under each policy, print the table and the path of the report.
-
-    Parameters
-    ----------
-    warc, labels, relevant
-        A stored site, the labels of its pages, and the page types wanted. None: the bundled site, whose
-        wanted types are threads, their pages and profiles.
-    budget
-        Pages each crawl downloads: a share of the reachable pages (``"25%"``) or a number.
-    policy
-        One policy or several.
-    out
-        Folder of the report and the logs.
-    feedback
-        Whether wanted pages yield an item, so that the policy hears of them.
-    concurrency
-        Requests at a time; 1 makes the figures repeatable.
-    seed
-        Of the bundled site.
-    service
-        Where scores come from; None starts a server of its own.
-    watch
-        Whether to serve the web console meanwhile, and afterwards until interrupted.
-
-    Raises
-    ------
-    InvalidInput
-        If the arguments do not go together; the message names the field.
-    ChildFailed
-        If a server or a crawl ends with an error.
-    """
+    """Crawl a site breadth-first and under each policy, print the table and the path of the report."""
     console = console or Console()
     out.mkdir(parents=True, exist_ok=True)
     policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))

@@ -22,26 +22,13 @@ from linkscore_lab.metrics import DEFINITIONS, Metric
 
 @dataclass(frozen=True, slots=True)
 class CrawlRow:
-    """One crawl in the table.
+    """One crawl in the table."""
 
-    Attributes
-    ----------
-    name
-        What was crawled and in which order.
-    metrics
-        What it achieved, see `run_metrics`.
-    pages_per_s
-        Fetches per second of crawling.
-    dropped
-        Links dropped before the queue because no page answers them.
-    unscored
-        Links that came without a score where one was asked for: above 0, the row is not the policy's own.
-    """
-
-    name: str
-    metrics: Mapping[str, Metric]
-    pages_per_s: float
-    dropped: int
+    name: str  # What was crawled and in which order
+    metrics: Mapping[str, Metric]  # What it achieved, see `run_metrics`
+    pages_per_s: float  # Fetches per second of crawling
+    dropped: int  # Links dropped before the queue because no page answers them
+    # Links that came without a score where one was asked for: above 0, the row is not the policy's own
     unscored: int = 0
 
 

@@ -61,24 +61,7 @@ def frontier_command(target: str, crawl: str) -> Callable[[int, Path], list[str]
 
 
 class OwnServer:
-    """A service on a port of loopback; it may be killed, and started again with what it kept.
-
-    Parameters
-    ----------
-    data_dir
-        Where it keeps what must outlive it.
-    log
-        File of its output.
-    patience_s
-        How long it may take to be ready.
-    command
-        What starts it, by port and folder: `linkscore serve` if not given.
-
-    Attributes
-    ----------
-    address
-        `host:port`, the same after each start.
-    """
+    """A service on a port of loopback; it may be killed, and started again with what it kept."""
 
     def __init__(
         self,
@@ -99,13 +82,7 @@ class OwnServer:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it and wait until it answers.
-
-        Raises
-        ------
-        ChildFailed
-            It is not ready in time.
-        """
+        """Start it and wait until it answers."""
         with self._log.open("a", encoding="utf-8") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 self._command, stdout=output, stderr=output, stdin=subprocess.DEVNULL

@@ -21,31 +21,15 @@ from linkscore_scoring.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """Where crawls of one site play.
+    """Where crawls of one site play."""
 
-    Attributes
-    ----------
-    name
-        What to call the site.
-    target
-        What a crawl is given.
-    survey
-        What a perfect crawl could find.
-    """
-
-    name: str
-    target: Target
-    survey: Survey
+    name: str  # What to call the site
+    target: Target  # What a crawl is given
+    survey: Survey  # What a perfect crawl could find
     __test__ = False  # or pytest takes it, by its name, for a class of tests
 
     def wanted(self, types: Sequence[str]) -> frozenset[str]:
-        """Return the reachable pages of `types`; types without one are fine, see `unreachable`.
-
-        Raises
-        ------
-        InvalidInput
-            If the site has no reachable page of any of them.
-        """
+        """Return the reachable pages of `types`; types without one are fine, see `unreachable`."""
         have = set(self.survey.types.values())
         if not have & set(types):
             got = ", ".join(types) or "none"

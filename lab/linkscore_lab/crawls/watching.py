@@ -18,22 +18,7 @@ _STOP_S = 10.0
 
 @contextmanager
 def watching(target: str, console: Console, *, keep: bool = True) -> Iterator[str]:
-    """Serve the console of a server on loopback, and open it where there is a browser; gives its address.
-
-    Parameters
-    ----------
-    target
-        `host:port` of the server.
-    console
-        Where the address is printed.
-    keep
-        Whether to go on, when all is done, until interrupted.
-
-    Raises
-    ------
-    ChildFailed
-        If it does not start; the message says why, for example which extra is missing.
-    """
+    """Serve the console of a server on loopback, and open it where there is a browser; gives its address."""
     command = [sys.executable, "-m", "linkscore_cli", "console", "--write", "--listen", "127.0.0.1:0"]
     process = subprocess.Popen([*command, "--target", target], stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:

@@ -54,13 +54,7 @@ def read_templates(path: Path) -> dict[str, dict[str, str]]:
 
 
 def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and row of a tab-separated table, plain or gzip; an absent last value is empty.
-
-    Raises
-    ------
-    InvalidInput
-        Field `field`: the file cannot be read, or lacks one of `columns`.
-    """
+    """Yield line number and row of a tab-separated table, plain or gzip; an absent last value is empty."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
@@ -80,19 +74,7 @@ _MAX_PROBLEMS = 10
 
 
 def read_rewards(path: Path) -> dict[str, float]:
-    """Return reward by URL identity.
-
-    Parameters
-    ----------
-    path
-        Tab-separated table with columns ``url`` and ``reward`` (in [0, 1]); may be gzip. Of several rows for
-        one page the last counts.
-
-    Raises
-    ------
-    InvalidInput
-        Field ``feedback_file``: cannot be read, lacks a column, has no row, or the first rows that are wrong.
-    """
+    """Return reward by URL identity."""
     rewards: dict[str, float] = {}
     problems: list[FieldProblem] = []
     for line, row in read_table(path, ("url", "reward"), field="feedback_file"):

@@ -24,13 +24,7 @@ class Reply(NamedTuple):
 
 
 class Site(Protocol):
-    """A site the lab can serve, survey and crawl.
-
-    Attributes
-    ----------
-    entry
-        Absolute URL where a crawl starts.
-    """
+    """A site the lab can serve, survey and crawl."""
 
     @property
     def entry(self) -> str: ...

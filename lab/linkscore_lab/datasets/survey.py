@@ -25,21 +25,11 @@ _ANCHORS = etree.XPath("//a/@href")
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """One page, as far as the metrics look at it.
+    """One page, as far as the metrics look at it."""
 
-    Attributes
-    ----------
-    links
-        Absolute URL of each anchor, in document order, nofollow included.
-    blocks
-        Digest and characters of each long text block, in document order.
-    content
-        Names the content: two pages with the same one are copies of each other.
-    """
-
-    links: tuple[str, ...]
-    blocks: tuple[tuple[bytes, int], ...]
-    content: str
+    links: tuple[str, ...]  # Absolute URL of each anchor, in document order, nofollow included
+    blocks: tuple[tuple[bytes, int], ...]  # Digest and characters of each long text block, in document order
+    content: str  # Names the content: two pages with the same one are copies of each other
 
 
 def read_page(url: str, body: bytes, *, links: bool = True) -> PageFacts:
@@ -122,17 +112,11 @@ def _digest(text: str | bytes) -> bytes:
 
 @dataclass(slots=True)
 class Survey:
-    """The reachable pages of a site.
+    """The reachable pages of a site."""
 
-    Attributes
-    ----------
-    pages
-        Facts of each reachable page by identity, in breadth-first order; without their links.
-    types
-        Page type by identity; pages without label are absent.
-    """
-
+    # Facts of each reachable page by identity, in breadth-first order; without their links
     pages: dict[str, PageFacts] = field(default_factory=dict)
+    # Page type by identity; pages without label are absent
     types: dict[str, str] = field(default_factory=dict)
 
     def of_types(self, wanted: Iterable[str]) -> frozenset[str]:

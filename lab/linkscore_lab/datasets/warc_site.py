@@ -30,18 +30,6 @@ class WarcSite:
 
     Of several records with one identity the first counts, of those without an error if there are any.
     Redirect records answer as redirects. Records that cannot be read are left out.
-
-    Parameters
-    ----------
-    warc
-        Path of the archive.
-    labels
-        Path of the labels (tab separated, with columns ``url`` and ``page_type``; may be gzip) or None.
-
-    Raises
-    ------
-    InvalidInput
-        If the archive cannot be read or holds no response record.
     """
 
     def __init__(self, warc: Path, labels: Path | None = None) -> None:

@@ -30,29 +30,7 @@ def read_counts(
     max_pages_a_day: int = MAX_PAGES_A_DAY,
     memory_mb: int = DEFAULT_MEMORY_MB,
 ) -> BrowseCounts:
-    """Return the counts of one site of a browse log, cleaned as the server cleans it.
-
-    Parameters
-    ----------
-    path
-        Log file of any format of `formats.FORMATS`.
-    site
-        Host, with port if it has one; None takes the one with the most visits.
-    first_day
-        First day of the window, days since 1970-01-01 UTC; None: `n_days` before the end of the log, or
-        its first day.
-    n_days
-        Days of the window; None: to the end of the log.
-    host
-        Host of the paths of an access log.
-    max_pages_a_day, memory_mb
-        As in `counting.counts_of` and `connection.workspace`.
-
-    Raises
-    ------
-    InvalidInput
-        If the file is of no known format, or has no visit of the site.
-    """
+    """Return the counts of one site of a browse log, cleaned as the server cleans it."""
     file = log_file(path, host=host)
     with workspace(memory_mb=memory_mb) as con:
         add_page_function(con)

@@ -38,13 +38,7 @@ _BY_TEXT = (
 
 
 def suite_of(options: Mapping[str, Any]) -> Suite:
-    """Return the suite the options describe; what is given beside ``--suite`` wins over the file.
-
-    Raises
-    ------
-    InvalidInput
-        If neither a suite nor an archive is named, or both, or a value is out of range.
-    """
+    """Return the suite the options describe; what is given beside ``--suite`` wins over the file."""
     if bool(options["suite"]) == bool(options["archives"]):
         raise InvalidInput("either archives or --suite must be given", field="archives")
     suite = read_suite(options["suite"]) if options["suite"] else _one_site(options)
@@ -112,11 +106,6 @@ def run_replay(
     """Carry out a suite, print its table, write the files asked for, and return the runs.
 
     Browse logs of the sites, their first days or all, are mined for every crawl before its first page.
-
-    Raises
-    ------
-    InvalidInput
-        If an input cannot be read, a parameter is out of range, or the server cannot be reached.
     """
     console = console or Console()
     scorer = _make_scorer(target, browse_logs, browse_days)
@@ -164,12 +153,10 @@ class ConsoleProgress(Progress):
         self._console, self._bar = console, bar
 
     def said(self, line: str) -> None:
-        """See `Progress.said`."""
         self._end()
         self._console.print(line, soft_wrap=True)
 
     def at(self, what: str, done: int, total: int | None) -> None:
-        """See `Progress.at`."""
         if not self._bar.tasks or self._bar.tasks[-1].description != what:
             self._end()
             self._bar.add_task(what, total=total, rate="")

@@ -74,24 +74,7 @@ def compare(
     policy_second: str = "",
     pair: str = "seed",
 ) -> Comparison:
-    """Return what `second` gained over `first`.
-
-    Parameters
-    ----------
-    first, second
-        What `read_results` gave.
-    metrics
-        Names of metrics.
-    policy_first, policy_second
-        Set this policy of the first file against that one of the second; empty: every policy against itself.
-    pair
-        What is compared: ``seed``: run by run, ``start``: means over seeds, ``site``: over seeds and starts.
-
-    Raises
-    ------
-    InvalidInput
-        If a metric or `pair` is unknown, only one of the policies is given, or no run finds a partner.
-    """
+    """Return what `second` gained over `first`."""
     if unknown := ", ".join(name for name in metrics if name not in DEFINITIONS):
         raise InvalidInput(f"must be one of {', '.join(DEFINITIONS)}, got {unknown}", field="metric")
     if pair not in PAIRINGS:
@@ -185,13 +168,7 @@ def compare_files(
     pair: str = "seed",
     console: Console | None = None,
 ) -> Comparison:
-    """Compare two result files and print what was found; no `metrics` are `DEFAULT_METRICS`.
-
-    Raises
-    ------
-    InvalidInput
-        If a file is no result file, or as `compare` does.
-    """
+    """Compare two result files and print what was found; no `metrics` are `DEFAULT_METRICS`."""
     files = read_results(first), read_results(second)
     names = tuple(metrics) or DEFAULT_METRICS
     found = compare(*files, names, policy_first=policy_first, policy_second=policy_second, pair=pair)

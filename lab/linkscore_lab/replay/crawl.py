@@ -20,94 +20,51 @@ _SAMPLES = 12
 
 @dataclass(frozen=True, slots=True)
 class FeedbackPlan:
-    """How labels come back to the crawl.
+    """How labels come back to the crawl."""
 
-    Attributes
-    ----------
-    rewards
-        Reward in [0, 1] of a record by its identity; what is not there is never reported.
-    delay
-        Fetches between a page and its report, 0 is right after.
-    share
-        Share of the pages that are reported, (0, 1]; drawn by `seed`.
-    """
-
+    # Reward in [0, 1] of a record by its identity; what is not there is never reported
     rewards: Callable[[str], float | None]
-    delay: int = 0
-    share: float = 1.0
+    delay: int = 0  # Fetches between a page and its report, 0 is right after
+    share: float = 1.0  # Share of the pages that are reported, (0, 1]; drawn by `seed`
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """One crawl of a stored site.
+    """One crawl of a stored site."""
 
-    Attributes
-    ----------
-    starts
-        Identities the crawl begins with.
-    budget
-        Fetches that are charged.
-    free
-        Identities that are neither charged nor counted when they are fetched.
-    free_sampling
-        Charge nothing before the site is learned (the protocol of Xu 2018).
-    every
-        Fetches between two questions for the order of the buckets.
-    obey_verdicts
-        Ask about each link again before it is fetched, and leave it while the policy says to skip it; else a
-        link is dropped for good if it is to skip when it is found, and fetched if it was not.
-    obey_requests
-        Fetch what the model would like fetched before anything else.
-    in_flight
-        Fetches under way at a time, >= 1: a page is chosen while the answers of that many less one are out.
-    latency_spread
-        How much fetches differ in what they take, >= 0: sigma of a log-normal of median 1. At 0 all take the
-        same, and answers come in the order of the fetches.
-    seed
-        Of the latencies.
-    """
-
-    starts: Sequence[str]
-    budget: int
-    free: Collection[str] = ()
+    starts: Sequence[str]  # Identities the crawl begins with
+    budget: int  # Fetches that are charged
+    free: Collection[str] = ()  # Identities that are neither charged nor counted when they are fetched
     feedback: FeedbackPlan | None = None
-    every: int = 1
-    free_sampling: bool = False
+    every: int = 1  # Fetches between two questions for the order of the buckets
+    free_sampling: bool = False  # Charge nothing before the site is learned (the protocol of Xu 2018)
+    # Ask about each link again before it is fetched, and leave it while the policy says to skip it; else a
+    # link is dropped for good if it is to skip when it is found, and fetched if it was not
     obey_verdicts: bool = False
-    obey_requests: bool = False
+    obey_requests: bool = False  # Fetch what the model would like fetched before anything else
+    # Fetches under way at a time, >= 1: a page is chosen while the answers of that many less one are out
     in_flight: int = 1
+    # How much fetches differ in what they take, >= 0: sigma of a log-normal of median 1. At 0 all take the
+    # same, and answers come in the order of the fetches
     latency_spread: float = 0.0
-    seed: int = 0
+    seed: int = 0  # Of the latencies
 
 
 @dataclass(slots=True)
 class Trace:
-    """What a crawl did.
+    """What a crawl did."""
 
-    Attributes
-    ----------
-    order
-        Identities of the charged fetches, in the order they ended.
-    outside
-        Distinct links that lead out of the archive.
-    skipped
-        Links the policy said not to follow, repetitions counted.
-    reasons
-        Why some fetches were made, spread evenly over the crawl.
-    took
-        Time from the first fetch to the end of the last, in latencies of a median fetch: places that stayed
-        empty make it longer.
-    stopped
-        Why the crawl ended by its budget; empty if it did not.
-    """
-
+    # Identities of the charged fetches, in the order they ended
     order: list[str] = field(default_factory=list)
-    outside: int = 0
-    skipped: int = 0
+    outside: int = 0  # Distinct links that lead out of the archive
+    skipped: int = 0  # Links the policy said not to follow, repetitions counted
+    # Why some fetches were made, spread evenly over the crawl
     reasons: list[ScoreExplanation] = field(default_factory=list)
+    # Time from the first fetch to the end of the last, in latencies of a median fetch: places that stayed
+    # empty make it longer
     took: float = 0.0
-    stopped: str = ""
+    stopped: str = ""  # Why the crawl ended by its budget; empty if it did not
 
 
 def crawl(

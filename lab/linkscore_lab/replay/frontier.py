@@ -56,13 +56,6 @@ class BucketFrontier(Frontier):
     A link waits in every bucket it was given; buckets with nothing left sleep. Among equal buckets the link
     that came first into its bucket comes first: buckets are named in that order, and one bucket or several
     of equal value are the same.
-
-    Parameters
-    ----------
-    plan
-        Returns the value of some buckets, and how many links of each to fetch before asking again.
-    every
-        Fetches asked for in one question, >= 1.
     """
 
     def __init__(self, plan: PlanFetches, *, every: int = 1) -> None:
@@ -185,15 +178,6 @@ class VerdictFrontier(Frontier):
     A link is handed out unless every way it was found by is to skip at that moment: a link that was taken
     for good before the policy knew better is left, one that was to skip and no longer is comes back. What is
     kept aside is asked about again when nothing else waits.
-
-    Parameters
-    ----------
-    inner
-        The frontier that orders.
-    scorer
-        Whom to ask.
-    ask
-        Whether to ask at all; if not, only requests are obeyed.
     """
 
     def __init__(self, inner: Frontier, scorer: CrawlScorer, *, ask: bool = True) -> None:

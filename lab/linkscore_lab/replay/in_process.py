@@ -40,20 +40,6 @@ class InProcessScorer(CrawlScorer):
     """Scores with the library in this process; learning runs at once, where a server runs it beside.
 
     Numbers events as a server does, so that draws by sequence number are the same.
-
-    Parameters
-    ----------
-    setup
-        The crawl.
-    logs
-        Counts of browse logs, mined as the policy asks before the first page.
-    sample_pages
-        Pages of a site before it is learned; None: as many as the library takes.
-
-    Raises
-    ------
-    InvalidInput
-        If the policy, its parameters or the clusterer do not exist or are out of range.
     """
 
     def __init__(
@@ -71,7 +57,6 @@ class InProcessScorer(CrawlScorer):
             self._mine(counts, policy(config.policy.checked()).mining_settings())
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         record, event = site.records[visit.number], site.event(visit.number)
         site_name = self.model.site_of(record.url)
         if event is None:
@@ -96,25 +81,21 @@ class InProcessScorer(CrawlScorer):
         )
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `CrawlScorer.feedback`."""
         self._apply(FeedbackGiven("", self.model.site_of(url), key, b"", reward, 0.0))
         self._learn()
 
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
     ) -> tuple[Sequence[float], Sequence[int]]:
-        """See `CrawlScorer.plan`."""
         found = self._queries.plan_fetches(buckets, n, waiting=waiting, in_flight=in_flight)
         return found.values.tolist(), found.takes.tolist()
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `CrawlScorer.skips`."""
         keys = [key for key, _ in links]
         found = self._queries.score_links(keys, keys, [ticket for _, ticket in links], [""] * len(links))
         return [verdict == SKIP for verdict in found.verdicts or [0] * len(links)]
 
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        """See `CrawlScorer.explain`."""
         for why in self._queries.explain([url], [key], [ticket], [""]):
             return ScoreExplanation(url, why.score, why.bucket, why.explanation.summary)
         return None

@@ -14,13 +14,7 @@ Compare = Callable[[Sequence[PageWords]], None]
 
 
 def comparison(wanted: Wanted | None) -> Compare | None:
-    """Return what says of pages how near they are to what is wanted; None if no embedding is asked for.
-
-    Raises
-    ------
-    InvalidInput
-        If no plug-in brings the embedding, or it cannot be loaded.
-    """
+    """Return what says of pages how near they are to what is wanted; None if no embedding is asked for."""
     if wanted is None or not wanted.embedding:
         return None
     embeddings = Embeddings(installed_embeddings())

@@ -23,13 +23,7 @@ class PolicyText:
 
 
 def read_policy(text: str) -> PolicyText:
-    """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text.
-
-    Raises
-    ------
-    InvalidInput
-        If no policy or oracle has the name, or a parameter is not ``param=value``.
-    """
+    """Return a policy from ``NAME[:param=value,...]``; values are JSON, or else text."""
     name, _, rest = text.partition(":")
     if name not in ORACLES:
         try:

@@ -75,11 +75,6 @@ def prepare_site(
 
     With `layout` pages come with their `PageLayout`, with `words` with their `PageWords`, for policies that
     read them; `compare` says of their excerpts what they mean, by an embedding.
-
-    Raises
-    ------
-    InvalidInput
-        If an archive or the labels cannot be read, or no page is there.
     """
     blobs = Blobs()
     reading = _Reading(

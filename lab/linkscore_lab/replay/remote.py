@@ -45,18 +45,6 @@ class RemoteScorer(CrawlScorer):
 
     A real crawl goes on while a site is learned beside it. A replay waits for the model instead, so that its
     order does not depend on how fast the machine is, and equals that of the library in process.
-
-    Parameters
-    ----------
-    setup
-        The crawl.
-    target
-        ``host:port``, plain text.
-
-    Raises
-    ------
-    InvalidInput
-        If the server cannot be reached or refuses the crawl; the message says why.
     """
 
     def __init__(self, setup: CrawlSetup, target: str) -> None:
@@ -73,7 +61,6 @@ class RemoteScorer(CrawlScorer):
         _asked(target, lambda: self._crawls.CreateCrawl(_create_request(setup, self._name)))
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         record = site.records[visit.number]
         page = common_pb2.Page(
             url=visit.key, final_url=record.url, status_code=record.status, ticket=visit.ticket
@@ -90,7 +77,6 @@ class RemoteScorer(CrawlScorer):
         return _answer(result)
 
     def feedback(self, key: str, url: str, reward: float) -> None:
-        """See `CrawlScorer.feedback`."""
         item = link_scoring_service_pb2.Feedback(url=url, reward=reward)
         self._links.ReportFeedback(
             link_scoring_service_pb2.ReportFeedbackRequest(crawl=self._name, feedback=[item])
@@ -99,7 +85,6 @@ class RemoteScorer(CrawlScorer):
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
     ) -> tuple[Sequence[float], Sequence[int]]:
-        """See `CrawlScorer.plan`."""
         under_way = [
             link_scoring_service_pb2.BucketInFlight(bucket=bucket, count=count)
             for bucket, count in in_flight.items()
@@ -115,14 +100,12 @@ class RemoteScorer(CrawlScorer):
         return values, takes
 
     def skips(self, links: Sequence[tuple[str, bytes]]) -> Sequence[bool]:
-        """See `CrawlScorer.skips`."""
         asked = [link_scoring_service_pb2.CandidateLink(url=key, ticket=ticket) for key, ticket in links]
         request = link_scoring_service_pb2.ScoreLinksRequest(crawl=self._name, links=asked)
         verdicts = self._links.ScoreLinks(request).links.verdicts
         return [verdict == common_pb2.VERDICT_SKIP for verdict in verdicts or [0] * len(links)]
 
     def explain(self, url: str, key: str, ticket: bytes) -> ScoreExplanation | None:
-        """See `CrawlScorer.explain`."""
         link = link_scoring_service_pb2.CandidateLink(url=url, ticket=ticket)
         request = link_scoring_service_pb2.ScoreLinksRequest(crawl=self._name, links=[link], explain=True)
         for why in self._links.ScoreLinks(request).explanations:
@@ -130,7 +113,6 @@ class RemoteScorer(CrawlScorer):
         return None
 
     def close(self) -> None:
-        """See `CrawlScorer.close`."""
         self._crawls.DeleteCrawl(crawl_service_pb2.DeleteCrawlRequest(name=self._name))
         self._channel.close()
 

@@ -116,24 +116,13 @@ class Case:
 
 @dataclass(slots=True)
 class Experiment:
-    """A site with everything its runs share.
+    """A site with everything its runs share."""
 
-    Attributes
-    ----------
-    site
-        The stored site.
-    kinds
-        Kind (ENTRY, INDEX, THREAD, OTHER) of each page type, where known.
-    protocol
-        How crawls are carried out.
-    make_scorer
-        What orders them: the library here, or a server.
-    """
-
-    site: StoredSite
-    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)
+    site: StoredSite  # The stored site
+    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out
+    # Kind (ENTRY, INDEX, THREAD, OTHER) of each page type, where known
     kinds: Mapping[str, str] = field(default_factory=dict)
-    make_scorer: MakeScorer = InProcessScorer
+    make_scorer: MakeScorer = InProcessScorer  # What orders them: the library here, or a server
     pages: list[int] = field(default_factory=list)
     facts: dict[str, PageFacts] = field(default_factory=dict)
 

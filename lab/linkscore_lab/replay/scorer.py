@@ -23,64 +23,30 @@ ORACLES = (LABEL, GREEDY)
 
 @dataclass(frozen=True, slots=True)
 class ReplayVisit:
-    """One fetch of a replay.
+    """One fetch of a replay."""
 
-    Attributes
-    ----------
-    index
-        Fetches before it.
-    key
-        Identity that was asked for.
-    number
-        Record it ended at.
-    ticket
-        Ticket of the link that led there, empty for a start page.
-    """
-
-    index: int
-    key: str
-    number: int
-    ticket: bytes
+    index: int  # Fetches before it
+    key: str  # Identity that was asked for
+    number: int  # Record it ended at
+    ticket: bytes  # Ticket of the link that led there, empty for a start page
 
 
 @dataclass(slots=True)
 class PageScores:
-    """Scored links of a page as columns.
+    """Scored links of a page as columns."""
 
-    Attributes
-    ----------
-    keys
-        Identity of each link's target; empty for a link that names nothing to crawl.
-    scores
-        (n_links,) in [0, 1].
-    bucket_names, buckets
-        Distinct buckets, and the index of each link's.
-    ticket_values, tickets
-        Distinct tickets, and the index of each link's.
-    skip
-        Whether the policy says not to follow a link; empty if it never does.
-    rescored_keys, rescored_scores
-        Other links whose score changed (policies that are `per_url`).
-    learned
-        The page's site is learned.
-    wanted
-        Identities of pages the model would like fetched, most urgent first.
-    stopped
-        Why the crawl stops by its budget; empty while it goes on.
-    """
-
-    keys: Sequence[str]
-    scores: Sequence[float]
-    bucket_names: Sequence[str]
+    keys: Sequence[str]  # Identity of each link's target; empty for a link that names nothing to crawl
+    scores: Sequence[float]  # (n_links,) in [0, 1]
+    bucket_names: Sequence[str]  # Distinct buckets, and the index of each link's
     buckets: Sequence[int]
-    ticket_values: Sequence[bytes] = (b"",)
+    ticket_values: Sequence[bytes] = (b"",)  # Distinct tickets, and the index of each link's
     tickets: Sequence[int] = ()
-    skip: Sequence[bool] = ()
-    rescored_keys: Sequence[str] = ()
+    skip: Sequence[bool] = ()  # Whether the policy says not to follow a link; empty if it never does
+    rescored_keys: Sequence[str] = ()  # Other links whose score changed (policies that are `per_url`)
     rescored_scores: Sequence[float] = ()
-    learned: bool = False
-    wanted: Sequence[str] = ()
-    stopped: str = ""
+    learned: bool = False  # The page's site is learned
+    wanted: Sequence[str] = ()  # Identities of pages the model would like fetched, most urgent first
+    stopped: str = ""  # Why the crawl stops by its budget; empty while it goes on
 
     def __post_init__(self) -> None:
         if not len(self.tickets):
@@ -88,15 +54,9 @@ class PageScores:
 
 
 class CrawlScorer:
-    """The side of a replay that decides; one object serves one crawl.
+    """The side of a replay that decides; one object serves one crawl."""
 
-    Attributes
-    ----------
-    per_url
-        Scores move URL by URL: keep a queue ordered by score, not one a bucket.
-    """
-
-    per_url: bool = False
+    per_url: bool = False  # Scores move URL by URL: keep a queue ordered by score, not one a bucket
 
     def begins(self, site: StoredSite, number: int) -> Sequence[tuple[int, float]]:
         """Note that the fetch of a record begins; return records whose score that changes, and the new."""
@@ -142,34 +102,17 @@ class GivenExample:
 
 @dataclass(slots=True)
 class CrawlSetup:
-    """How a crawl is set up, whichever side runs it.
+    """How a crawl is set up, whichever side runs it."""
 
-    Attributes
-    ----------
-    policy, params
-        The policy, and the parameters that differ from their defaults.
-    seed
-        Of its random draws.
-    clusterer, paper
-        How sites are learned; see `LearningConfig`.
-    examples
-        Example pages of what is wanted.
-    wanted
-        What is wanted in words.
-    experience
-        What other crawls learned, to start from.
-    limits
-        Settings that forbid links, by the name of their field of `Crawl`, as plain values.
-    """
-
-    policy: str
+    policy: str  # The policy, and the parameters that differ from their defaults
     params: dict[str, object] = field(default_factory=dict)
-    seed: int = 0
-    clusterer: str = ""
+    seed: int = 0  # Of its random draws
+    clusterer: str = ""  # How sites are learned; see `LearningConfig`
     paper: bool = False
-    examples: Sequence[GivenExample] = ()
-    wanted: Wanted | None = None
-    experience: Sequence[bytes] = ()
+    examples: Sequence[GivenExample] = ()  # Example pages of what is wanted
+    wanted: Wanted | None = None  # What is wanted in words
+    experience: Sequence[bytes] = ()  # What other crawls learned, to start from
+    # Settings that forbid links, by the name of their field of `Crawl`, as plain values
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 

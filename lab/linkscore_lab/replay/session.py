@@ -45,36 +45,16 @@ class Progress:
 
 @dataclass(slots=True)
 class ReplaySession:
-    """One comparison.
+    """One comparison."""
 
-    Attributes
-    ----------
-    suite
-        What is compared.
-    progress
-        Who watches.
-    make_scorer
-        The library in process, or a server.
-    workers
-        Processes; 0 means one a core.
-    inputs
-        What was read of each site, filled while it runs.
-    """
-
-    suite: Suite
-    progress: Progress = field(default_factory=Progress)
-    make_scorer: MakeScorer = InProcessScorer
-    workers: int = 0
-    inputs: dict[str, Input] = field(default_factory=dict)
+    suite: Suite  # What is compared
+    progress: Progress = field(default_factory=Progress)  # Who watches
+    make_scorer: MakeScorer = InProcessScorer  # The library in process, or a server
+    workers: int = 0  # Processes; 0 means one a core
+    inputs: dict[str, Input] = field(default_factory=dict)  # What was read of each site, filled while it runs
 
     def run(self) -> Iterator[RunResult]:
-        """Yield the result of each crawl.
-
-        Raises
-        ------
-        InvalidInput
-            If an input cannot be read, or a policy's parameters are out of range; before the first crawl.
-        """
+        """Yield the result of each crawl."""
         self._check_policies()
         compare = comparison(self.suite.protocol.in_words)
         sites = self.suite.sites

@@ -18,29 +18,16 @@ MAX_REDIRECTS = 10
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """One response of the archive.
+    """One response of the archive."""
 
-    Attributes
-    ----------
-    url, key
-        Its URL as stored, and the identity of that.
-    status, content_type
-        Of the response.
-    location
-        Identity it redirects to, empty if it does not.
-    event, body
-        Where its features and its body lie; nothing without a usable page.
-    facts
-        What the metrics need of it, without links.
-    """
-
-    url: str
+    url: str  # Its URL as stored, and the identity of that
     key: str
-    status: int
+    status: int  # Of the response
     content_type: str
-    location: str = ""
-    event: Blob = NOTHING
+    location: str = ""  # Identity it redirects to, empty if it does not
+    event: Blob = NOTHING  # Where its features and its body lie; nothing without a usable page
     body: Blob = NOTHING
+    # What the metrics need of it, without links
     facts: PageFacts = field(default_factory=lambda: PageFacts((), (), ""))
 
     @property
@@ -54,35 +41,18 @@ class StoredSite:
     """The records of one or several archives by number; a context manager that gives their bytes back.
 
     Of several records with one identity the first counts, of those without an error if there are any.
-
-    Attributes
-    ----------
-    name
-        File name without ``.warc.gz``; several joined by ``+``.
-    entries
-        Identity of the entry page of each archive.
-    records
-        All responses.
-    links
-        For each record the records its distinct links lead to, redirects followed, document order.
-    types
-        Page type by identity, as the labels say.
-    digest
-        sha256 of the archives.
-    damaged
-        Records that could not be read.
-    ends
-        Number of the record a request for an identity ends at, redirects followed; -1 out of the archive.
     """
 
-    name: str
-    entries: list[str]
-    records: list[StoredRecord]
+    name: str  # File name without ``.warc.gz``; several joined by ``+``
+    entries: list[str]  # Identity of the entry page of each archive
+    records: list[StoredRecord]  # All responses
+    # For each record the records its distinct links lead to, redirects followed, document order
     links: list[array[int]]
-    types: Mapping[str, str]
-    digest: str
-    damaged: int
+    types: Mapping[str, str]  # Page type by identity, as the labels say
+    digest: str  # sha256 of the archives
+    damaged: int  # Records that could not be read
     blobs: Blobs
+    # Number of the record a request for an identity ends at, redirects followed; -1 out of the archive
     ends: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

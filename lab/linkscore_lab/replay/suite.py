@@ -27,54 +27,27 @@ MAX_LATENCY_SPREAD = 3.0
 
 @dataclass(frozen=True, slots=True)
 class SuiteSite:
-    """One site of a suite.
+    """One site of a suite."""
 
-    Attributes
-    ----------
-    source
-        Archives and labels.
-    relevance
-        What is relevant in task ``user_content``; None leaves that task out. Without targets too, pages with
-        text of their own are wanted, in task ``new_text``.
-    targets
-        Page types that are a task of their own.
-    kinds
-        ENTRY, INDEX, THREAD or OTHER by page type.
-    modes
-        What crawls learn of labels: ``none``, ``examples`` or ``feedback``.
-    """
-
-    source: SiteSource
+    source: SiteSource  # Archives and labels
+    # What is relevant in task ``user_content``; None leaves that task out. Without targets too, pages with
+    # text of their own are wanted, in task ``new_text``
     relevance: Relevance | None = None
-    targets: tuple[str, ...] = ()
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    modes: tuple[str, ...] = (NONE,)
+    targets: tuple[str, ...] = ()  # Page types that are a task of their own
+    kinds: Mapping[str, str] = field(default_factory=dict)  # ENTRY, INDEX, THREAD or OTHER by page type
+    modes: tuple[str, ...] = (NONE,)  # What crawls learn of labels: ``none``, ``examples`` or ``feedback``
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A comparison.
+    """A comparison."""
 
-    Attributes
-    ----------
-    sites
-        The sites.
-    policies
-        What orders the crawls.
-    protocol
-        How crawls are carried out and charged.
-    seeds, starts
-        Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random.
-    mixed
-        One crawl of all sites together.
-    """
-
-    sites: tuple[SuiteSite, ...]
-    policies: tuple[PolicyText, ...]
-    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)
-    seeds: int = 5
+    sites: tuple[SuiteSite, ...]  # The sites
+    policies: tuple[PolicyText, ...]  # What orders the crawls
+    protocol: ReplayProtocol = field(default_factory=ReplayProtocol)  # How crawls are carried out and charged
+    seeds: int = 5  # Repetitions with seeds 1..n, and start pages: the entry and n - 1 drawn at random
     starts: int = 1
-    mixed: bool = False
+    mixed: bool = False  # One crawl of all sites together
 
 
 _SITE_KEYS = {
@@ -87,13 +60,7 @@ _PROTOCOL_KEYS = {f.name for f in fields(ReplayProtocol)} - {"experience"}
 
 
 def read_suite(path: Path) -> Suite:
-    """Return the suite of a TOML file; relative paths are relative to it.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unknown key and every bad value.
-    """
+    """Return the suite of a TOML file; relative paths are relative to it."""
     try:
         table = tomllib.loads(text_of(path))
     except (OSError, ValueError, RecursionError) as exc:
@@ -131,13 +98,7 @@ def _suite(table: Mapping[str, Any], sites: Sequence[SuiteSite]) -> Suite:
 
 
 def check_suite(suite: Suite) -> None:
-    """Refuse a suite that cannot be run.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every bad value.
-    """
+    """Refuse a suite that cannot be run."""
     problems = [
         FieldProblem(name, f"must be at least 1, got {value}")
         for name, value in (
@@ -221,18 +182,7 @@ modes = ["none"]
 
 
 def suite_text(folder: Path, policies: Sequence[str], sites: Sequence[str] = (), *, relative_to: Path) -> str:
-    """Return the suite of the sites of a folder that have user content, or of those named.
-
-    Parameters
-    ----------
-    relative_to
-        Folder of the file the text is for: paths in it are relative to that.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder has no ``page_types.tsv``, or a named site is not in it.
-    """
+    """Return the suite of the sites of a folder that have user content, or of those named."""
     table = folder / "page_types.tsv"
     if not table.is_file():
         raise InvalidInput(f"{folder}: must hold page_types.tsv", field="folder")

@@ -24,20 +24,12 @@ def target_name(page_type: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task on one site.
+    """A task on one site."""
 
-    Attributes
-    ----------
-    name
-        ``user_content``, ``new_text`` or ``target:TYPE``.
-    wanted
-        Reachable wanted pages by identity, each with its page type (empty if it has none).
-    rewards
-        Reward in [0, 1] of every page something is known of, by identity: what extraction would report.
-    """
-
-    name: str
+    name: str  # ``user_content``, ``new_text`` or ``target:TYPE``
+    # Reachable wanted pages by identity, each with its page type (empty if it has none)
     wanted: Mapping[str, str]
+    # Reward in [0, 1] of every page something is known of, by identity: what extraction would report
     rewards: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -46,29 +38,12 @@ class Task:
         return self.name not in (USER_CONTENT, NEW_TEXT)
 
     def budget(self, text: str, n_reachable: int) -> int:
-        """Return a number of fetches: that of the wanted pages for a target, else a share or a number.
-
-        Parameters
-        ----------
-        text
-            ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
-
-        Raises
-        ------
-        InvalidInput
-            If it is neither, or no fetch at all.
-        """
+        """Return a number of fetches: that of the wanted pages for a target, else a share or a number."""
         return len(self.wanted) if self.is_target else read_budget(text, n_reachable)
 
 
 def read_budget(text: str, n_reachable: int) -> int:
-    """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither, or no fetch at all.
-    """
+    """Return a number of fetches from ``"25%"`` of the reachable pages, rounded down, or ``"1000"``."""
     number, share = text.removesuffix("%").strip(), text.endswith("%")
     try:
         budget = int(n_reachable * float(number) / 100) if share else int(number)
@@ -81,13 +56,7 @@ def read_budget(text: str, n_reachable: int) -> int:
 
 
 def draw_examples(site: StoredSite, task: Task, k: int, seed: int, pages: Sequence[int]) -> list[int]:
-    """Return `k` example pages of each wanted type, drawn by seed from those that copy no other page.
-
-    Parameters
-    ----------
-    pages
-        Reachable pages by record number, in the order whose first page with a content is no duplicate.
-    """
+    """Return `k` example pages of each wanted type, drawn by seed from those that copy no other page."""
     by_type: dict[str, list[int]] = {}
     seen: set[str] = set()
     for number in pages:

@@ -34,24 +34,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """Pages that can be reached from the entry, in breadth-first order.
+    """Pages that can be reached from the entry, in breadth-first order."""
 
-    Attributes
-    ----------
-    name
-        Of the archive.
-    keys
-        Identity of each page.
-    links
-        Rows of the pages that each page links to, redirects followed, without itself.
-    layouts
-        Bag of tag paths of each page.
-    """
-
-    name: str
-    keys: Sequence[str]
-    links: Sequence[Ids]
-    layouts: Sequence[Mapping[str, int]]
+    name: str  # Of the archive
+    keys: Sequence[str]  # Identity of each page
+    links: Sequence[Ids]  # Rows of the pages that each page links to, redirects followed, without itself
+    layouts: Sequence[Mapping[str, int]]  # Bag of tag paths of each page
 
     def visits(self, counts: BrowseCounts) -> Floats:
         """Return the visits of each page, (n_pages,) float64; pages that were not visited have none."""
@@ -168,13 +156,6 @@ class PolicyOrder:
     Links wait in a queue for each bucket, first in, first out; before each visit the policy is asked for the
     values of the buckets, and after it told the page with its links. Every page of the site waits from the
     start: the order alone is judged, not how links are found.
-
-    Parameters
-    ----------
-    policy, params
-        Name and parameters.
-    mined
-        What the log gave.
     """
 
     def __init__(self, policy: str, mined: MinedSite, **params: object) -> None:

@@ -24,36 +24,19 @@ _PAIRS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PatternFigures:
-    """Figures of one tree.
+    """Figures of one tree."""
 
-    Attributes
-    ----------
-    tree
-        Cut, and how the tree was split.
-    leaves, height
-        Patterns, and depth of the deepest.
-    mirror_coverage
-        Share of the site's pages that fit a pattern.
-    layout, layout_random
-        Mean likeness of the layouts of two pages of one pattern, and of any two pages.
-    divergence
-        Jensen-Shannon divergence, base 2, between the visits of pages and those smoothed over their pattern.
-    later_urls, later_visits
-        Share of the pages of later days, and of their visits, that fit a pattern.
-    known_urls, known_visits
-        The same of pages that the log has themselves.
-    """
-
-    tree: str
-    leaves: int
+    tree: str  # Cut, and how the tree was split
+    leaves: int  # Patterns, and depth of the deepest
     height: int
-    mirror_coverage: float
-    layout: float
+    mirror_coverage: float  # Share of the site's pages that fit a pattern
+    layout: float  # Mean likeness of the layouts of two pages of one pattern, and of any two pages
     layout_random: float
+    # Jensen-Shannon divergence, base 2, between the visits of pages and those smoothed over their pattern
     divergence: float
-    later_urls: float
+    later_urls: float  # Share of the pages of later days, and of their visits, that fit a pattern
     later_visits: float
-    known_urls: float
+    known_urls: float  # The same of pages that the log has themselves
     known_visits: float
 
 

@@ -39,50 +39,25 @@ class OrderFigure:
 
 @dataclass(frozen=True, slots=True)
 class BehaviorReport:
-    """All figures of one log.
+    """All figures of one log."""
 
-    Attributes
-    ----------
-    site, pages
-        The stored site, and how many pages it has.
-    mined_days, judged_days
-        Days mined, from the first of the log, and days judged after them.
-    judged_visits, of_mirror
-        Visits of the days judged, and the share of them that went to pages of the stored site; the others
-        are left out.
-    fetch, discovery
-        Figures of each order, the oracle last.
-    patterns
-        Quality of the URL patterns.
-    """
-
-    site: str
+    site: str  # The stored site, and how many pages it has
     pages: int
-    mined_days: int
+    mined_days: int  # Days mined, from the first of the log, and days judged after them
     judged_days: int
+    # Visits of the days judged, and the share of them that went to pages of the stored site; the others are
+    # left out
     judged_visits: int
     of_mirror: float
-    fetch: list[OrderFigure]
+    fetch: list[OrderFigure]  # Figures of each order, the oracle last
     discovery: list[OrderFigure]
-    patterns: list[PatternFigures]
+    patterns: list[PatternFigures]  # Quality of the URL patterns
 
 
 def behavior_report(
     log: Path, archives: Iterable[Path], *, days: int = 30, judged: int = 0, workers: int = 0
 ) -> BehaviorReport:
-    """Mine the first days of a log, and measure on the days after them.
-
-    Parameters
-    ----------
-    log
-        Browse log of one site, of any format that can be imported.
-    archives
-        The site as stored: its reachable pages are all there is to fetch, its links all there is to discover.
-    days, judged
-        Days mined, and days judged after them; 0: to the end of the log.
-    workers
-        Processes that read the archive; 0 means one a core.
-    """
+    """Mine the first days of a log, and measure on the days after them."""
     first = read_counts(log, n_days=None)
     counts = read_counts(log, first_day=first.first_day, n_days=days)
     rest = judged or first.n_days - days

@@ -33,11 +33,9 @@ class DbscanModel(ClusterModel):
     eps: float
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.vectors`."""
         return self.vectorizer.transform([plain_bag(page.paths) for page in pages])
 
     def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
-        """See `ClusterModel.classify`."""
         vectors = self.vectors(pages)
         labels = self.neighbours.classify(vectors)
         return np.where(zero_rows(vectors), OUTLIER, labels)
@@ -49,22 +47,12 @@ class DbscanModel(ClusterModel):
         return np.asarray(pairwise_distances(self.vectors(pages), self.neighbours.vectors).min(axis=1))
 
     def path_names(self) -> list[str]:
-        """See `ClusterModel.path_names`."""
         return list(self.vectorizer.vocabulary)
 
 
 @dataclass(eq=False, kw_only=True)
 class Dbscan(Clusterer):
     """The paper's clusterer: choose it to reproduce Xu 2018; `cosine_linkage` is better on most sites.
-
-    Parameters
-    ----------
-    min_pts
-        minPts: pages (itself included) within eps that make a page a core page; also the df filter theta.
-    eps_mode
-        ``windowed`` (default) or ``literal``, see `choose_eps`.
-    guard
-        Widen eps while more than 20 % of the pages lie beyond it; off for the paper's word.
 
     Notes
     -----
@@ -94,7 +82,6 @@ class Dbscan(Clusterer):
     guard: bool = True
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
-        """See `Clusterer.fit`."""
         check_size(sample)
         bags = [plain_bag(page.paths) for page in sample]
         min_df = self.min_pts if len(bags) >= self.min_pts else 1

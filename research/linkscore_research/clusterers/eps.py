@@ -94,20 +94,6 @@ def choose_eps(
 ) -> Eps:
     """Choose the radius of DBSCAN for one site.
 
-    Parameters
-    ----------
-    kd
-        K-distances of the sample, (n,) float64.
-    n_features
-        Paths after the df filter.
-    min_pts
-        minPts of DBSCAN, also the cut-off of a bin.
-    mode
-        ``literal`` is the paper's rule, ``windowed`` counts over `window` bins, ``percentile`` is the 98th
-        percentile of `kd`.
-    guard
-        Step on to the next mode while more than 20 % of the pages lie beyond the radius.
-
     Notes
     -----
     Source: Xu 2018, section 4.2 and figure 4. Differences from the paper: bins cover [0, max kd] (the range

@@ -29,17 +29,7 @@ from linkscore_scoring.state import Sparse, Transient
 
 @dataclass(eq=False)
 class IRobotModel(ClusterModel):
-    """The centre of every cluster; a new page joins the nearest within the threshold.
-
-    Parameters
-    ----------
-    regions
-        Locations of regions, one for each column.
-    centres
-        Mean vector of every cluster, (n_clusters, n_regions) float64.
-    min_depth, min_share, epsilon
-        See `IRobotRegions`.
-    """
+    """The centre of every cluster; a new page joins the nearest within the threshold."""
 
     regions: tuple[str, ...]
     centres: Sparse[NDArray[np.float64]]
@@ -61,7 +51,6 @@ class IRobotModel(ClusterModel):
         return normalised(shares, "l2")
 
     def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
-        """See `ClusterModel.classify`."""
         if not len(self.centres):
             return np.full(len(pages), OUTLIER, dtype=np.int64)
         vectors = self.vectors(pages)
@@ -83,15 +72,6 @@ class IRobotModel(ClusterModel):
 @dataclass(eq=False, kw_only=True)
 class IRobotRegions(Clusterer):
     """Cai 2008: choose it to compare with; few features part few templates.
-
-    Parameters
-    ----------
-    min_depth, min_share
-        Which regions count, see `regions_of`; MinDepth and MinR in Xu 2018.
-    epsilon
-        Euclidean distance, in [0, sqrt 2], above which pages are not linked; MinEpsilon in Xu 2018.
-    max_regions
-        Bound of the locations looked at: those on most pages are kept.
 
     Notes
     -----
@@ -123,7 +103,6 @@ class IRobotRegions(Clusterer):
     max_regions: int = 4_000
 
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
-        """See `Clusterer.fit`."""
         check_size(sample)
         found = [
             regions_of(page.paths, min_depth=self.min_depth, min_share=self.min_share) for page in sample
@@ -165,17 +144,6 @@ def regions_of(
     min_repeats: int = 3,
 ) -> dict[str, float]:
     """Return the regions of a page: location -> share of the page's displayed leaves, in (0, 1].
-
-    Parameters
-    ----------
-    trie
-        Tag paths of the page.
-    min_depth
-        A region lies this many elements deep or deeper; ``html`` is 1 deep.
-    min_share
-        Regions with a smaller share are dropped.
-    min_repeats
-        A path with this many displayed leaves or more is repeated.
 
     Notes
     -----

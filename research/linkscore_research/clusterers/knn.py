@@ -18,15 +18,6 @@ _BATCH_CELLS = 4_000_000
 class NearestNeighbours:
     """Majority of the k nearest pages of the sample; outliers vote, so a new page may come out as an outlier.
 
-    Parameters
-    ----------
-    vectors
-        Weights of the sample, (n_pages, n_paths) float64.
-    labels
-        Cluster of every sampled page, -1 for outliers, (n_pages,) int64.
-    k
-        Neighbours asked, minPts - 1 = 3 in the paper; capped at n_pages.
-
     Notes
     -----
     Neighbours are ordered by (distance, index). A label wins with most votes; on a tie the tied label with

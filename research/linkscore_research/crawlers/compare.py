@@ -55,29 +55,18 @@ _SERVER_PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Crawler:
-    """How a crawler is run.
+    """How a crawler is run."""
 
-    Attributes
-    ----------
-    folder
-        Where, from the root of the repository.
-    command
-        What; `--start`, `--proxy`, `--fetches` and `--target` are added, with as many dashes as `dash` has.
-    tools
-        Programs that must be there, or files below `folder`; `~` and variables stand for what they do in a
-        shell.
-    frontier
-        If its URLs wait in `linkscore frontier`: the crawl that it asks about; `--frontier` is added then.
-    plain
-        Whether it has an order of its own.
-    """
-
-    folder: str
+    folder: str  # Where, from the root of the repository
+    # What; `--start`, `--proxy`, `--fetches` and `--target` are added, with as many dashes as `dash` has
     command: tuple[str, ...]
+    # Programs that must be there, or files below `folder`; `~` and variables stand for what they do in a
+    # shell
     tools: tuple[str, ...]
     dash: str = "--"
+    # If its URLs wait in `linkscore frontier`: the crawl that it asks about; `--frontier` is added then
     frontier: str = ""
-    plain: bool = True
+    plain: bool = True  # Whether it has an order of its own
 
 
 _PYTHON = ".venv-crawlers/bin/python"
@@ -116,33 +105,17 @@ CRAWLERS = {
 
 @dataclass(frozen=True, slots=True)
 class CrawlFigures:
-    """What a crawl came to.
+    """What a crawl came to."""
 
-    Attributes
-    ----------
-    fetched, wanted, missing
-        Pages fetched, those of them that were wanted, and those that are not there.
-    twice
-        Fetches of a page that had been fetched.
-    seconds, cpu_s
-        Time of the crawl, and processor time of the crawler, its start included.
-    said
-        The last line of its error output: counters.
-    hits
-        Of each fetch, whether it brought a wanted page for the first time.
-    order
-        Of each fetch, its line: status and URL.
-    """
-
-    fetched: int
+    fetched: int  # Pages fetched, those of them that were wanted, and those that are not there
     wanted: int
     missing: int
-    twice: int
-    seconds: float
+    twice: int  # Fetches of a page that had been fetched
+    seconds: float  # Time of the crawl, and processor time of the crawler, its start included
     cpu_s: float
-    said: str
-    hits: tuple[bool, ...] = ()
-    order: tuple[str, ...] = ()
+    said: str  # The last line of its error output: counters
+    hits: tuple[bool, ...] = ()  # Of each fetch, whether it brought a wanted page for the first time
+    order: tuple[str, ...] = ()  # Of each fetch, its line: status and URL
 
     def share(self, first: int = 0, end: int | None = None) -> float:
         """Return the share of wanted pages among the fetches from `first` to `end`; nan of none.
@@ -211,22 +184,7 @@ def crawl(
     outage: Interrupted | None = None,
     at: float = 0.5,
 ) -> CrawlFigures:
-    """Crawl a site once, in the crawler's own order if `target` is empty.
-
-    Parameters
-    ----------
-    frontier
-        Where URLs wait, if it is not the crawler that keeps them.
-    outage
-        What happens to the server.
-    at
-        When: the share of the budget that is spent then.
-
-    Raises
-    ------
-    click.ClickException
-        The crawler ended with an error or not at all.
-    """
+    """Crawl a site once, in the crawler's own order if `target` is empty."""
     options = {"start": bed.target.entry, "proxy": proxy, "fetches": str(budget), "target": target}
     if frontier:
         options["frontier"] = frontier
@@ -319,13 +277,6 @@ def table_of_outage(
     found more while its server was away has fewer wanted pages left. The column *as many found* has the share
     over as many fetches of each crawl, from the one at which it had found as many wanted pages as the crawl
     with the outage had at its end.
-
-    Parameters
-    ----------
-    rows
-        Crawls by name, the one with the outage last.
-    taken
-        Pages the server took in, by row.
     """
     began, back = outage.began or 0, outage.back
     parts: dict[str, tuple[int, int | None]] = {"before": (0, began), "while away": (began, back)}
@@ -350,21 +301,7 @@ def table_of_outage(
 
 
 def equal_starts(rows: dict[str, CrawlFigures], back: int) -> tuple[dict[str, int], int]:
-    """Return where crawls had found as many wanted pages as the last one had after `back` fetches.
-
-    Returns
-    -------
-    starts
-        Fetches of each until then; a crawl that never found as many is left out.
-    length
-        Fetches that each of them made from there on at least; a crawl in its own order may be far behind, and
-        counts only if it made as many.
-
-    >>> ahead = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (True, True, False, False))
-    >>> behind = CrawlFigures(4, 2, 0, 0, 0.0, 0.0, "", (False, True, False, True))
-    >>> equal_starts({"linkscore": ahead, "away:10": behind}, 2)
-    ({'linkscore': 1, 'away:10': 2}, 2)
-    """
+    """Return where crawls had found as many wanted pages as the last one had after `back` fetches."""
     *others, name = rows
     found = sum(rows[name].hits[:back])
     starts = {each: rows[each].until(found) for each in others} | {name: back}
@@ -375,29 +312,16 @@ def equal_starts(rows: dict[str, CrawlFigures], back: int) -> tuple[dict[str, in
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What crawlers are tried on.
+    """What crawlers are tried on."""
 
-    Attributes
-    ----------
-    bed, budget, wanted
-        The site, how many of its pages are fetched, and which are looked for.
-    at
-        Share of the budget that is spent when an outage begins.
-    others
-        Data that each server begins with: a folder, empty but for other crawls.
-    log
-        Where the servers write.
-    keep
-        Where the order of each crawl is written, if anywhere: status and URL of each fetch, and whether it
-        brought a wanted page.
-    """
-
-    bed: Testbed
+    bed: Testbed  # The site, how many of its pages are fetched, and which are looked for
     budget: int
     wanted: frozenset[str]
-    at: float
-    others: Path
-    log: Path
+    at: float  # Share of the budget that is spent when an outage begins
+    others: Path  # Data that each server begins with: a folder, empty but for other crawls
+    log: Path  # Where the servers write
+    # Where the order of each crawl is written, if anywhere: status and URL of each fetch, and whether it
+    # brought a wanted page
     keep: Path | None = None
 
     def run(self, name: str, outages: Sequence[Outage], *, plain: bool, linkscore: bool) -> None:

@@ -111,17 +111,7 @@ class InFrontier:
 
 
 class FrontierCrawler:
-    """One crawl.
-
-    Parameters
-    ----------
-    waiting
-        Where URLs wait.
-    target
-        Address of linkscore; empty: nobody is asked.
-    proxy
-        HTTP proxy of the site.
-    """
+    """One crawl."""
 
     def __init__(self, waiting: Waiting, target: str, proxy: str) -> None:
         self._waiting = waiting

@@ -21,13 +21,7 @@ _CRAWL = "nutch"
 
 
 def main(argv: Sequence[str]) -> None:
-    """Print a line a site.
-
-    Raises
-    ------
-    SystemExit
-        If Nutch is not here.
-    """
+    """Print a line a site."""
     if missing := lacks(CRAWLERS["nutch"]):
         raise SystemExit(f"Nutch needs {', '.join(missing)}; see clients/java/nutch/README.md")
     compare(crawl, "python -m linkscore_research.crawlers.nutch_revisits", __doc__, argv, start_s=time.time())

@@ -43,30 +43,15 @@ _Piece = tuple[float, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """One kind of outage.
+    """One kind of outage."""
 
-    Attributes
-    ----------
-    name
-        As it was written.
-    kind
-        ``away``, ``restart``, ``end``, ``disk`` or ``slow``.
-    seconds
-        How long it takes; of ``slow``, how late answers are; infinite for ``end``.
-    """
-
-    name: str
-    kind: str
-    seconds: float
+    name: str  # As it was written
+    kind: str  # ``away``, ``restart``, ``end``, ``disk`` or ``slow``
+    seconds: float  # How long it takes; of ``slow``, how late answers are; infinite for ``end``
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``kind:seconds``; there are usual seconds for each, and ``end`` has none.
-
-        Raises
-        ------
-        ValueError
-            It is of no kind, or lasts no positive number of seconds.
 
         Examples
         --------
@@ -86,16 +71,7 @@ class Outage:
 
 
 class Interrupted:
-    """A server that has an outage once.
-
-    Attributes
-    ----------
-    address
-        Where a crawl reaches it.
-    began, back
-        Fetches that were done when the outage began, and when the server was itself again; None if that never
-        came.
-    """
+    """A server that has an outage once."""
 
     def __init__(
         self, address: str, begin: Callable[[], None], end: Callable[[], None], seconds: float
@@ -141,13 +117,7 @@ def interrupted(server: OwnServer, data: Path, outage: Outage | None) -> Iterato
 
 @contextmanager
 def data_disk(folder: Path, outage: Outage | None, more_bytes: int = 0) -> Iterator[Path]:
-    """Give a folder for data: `folder`, with a small disk mounted there for an outage that fills it.
-
-    Raises
-    ------
-    PermissionError
-        A file system must be mounted, and may not be.
-    """
+    """Give a folder for data: `folder`, with a small disk mounted there for an outage that fills it."""
     if outage is None or outage.kind != "disk":
         yield folder
         return
@@ -207,18 +177,7 @@ def fill_up(filler: Path) -> None:
 
 
 class SlowRelay:
-    """A TCP relay on loopback whose answers may come late; a context manager that ends it.
-
-    Parameters
-    ----------
-    target
-        ``host:port`` of the server behind it.
-
-    Attributes
-    ----------
-    address
-        Where it listens.
-    """
+    """A TCP relay on loopback whose answers may come late; a context manager that ends it."""
 
     def __init__(self, target: str) -> None:
         host, port = target.rsplit(":", 1)

@@ -134,30 +134,7 @@ def run_training(
     json_file: Path | None = None,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Train on labelled sites; write the weights, print what unseen sites say, and return the weights.
-
-    Parameters
-    ----------
-    corpora
-        Archives or folders of them, with labels and page types beside.
-    out
-        Where to write the weights; the same input writes the same bytes.
-    report
-        Whether to classify pages of each site by the model without it.
-    report_pages
-        Pages of each type for that, each standing for its share of the type; 0: all.
-    per_type
-        Pages of each type to train on.
-    engines
-        Made-up engines whose pages are trained on as well.
-    json_file
-        Where to write the figures of the report; None: nowhere.
-
-    Raises
-    ------
-    InvalidInput
-        If an archive lacks labels, or there are fewer than two sites.
-    """
+    """Train on labelled sites; write the weights, print what unseen sites say, and return the weights."""
     console = console or Console()
     sites = find_sites(corpora)
     if len(sites) < MIN_SITES:

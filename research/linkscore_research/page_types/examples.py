@@ -26,27 +26,15 @@ _SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One labelled page.
+    """One labelled page."""
 
-    Attributes
-    ----------
-    site, page_type, template, kind
-        As the tables say; kind is ENTRY, INDEX, THREAD or OTHER.
-    url
-        As stored.
-    pages
-        Pages of the site that this one stands for: its share of those of its type.
-    signals
-        (n_signals,).
-    """
-
-    site: str
+    site: str  # As the tables say; kind is ENTRY, INDEX, THREAD or OTHER
     page_type: str
     template: str
     kind: str
-    url: str
-    pages: float
-    signals: tuple[float, ...]
+    url: str  # As stored
+    pages: float  # Pages of the site that this one stands for: its share of those of its type
+    signals: tuple[float, ...]  # (n_signals,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +57,6 @@ def find_sites(corpora: Sequence[Path]) -> list[LabelledArchive]:
 
     Each archive ``NAME.warc.gz`` needs ``NAME.labels.tsv.gz`` and a row in ``page_types.tsv`` beside it; in a
     folder archives without are passed over.
-
-    Raises
-    ------
-    InvalidInput
-        If a named archive lacks its tables, or no site is found.
     """
     found = [site for path in corpora for site in (_folder(path) if path.is_dir() else [_site(path)])]
     if not found:

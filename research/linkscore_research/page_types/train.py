@@ -120,19 +120,6 @@ def fit_svm(
 ) -> tuple[Array, float]:
     """Return weights (n_signals,) and bias that minimise |w|^2 / 2 + cost x weighted squared hinge loss.
 
-    Parameters
-    ----------
-    rows
-        Standardised signals, (n_pages, n_signals).
-    is_kind
-        Which pages are of the kind, (n_pages,).
-    weights
-        Of the pages, (n_pages,); those of the kind and the others count alike in sum.
-    signs
-        1: weight >= 0, -1: weight <= 0, 0: weight 0.
-    cost
-        Price of errors; the pages weigh as much as there are of them.
-
     Notes
     -----
     L2-regularised squared hinge, as scikit-learn's ``LinearSVC`` minimises, but with bounds on the weights

@@ -55,13 +55,6 @@ class ManyHosts:
 
     A host has a front page, lists and items. Each uses one word in the paths of its items. Where there is
     markup it is on most items, as sites decide that by template; a few hosts have it here and there.
-
-    Parameters
-    ----------
-    share
-        Share of the hosts with markup.
-    seed
-        Of everything drawn.
     """
 
     def __init__(self, share: float, seed: int = 1) -> None:

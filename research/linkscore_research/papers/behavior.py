@@ -67,16 +67,7 @@ class Horizon:
 
 
 def counted(clicks: Sequence[Click], first_day: int, n_days: int, *, pairs: bool = False) -> BrowseCounts:
-    """Return the counts of a window of days.
-
-    Parameters
-    ----------
-    clicks
-        In the order of time.
-    pairs
-        Count transits once a (page, referrer, client), as the paper does; else once a client, page and day,
-        with the first referrer, as the import of logs does.
-    """
+    """Return the counts of a window of days."""
     window = [click for click in clicks if first_day <= click.day < first_day + n_days]
     busy = Counter((click.client, click.day) for click in window)
     window = [click for click in window if busy[click.client, click.day] <= MAX_PAGES_A_DAY]
@@ -174,13 +165,7 @@ def wiki_mirror(links: Iterable[Sequence[str]]) -> Mirror:
 
 
 def path_clicks(paths: Iterable[Sequence[str]]) -> Iterator[Click]:
-    """Yield the links that people followed; the game draws where they begin, and going back is no request.
-
-    Parameters
-    ----------
-    paths
-        Rows of a file of paths: client, seconds since 1970, seconds it took, articles joined by ``;``.
-    """
+    """Yield the links that people followed; the game draws where they begin, and going back is no request."""
     for client, time, _, path, *_ in paths:
         trail: list[str] = []
         for name in path.split(";"):

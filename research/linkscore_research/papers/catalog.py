@@ -24,24 +24,12 @@ _FOUR_SITES = "four stored sites: a forum, a Q&A site, a wiki, a blog"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table or figure.
+    """One table or figure."""
 
-    Attributes
-    ----------
-    paper
-        The paper it is of.
-    title
-        What it shows.
-    data
-        What it is measured on here, for who reads the table.
-    measure
-        Does it.
-    """
-
-    paper: str
-    title: str
-    data: str
-    measure: Measure
+    paper: str  # The paper it is of
+    title: str  # What it shows
+    data: str  # What it is measured on here, for who reads the table
+    measure: Measure  # Does it
 
 
 CATALOG: dict[str, Entry] = {

@@ -19,19 +19,12 @@ _QUEUE = "queue"
 
 
 class FirstInFirstOut(CrawlScorer):
-    """A crawler that follows links in the order it finds them, but for those it refuses.
-
-    Parameters
-    ----------
-    refuses
-        Which links are left.
-    """
+    """A crawler that follows links in the order it finds them, but for those it refuses."""
 
     def __init__(self, refuses: Refuses) -> None:
         self._refuses = refuses
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         event = site.event(visit.number)
         links = event.features.links if event and event.features else Links()
         all_refused = bool(event and event.features and event.features.nofollow)
@@ -41,13 +34,7 @@ class FirstInFirstOut(CrawlScorer):
 
 
 def obeys_hints(robots: str = "") -> FirstInFirstOut:
-    """Return the generic crawler of section 5.2.1: breadth-first, and it obeys nofollow and robots.txt.
-
-    Parameters
-    ----------
-    robots
-        Text of robots.txt; empty: everything may be fetched.
-    """
+    """Return the generic crawler of section 5.2.1: breadth-first, and it obeys nofollow and robots.txt."""
     rules = Protego.parse(robots)
 
     def refuses(site: StoredSite, links: Links, row: int) -> bool:
@@ -70,7 +57,6 @@ class InOrderFound(InProcessScorer):
     """What a policy does not skip, breadth-first: the online crawl of the FoCUS paper (section 4.4)."""
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         answer = super().visit(site, visit)
         return replace(answer, bucket_names=[_QUEUE], buckets=[0] * len(answer.keys))
 

@@ -26,13 +26,7 @@ _REFERENCE = re.compile(r"\{([^{}|]+\|[^{}|]+\|[^{}|]+)\}")
 
 
 def figures(results: Results, reference: str) -> list[Cell]:
-    """Return the figures that a reference names, in the order of the rows.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the figures that a reference names, in the order of the rows."""
     name, row, column = reference.split("|")
     name, _, nth = name.partition("#")
     tables = results[name].tables if name in results else ()

@@ -73,15 +73,6 @@ def forums(
     """Yield stored forums and sites like them, then the generated ones: robots.txt and seed of each draw.
 
     A generated forum is another one in each draw, a stored site always the same.
-
-    Parameters
-    ----------
-    stored
-        Names of the former.
-    bases
-        Folder that each of the latter is in.
-    stored_seeds
-        Draws of the former: more than one only where more than the site is drawn.
     """
     for experiment, _ in stored_sites(options, stored, layout=True, **_WHOLE):
         for seed in stored_seeds:
@@ -204,7 +195,6 @@ class _Asked(InProcessScorer):
         self.named = ""
 
     def close(self) -> None:
-        """See `CrawlScorer.close`."""
         for name in list(self.model.sites):
             shard = self.model.shard(name)
             seeds = shard.served.suggest_seeds(1, shard.model)

@@ -57,35 +57,18 @@ KINDS = {"home": "ENTRY", BOARD: "INDEX", THREAD: "THREAD", USER: "OTHER", EXTRA
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One kind of forum software.
+    """One kind of forum software."""
 
-    Attributes
-    ----------
-    name
-        After which software its URLs and markup are made.
-    board, thread
-        Path of a page of a board or thread, from its number and the page.
-    user
-        Path of a member.
-    extras
-        Paths of useless pages of a thread: first one that copies it and names it as canonical, then forms.
-    topic, post
-        Markup of a line of a board and of a post, around what is filled in.
-    shut
-        Paths that robots.txt forbids; empty: there is none.
-    nofollow
-        Whether links to useless pages say nofollow.
-    """
-
-    name: str
-    board: Callable[[int, int], str]
+    name: str  # After which software its URLs and markup are made
+    board: Callable[[int, int], str]  # Path of a page of a board or thread, from its number and the page
     thread: Callable[[int, int], str]
-    user: Callable[[int], str]
+    user: Callable[[int], str]  # Path of a member
+    # Paths of useless pages of a thread: first one that copies it and names it as canonical, then forms
     extras: tuple[str, ...]
-    topic: str
+    topic: str  # Markup of a line of a board and of a post, around what is filled in
     post: str
-    shut: tuple[str, ...] = ()
-    nofollow: bool = False
+    shut: tuple[str, ...] = ()  # Paths that robots.txt forbids; empty: there is none
+    nofollow: bool = False  # Whether links to useless pages say nofollow
 
 
 def _later(path: str, page: int, form: str) -> str:
@@ -169,15 +152,6 @@ class GeneratedForum:
 
     Boards list threads newest first, threads have one to three pages of posts; below each post are links to
     what is of no use.
-
-    Parameters
-    ----------
-    engine
-        Its software.
-    seed
-        Of its threads and words.
-    base
-        Folder of the host that it is in, as ``/talk``; empty: the forum is the whole host.
     """
 
     def __init__(self, engine: Engine, seed: int = 1, base: str = "") -> None:

@@ -48,13 +48,7 @@ def read_news_labels(path: Path) -> dict[str, bool]:
 
 
 def logs(options: PaperOptions) -> Iterator[tuple[str, BrowseCounts, dict[str, bool]]]:
-    """Yield name, counts and all labels of each log of the folder; nothing is learned of these labels.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder has no log with labels.
-    """
+    """Yield name, counts and all labels of each log of the folder; nothing is learned of these labels."""
     found = sorted(options.folder.glob(f"*{_LOG}")) if options.folder else []
     if not found:
         raise InvalidInput(f"needs NAME{_LOG}, NAME{_FIT} and NAME{_JUDGE}", field="folder")

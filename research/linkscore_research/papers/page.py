@@ -41,13 +41,7 @@ def _says(path: Path, text: str) -> bool:
 
 
 def page_files(folder: Path = RESULTS) -> dict[Path, str]:
-    """Return the text of the page and of every drawing, by path.
-
-    Raises
-    ------
-    ValueError
-        If a finding names a figure that no result has, or the results refute what it rests on.
-    """
+    """Return the text of the page and of every drawing, by path."""
     results = {name: result for name in CATALOG if (result := read_result(name, folder)) is not None}
     files = {
         DRAWINGS / f"{name}-{n}.svg": drawn(chart) + "\n"

@@ -30,27 +30,13 @@ class PaperTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperResult:
-    """What was measured for one table or figure.
+    """What was measured for one table or figure."""
 
-    Attributes
-    ----------
-    name
-        Of the table, as on the command line.
-    command
-        What measured it, folders by their last name.
-    date
-        When, ISO 8601.
-    data
-        What it was measured on, in a sentence.
-    tables, charts
-        What came of it.
-    """
-
-    name: str
-    command: str
-    date: str
-    data: str
-    tables: Sequence[PaperTable]
+    name: str  # Of the table, as on the command line
+    command: str  # What measured it, folders by their last name
+    date: str  # When, ISO 8601
+    data: str  # What it was measured on, in a sentence
+    tables: Sequence[PaperTable]  # What came of it
     charts: Sequence[CurveChart] = field(default_factory=tuple)
 
 

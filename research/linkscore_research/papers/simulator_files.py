@@ -21,18 +21,7 @@ _HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 class SimulatorSite:
-    """A crawl in the published form; its first page is the first of the index.
-
-    Parameters
-    ----------
-    folder
-        Holds ``index``, ``network`` and ``label``, each with any ending.
-
-    Raises
-    ------
-    InvalidInput
-        If a file is missing, or links lead to a page that is not in the index.
-    """
+    """A crawl in the published form; its first page is the first of the index."""
 
     def __init__(self, folder: Path) -> None:
         self.name = folder.name

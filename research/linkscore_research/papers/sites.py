@@ -18,40 +18,18 @@ FOUR = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """What a table is measured on.
+    """What a table is measured on."""
 
-    Attributes
-    ----------
-    corpora
-        Folders of labelled sites.
-    folder
-        Data that one table alone needs: browse logs, paths of visitors.
-    names
-        Only these of the stored sites; empty: all that the table is about.
-    """
-
-    corpora: Sequence[Path] = ()
-    folder: Path | None = None
+    corpora: Sequence[Path] = ()  # Folders of labelled sites
+    folder: Path | None = None  # Data that one table alone needs: browse logs, paths of visitors
+    # Only these of the stored sites; empty: all that the table is about
     names: Collection[str] = field(default_factory=tuple)
 
 
 def stored_sites(
     options: PaperOptions, names: Collection[str], *, layout: bool = False, **protocol: Any
 ) -> Iterator[tuple[Experiment, LabelledArchive]]:
-    """Yield the stored sites of these names that are there; each is closed after its turn.
-
-    Parameters
-    ----------
-    layout
-        Read layouts too, for policies that go by them.
-    protocol
-        Fields of `ReplayProtocol`.
-
-    Raises
-    ------
-    InvalidInput
-        If none of the folders has a labelled site.
-    """
+    """Yield the stored sites of these names that are there; each is closed after its turn."""
     for found in find_sites(options.corpora):
         if found.name not in names or (options.names and found.name not in options.names):
             continue

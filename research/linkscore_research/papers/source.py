@@ -210,7 +210,6 @@ class BreadthFirstSample(InProcessScorer):
         self._learned = False
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         answer = super().visit(site, visit)
         if self._learned or answer.learned:
             self._learned = True
@@ -229,7 +228,6 @@ class BreadthFirstSample(InProcessScorer):
     def plan(
         self, buckets: Sequence[str], waiting: Sequence[int], in_flight: Mapping[str, int], n: int
     ) -> tuple[Sequence[float], Sequence[int]]:
-        """See `CrawlScorer.plan`."""
         if not self._learned:
             return best_first([float(name == self._QUEUE) for name in buckets], waiting, n)
         own = [row for row, name in enumerate(buckets) if name != self._QUEUE]

@@ -21,21 +21,11 @@ TYPES = "page_types.tsv"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured figure.
+    """One measured figure."""
 
-    Attributes
-    ----------
-    value
-        Mean over the seeds, in [0, 1], higher is better.
-    sd
-        Sample standard deviation over the seeds; 0 for one seed.
-    seeds
-        How many.
-    """
-
-    value: float
-    sd: float = 0.0
-    seeds: int = 1
+    value: float  # Mean over the seeds, in [0, 1], higher is better
+    sd: float = 0.0  # Sample standard deviation over the seeds; 0 for one seed
+    seeds: int = 1  # How many
 
     @property
     def band(self) -> float:
@@ -45,25 +35,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A loss that was accepted.
+    """A loss that was accepted."""
 
-    Attributes
-    ----------
-    figure
-        Name of the figure.
-    before, after
-        Its value until then and from then on; `after` is None for a figure that was dropped.
-    because
-        The reason.
-    on
-        Date, ISO 8601.
-    """
-
-    figure: str
-    before: float
+    figure: str  # Name of the figure
+    before: float  # Its value until then and from then on; `after` is None for a figure that was dropped
     after: float | None
-    because: str
-    on: str
+    because: str  # The reason
+    on: str  # Date, ISO 8601
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +57,14 @@ class OtherInput:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What was reached.
+    """What was reached."""
 
-    Attributes
-    ----------
-    inputs
-        sha256 of each file by its name, and under ``protocol`` how it was measured, in words.
-    figures
-        By ``SITE:TASK:MODE:POLICY``.
-    oracles
-        What a crawler that knows the answers reaches, by the same kind of name; for information.
-    lowered, other_inputs
-        Every loss that was accepted and every input that was exchanged, oldest first.
-    """
-
+    # sha256 of each file by its name, and under ``protocol`` how it was measured, in words
     inputs: Mapping[str, str] = field(default_factory=dict)
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # By ``SITE:TASK:MODE:POLICY``
+    # What a crawler that knows the answers reaches, by the same kind of name; for information
     oracles: Mapping[str, float] = field(default_factory=dict)
+    # Every loss that was accepted and every input that was exchanged, oldest first
     lowered: tuple[Lowered, ...] = ()
     other_inputs: tuple[OtherInput, ...] = ()
 
@@ -118,13 +87,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Return what `write_baseline` wrote.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be read, a field is missing, a figure is no share, or a loss has no reason.
-    """
+    """Return what `write_baseline` wrote."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         baseline = _baseline(data)

@@ -36,50 +36,21 @@ from linkscore_scoring.errors import FieldProblem, InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the gate is asked.
+    """What the gate is asked."""
 
-    Attributes
-    ----------
-    corpora
-        Folders of labelled sites.
-    logs
-        Folder of their browse logs.
-    baseline
-        The file.
-    update
-        Write gains and new figures.
-    accepted
-        Names of figures whose loss is accepted.
-    new_inputs
-        Go on although inputs differ.
-    because
-        The reason for either.
-    workers
-        Processes; 0 means one a core.
-    on
-        Date of today, ISO 8601.
-    """
-
-    corpora: Sequence[Path]
-    logs: Path
-    baseline: Path
-    update: bool = False
-    accepted: frozenset[str] = frozenset()
-    new_inputs: bool = False
-    because: str = ""
-    workers: int = 0
-    on: str
+    corpora: Sequence[Path]  # Folders of labelled sites
+    logs: Path  # Folder of their browse logs
+    baseline: Path  # The file
+    update: bool = False  # Write gains and new figures
+    accepted: frozenset[str] = frozenset()  # Names of figures whose loss is accepted
+    new_inputs: bool = False  # Go on although inputs differ
+    because: str = ""  # The reason for either
+    workers: int = 0  # Processes; 0 means one a core
+    on: str  # Date of today, ISO 8601
 
 
 def run_gate(request: Request, console: Console) -> int:
-    """Return 0 if nothing was lost or no site is there, 1 after a loss.
-
-    Raises
-    ------
-    InvalidInput
-        If the baseline or an option cannot be used, or the inputs are not the baseline's; nothing was
-        compared or written.
-    """
+    """Return 0 if nothing was lost or no site is there, 1 after a loss."""
     _check(request)
     sites = [site for folder in request.corpora for site in sites_of(folder)]
     if not sites:

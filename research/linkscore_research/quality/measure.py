@@ -121,13 +121,7 @@ def inputs_of(sites: Iterable[LabelledSite]) -> dict[str, str]:
 
 
 def measure(site: LabelledSite, *, workers: int = 0) -> Measured:
-    """Replay a site as planned.
-
-    Raises
-    ------
-    InvalidInput
-        If its files cannot be read.
-    """
+    """Replay a site as planned."""
     layout = any(policy.reads_layout for policy in builtin().values())
     stored = prepare_site([SiteSource([site.archive], site.labels)], workers=workers, layout=layout)
     try:
@@ -188,13 +182,7 @@ def log_of(folder: Path, site: LabelledSite) -> Path | None:
 
 
 def measure_log(site: LabelledSite, log: Path, *, workers: int = 0) -> Measured:
-    """Return the figures of a site's browse log: each order beside the oracle, in (0, 1].
-
-    Raises
-    ------
-    InvalidInput
-        If log or archive cannot be read.
-    """
+    """Return the figures of a site's browse log: each order beside the oracle, in (0, 1]."""
     from linkscore_research.behavior.report import ORACLE, behavior_report  # an annex
 
     report = behavior_report(log, [site.archive], workers=workers)

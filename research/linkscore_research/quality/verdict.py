@@ -30,24 +30,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How today's figures compare.
+    """How today's figures compare."""
 
-    Attributes
-    ----------
-    losses
-        Figures that fell by more than the band of the baseline, or were not measured; the worst first.
-    gains
-        Figures that rose by more than the band; the best first.
-    new
-        Names that the baseline does not have.
-    held
-        How many figures stayed within the band.
-    """
-
+    # Figures that fell by more than the band of the baseline, or were not measured; the worst first
     losses: tuple[Change, ...]
-    gains: tuple[Change, ...]
-    new: tuple[str, ...]
-    held: int
+    gains: tuple[Change, ...]  # Figures that rose by more than the band; the best first
+    new: tuple[str, ...]  # Names that the baseline does not have
+    held: int  # How many figures stayed within the band
 
 
 def other_inputs(baseline: Baseline, inputs: Mapping[str, str]) -> list[str]:
@@ -93,20 +82,6 @@ def updated(
     """Return the baseline with its gains, its new figures and the losses that were accepted.
 
     A figure that moved within its band stays as it is: noise neither raises nor lowers a baseline.
-
-    Parameters
-    ----------
-    accepted
-        Names of figures whose loss is accepted.
-    because
-        The reason, kept in the baseline with the old figures.
-    on
-        Date of today.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every loss that was not accepted, every accepted name that lost nothing, a missing reason.
     """
     _check_accepted(verdict.losses, accepted, because)
     taken = dict(baseline.figures) | {name: figures[name] for name in verdict.new}
@@ -123,13 +98,7 @@ def updated(
 
 
 def with_inputs(baseline: Baseline, inputs: Mapping[str, str], *, because: str, on: str) -> Baseline:
-    """Return the baseline measured on `inputs`; what differs is recorded with the reason.
-
-    Raises
-    ------
-    InvalidInput
-        If an input was exchanged and there is no reason.
-    """
+    """Return the baseline measured on `inputs`; what differs is recorded with the reason."""
     names = other_inputs(baseline, inputs)
     if names and not because.strip():
         raise InvalidInput("is needed where an input is exchanged", field="because")

@@ -23,13 +23,6 @@ class Crawled(Schedule):
     """Ranks the pages of a site by what a crawl learned of them.
 
     Requests are conditional: a file that is as it was fetched last is answered by 304.
-
-    Parameters
-    ----------
-    site
-        Whose pages are fetched.
-    rule, objective
-        Of the crawl's `revisit`.
     """
 
     def __init__(self, site: GitSite, rule: str, objective: str = "both") -> None:
@@ -39,7 +32,6 @@ class Crawled(Schedule):
         self._host = host_of(site.pages[0].url)
 
     def first(self, row: int, group: int, day: float) -> None:
-        """See `Schedule`."""
         self._fetch(row, day)
 
     def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
@@ -47,7 +39,6 @@ class Crawled(Schedule):
         self._fetch(row, day)
 
     def best(self, day: float, n: int) -> list[int]:
-        """See `Schedule`."""
         companion = cast("SiteRevisitor", self._model.shard(self._host).revisitor)
         rows = (self._site.row_of(due.url) for due in companion.revisits.rank(START_S + day * DAY_S, n))
         return [row for row in rows if row >= 0]

@@ -27,31 +27,14 @@ class Commit:
 
 
 class GitRepository:
-    """Reads commits, changed files and contents.
-
-    Parameters
-    ----------
-    folder
-        A git directory, or a work tree that holds one.
-
-    Raises
-    ------
-    InvalidInput
-        If git does not take it for a repository, or is not installed.
-    """
+    """Reads commits, changed files and contents."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._run("rev-parse", "--git-dir")
 
     def commits(self, branch: str, until: float) -> list[Commit]:
-        """Return the commits of a branch up to a time, oldest first.
-
-        Raises
-        ------
-        InvalidInput
-            If there is no such branch.
-        """
+        """Return the commits of a branch up to a time, oldest first."""
         names = ("--first-parent", "--reverse", "--timestamp", "--parents", "--end-of-options", branch, "--")
         found: list[Commit] = []
         for line in self._run("rev-list", *names, field="branch").decode().splitlines():

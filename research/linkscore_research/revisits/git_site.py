@@ -59,33 +59,7 @@ class _Shown(NamedTuple):
 
 
 class GitSite:
-    """All pages that were linked at some time; a file that no page links to is no page of a site.
-
-    Parameters
-    ----------
-    repository
-        Git directory, or a work tree with one.
-    root
-        Folder of the site in it, empty for all.
-    base_url
-        Where that is on the web; a slash that is missing at its end is added.
-    start, end
-        Span, in seconds since the epoch; as far as there are commits, if not given.
-    branch
-        Branch or commit.
-
-    Attributes
-    ----------
-    history, pages
-        What schedules are judged by, and the page of each of its rows.
-    missed
-        Files that are binary, too large or not in the repository, by path.
-
-    Raises
-    ------
-    InvalidInput
-        If something is no repository or URL, or nothing happened in the span.
-    """
+    """All pages that were linked at some time; a file that no page links to is no page of a site."""
 
     def __init__(
         self,
@@ -266,13 +240,7 @@ def _path(folder: str) -> str:
 
 
 def _folder_url(url: str) -> str:
-    """Return a URL that files are below.
-
-    Raises
-    ------
-    InvalidInput
-        If it is no http URL, or has more than a path.
-    """
+    """Return a URL that files are below."""
     validate_url(url, "base-url", error=InvalidInput)
     parts = urlsplit(url)
     if parts.query or parts.fragment:

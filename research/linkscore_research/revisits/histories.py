@@ -24,47 +24,25 @@ matter."""
 
 @dataclass
 class PageHistory:
-    """One page. Times are in days since the history of its site begins.
+    """One page. Times are in days since the history of its site begins."""
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    group
-        Its URL pattern, as a number.
-    born, gone
-        When it appears, and when it is no more; infinite if it stays.
-    changes
-        When it changes while it is there, ascending.
-    """
-
-    name: str
-    group: int
-    born: float
+    name: str  # What it is called
+    group: int  # Its URL pattern, as a number
+    born: float  # When it appears, and when it is no more; infinite if it stays
     gone: float = np.inf
+    # When it changes while it is there, ascending
     changes: Times = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass
 class SiteHistory:
-    """A site.
+    """A site."""
 
-    Attributes
-    ----------
-    name
-        Of the site.
-    days
-        How long it is looked at.
-    pages
-        Its pages.
-    lists
-        Which pages list others: for each page the row of the one that shows it from its birth on; -1 if it is
-        known as soon as it is born.
-    """
-
-    name: str
-    days: float
-    pages: list[PageHistory]
+    name: str  # Of the site
+    days: float  # How long it is looked at
+    pages: list[PageHistory]  # Its pages
+    # Which pages list others: for each page the row of the one that shows it from its birth on; -1 if it is
+    # known as soon as it is born
     lists: list[int]
 
     @property
@@ -74,22 +52,7 @@ class SiteHistory:
 
 
 def read_log(path: Path, *, bulk: bool = True, hub: str = "") -> SiteHistory:
-    """Read a log of changes: tab-separated page, time, kind (A born, M changed, D gone), and more.
-
-    Parameters
-    ----------
-    path
-        The file; ``.gz`` is unpacked.
-    bulk
-        Whether edits of more than `BULK_SHARE` of the pages at once count as changes; else they are left out.
-    hub
-        Name of the page that lists all others; without, new pages are known at once.
-
-    Raises
-    ------
-    ValueError
-        If a row has no page, time and kind.
-    """
+    """Read a log of changes: tab-separated page, time, kind (A born, M changed, D gone), and more."""
     rows: dict[str, list[tuple[float, str]]] = defaultdict(list)
     with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
         reader = csv.reader(file, delimiter="\t")

@@ -76,13 +76,7 @@ def replay_history(
     objective: str = "both",
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Print what each schedule reached, and return the figures.
-
-    Raises
-    ------
-    InvalidInput
-        If the repository, a date or a name cannot be used.
-    """
+    """Print what each schedule reached, and return the figures."""
     console = console or Console()
     if objective not in OBJECTIVES:
         raise InvalidInput(f"must be one of {', '.join(OBJECTIVES)}, got {objective!r}", field="objective")

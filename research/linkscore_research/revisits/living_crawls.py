@@ -32,45 +32,23 @@ _SERVER = Settings(listen="127.0.0.1:0", metrics_listen="", data_dir="memory")
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a crawler.
+    """One run of a crawler."""
 
-    Attributes
-    ----------
-    site, target
-        Addresses of the site and of the server.
-    folder
-        What the crawler keeps from run to run.
-    day
-        Of the site.
-    pages
-        Known pages that may be fetched.
-    every
-        Days until the next run.
-    """
-
-    site: str
+    site: str  # Addresses of the site and of the server
     target: str
-    folder: Path
-    day: float
-    pages: int
-    every: float
+    folder: Path  # What the crawler keeps from run to run
+    day: float  # Of the site
+    pages: int  # Known pages that may be fetched
+    every: float  # Days until the next run
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What a crawler reached, and fetching every page in each run.
+    """What a crawler reached, and fetching every page in each run."""
 
-    Attributes
-    ----------
-    ours, full
-        Measured alike; fetches are of known pages, the front page among them.
-    bodies
-        Of our fetches of known pages, those that the site answered with a body.
-    """
-
-    ours: Measured
+    ours: Measured  # Measured alike; fetches are of known pages, the front page among them
     full: Measured
-    bodies: int
+    bodies: int  # Of our fetches of known pages, those that the site answered with a body
 
 
 Crawl = Callable[[Run], None]

@@ -21,18 +21,6 @@ class LivingSite:
 
     Lists show their newest pages, and all pages share a menu with a line that each day's build writes anew.
     `ETag` goes by what is the page's own: menus do not change it.
-
-    Parameters
-    ----------
-    history
-        Whose pages are at ``/NAME``; ``/`` links to those that no list shows.
-
-    Attributes
-    ----------
-    day
-        The time, in days since the history begins.
-    asked
-        Row of the page, or -1 for the front page, day, and status of each answer.
     """
 
     def __init__(self, history: SiteHistory) -> None:

@@ -52,13 +52,7 @@ class SiteTexts:
         self._n_pages = 0
 
     def replace(self, versions: Iterable[tuple[frozenset[int] | None, frozenset[int] | None]]) -> list[bool]:
-        """Take in what one build wrote; return of each page whether its own text changed.
-
-        Parameters
-        ----------
-        versions
-            Of each page that the build touched its texts before and after, None where it is not there.
-        """
+        """Take in what one build wrote; return of each page whether its own text changed."""
         pairs = list(versions)
         before = {text: self._pages[text] for pair in pairs for text in pair[0] or ()}
         for old, new in pairs:

@@ -34,24 +34,14 @@ Shown = Callable[[int, float], list[int]]
 
 @dataclass(frozen=True)
 class Measured:
-    """What a schedule reached on one site.
+    """What a schedule reached on one site."""
 
-    Attributes
-    ----------
-    freshness
-        Share of the time of all pages, from first fetch to end, in which the copy was as the page.
-    age_days
-        Mean time since the first change that the copy lacks, 0 while it is fresh.
-    delay_days
-        Median of the days from the birth of a page to the fetch that showed it; 0 without lists.
-    fetches, wasted
-        Fetches of known pages, and those that found nothing new.
-    """
-
+    # Share of the time of all pages, from first fetch to end, in which the copy was as the page
     freshness: float
-    age_days: float
+    age_days: float  # Mean time since the first change that the copy lacks, 0 while it is fresh
+    # Median of the days from the birth of a page to the fetch that showed it; 0 without lists
     delay_days: float
-    fetches: int
+    fetches: int  # Fetches of known pages, and those that found nothing new
     wasted: float
 
 
@@ -83,11 +73,9 @@ class Learned(Schedule):
         self.site = SiteRevisits(settings)
 
     def first(self, row: int, group: int, day: float) -> None:
-        """See `Schedule`."""
         self.site.fetched(Fetched(row, str(row), _time(day), link_path=1, pattern=group, own=_OWN))
 
     def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
-        """See `Schedule`."""
         if gone:
             self.site.gone(row, _time(day))
         elif changed or links:
@@ -98,7 +86,6 @@ class Learned(Schedule):
             self.site.unchanged(row, _time(day))
 
     def best(self, day: float, n: int) -> list[int]:
-        """See `Schedule`."""
         return [due.key for due in self.site.rank(_time(day), n)]
 
 
@@ -115,12 +102,10 @@ class Listed(Learned):
         self.site.fetched(Fetched(_SITEMAP, "sitemap", _time(0.0), link_path=2))
 
     def reads(self) -> int:
-        """See `Schedule`."""
         read, self._reads = self._reads, 0
         return read
 
     def best(self, day: float, n: int) -> list[int]:
-        """See `Schedule`."""
         found = super().best(day, n)
         if _SITEMAP in found:
             self._read(day)
@@ -151,7 +136,6 @@ class Noticed(Learned):
         self._told = deque((day, row if named is None else int(named[row])) for day, row in told)
 
     def best(self, day: float, n: int) -> list[int]:
-        """See `Schedule`."""
         while self._told and self._told[0][0] <= day:
             changed, row = self._told.popleft()
             self.site.notified(row, _time(changed))
@@ -174,15 +158,12 @@ class Oracle(Schedule):
         self._last = np.full(len(lives), np.nan)
 
     def first(self, row: int, group: int, day: float) -> None:
-        """See `Schedule`."""
         self._last[row] = day
 
     def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
-        """See `Schedule`."""
         self._last[row] = np.nan if gone else day
 
     def best(self, day: float, n: int) -> list[int]:
-        """See `Schedule`."""
         rows = np.flatnonzero(~np.isnan(self._last))
         waited = day - self._last[rows]
         stale = known_rate_worth(self._rates[rows], waited)
@@ -205,13 +186,6 @@ def follow(history: SiteHistory, schedule: Schedule, per_year: float, shown: Sho
 
     The first fetch of each page comes beside that, when it is known: at its birth, or when a page that
     shows it is fetched after it. A page that is gone takes a fetch to be told so.
-
-    Parameters
-    ----------
-    history, schedule, per_year
-        The site, what is fetched, and how much.
-    shown
-        Pages that a page links to on a day; without, each page shows those that `SiteHistory.lists` says.
     """
     run, there = Run(history, schedule, shown), _living(history)
     day = credit = 0.0
@@ -232,19 +206,7 @@ def follow(history: SiteHistory, schedule: Schedule, per_year: float, shown: Sho
 
 
 class Run:
-    """The fetches of one replay.
-
-    Attributes
-    ----------
-    history
-        Of the site.
-    fetches
-        By row, the days on which each page was fetched.
-    found
-        Day of the first fetch of each page, NaN before.
-    total, wasted
-        Fetches of known pages, and those that found nothing new.
-    """
+    """The fetches of one replay."""
 
     def __init__(self, history: SiteHistory, schedule: Schedule, shown: Shown | None = None) -> None:
         self.history = history
@@ -315,19 +277,7 @@ def _living(history: SiteHistory) -> Callable[[float], int]:
 def measured(
     history: SiteHistory, fetches: list[list[float]], found: NDArray[np.float64], total: int, wasted: int
 ) -> Measured:
-    """Return how fresh the copies were.
-
-    Parameters
-    ----------
-    history
-        Of the site.
-    fetches
-        Days of the fetches of each page, ascending.
-    found
-        Day of the first of them, NaN if there is none.
-    total, wasted
-        Fetches of known pages, and those that found nothing new.
-    """
+    """Return how fresh the copies were."""
     life = stale = age = 0.0
     for row, page in enumerate(history.pages):
         end = min(page.gone, history.days)

@@ -26,40 +26,22 @@ As recall is told by fetches for each page to find, three less make it harder, h
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an order came to on a task.
+    """What an order came to on a task."""
 
-    Attributes
-    ----------
-    site, tag, pages, order
-        Which task, of so many wanted pages, and in which order.
-    recall
-        After each of `TIMES`.
-    area
-        Mean recall over all these fetches.
-    """
-
-    site: str
+    site: str  # Which task, of so many wanted pages, and in which order
     tag: str
     pages: int
     order: str
-    recall: tuple[float, ...]
-    area: float
+    recall: tuple[float, ...]  # After each of `TIMES`
+    area: float  # Mean recall over all these fetches
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A stored site with what its orders share.
+    """A stored site with what its orders share."""
 
-    Attributes
-    ----------
-    site
-        With the words of its pages.
-    crawl4ai
-        Python of an environment with Crawl4AI; None leaves that order out.
-    """
-
-    site: StoredSite
-    crawl4ai: Path | None = None
+    site: StoredSite  # With the words of its pages
+    crawl4ai: Path | None = None  # Python of an environment with Crawl4AI; None leaves that order out
 
     def run(self, task: TagTask, order: str) -> Outcome:
         """Crawl for a task in one order."""

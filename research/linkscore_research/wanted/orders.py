@@ -39,7 +39,6 @@ class Order(CrawlScorer):
     per_url = True
 
     def visit(self, site: StoredSite, visit: ReplayVisit) -> PageScores:
-        """See `CrawlScorer.visit`."""
         event = site.event(visit.number)
         page = event.features if event else None
         links = page.links if page else Links()
@@ -56,13 +55,7 @@ class Order(CrawlScorer):
 
 
 class Crawl4Ai(Order):
-    """`KeywordRelevanceScorer` of Crawl4AI as published, best first.
-
-    Parameters
-    ----------
-    known
-        Score of every URL of the site, see `crawl4ai_scores`.
-    """
+    """`KeywordRelevanceScorer` of Crawl4AI as published, best first."""
 
     def __init__(self, known: Mapping[str, float]) -> None:
         self._known = known
@@ -73,13 +66,7 @@ class Crawl4Ai(Order):
 
 
 def crawl4ai_scores(python: Path, query: str, urls: Iterable[str]) -> dict[str, float]:
-    """Return what Crawl4AI's scorer gives each URL, run by a Python that has the package.
-
-    Raises
-    ------
-    subprocess.CalledProcessError
-        If it has not.
-    """
+    """Return what Crawl4AI's scorer gives each URL, run by a Python that has the package."""
     asked = list(urls)
     ran = subprocess.run(  # noqa: S603 - the script above
         [python, "-c", _CRAWL4AI],

@@ -21,28 +21,14 @@ _LANG = re.compile(rb"<html[^>]*?\slang=[\"']?([a-zA-Z]{2})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class WantedSite:
-    """A stored site that tasks are made of.
+    """A stored site that tasks are made of."""
 
-    Attributes
-    ----------
-    name
-        Of its archive and labels.
-    types
-        Types of pages whose tags are their own; lists show the tags of others.
-    least, most
-        Pages of a task: fewer say little, more are no topic.
-    kind
-        What its pages are told apart by: a kind of `carried_tags`, or their language.
-    parts
-        Archives that are crawled as one, an entry each; empty: that of `name`.
-    """
-
-    name: str
-    types: frozenset[str]
-    least: int
+    name: str  # Of its archive and labels
+    types: frozenset[str]  # Types of pages whose tags are their own; lists show the tags of others
+    least: int  # Pages of a task: fewer say little, more are no topic
     most: int
-    kind: str
-    parts: tuple[str, ...] = ()
+    kind: str  # What its pages are told apart by: a kind of `carried_tags`, or their language
+    parts: tuple[str, ...] = ()  # Archives that are crawled as one, an entry each; empty: that of `name`
 
 
 _ALL = ("qa_q2a", "blog_wordpress", "wiki_x3", "wiki_cppref", "shop_static")
@@ -66,22 +52,12 @@ _NO_TOPIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TagTask:
-    """Find the pages with a tag.
+    """Find the pages with a tag."""
 
-    Attributes
-    ----------
-    site, tag
-        Names.
-    pages
-        Identities of the reachable pages with the tag.
-    wanted
-        What the crawl is told.
-    """
-
-    site: str
+    site: str  # Names
     tag: str
-    pages: frozenset[str]
-    wanted: Wanted
+    pages: frozenset[str]  # Identities of the reachable pages with the tag
+    wanted: Wanted  # What the crawl is told
 
     @property
     def is_judged(self) -> bool:

@@ -11,33 +11,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class SpiderPlan:
-    """One crawl.
+    """One crawl."""
 
-    Attributes
-    ----------
-    entry
-        URL of the first request.
-    budget
-        Pages to download; the crawl stops exactly there, or earlier when nothing is left.
-    via
-        Address of the server that answers for a stored site, ``http://127.0.0.1:PORT``. Empty: ask the
-        URL's own host.
-    known
-        Path of a text file with one identity a line: links to anything else are dropped and counted. Empty:
-        only links that leave the entry's host are.
-    rewards
-        Path of a text file with one identity a line: these pages yield an item, the feedback of a real
-        extraction. Empty: no page yields anything.
-    settings
-        Extra Scrapy settings: the mode of the crawl.
-    """
-
-    entry: str
-    budget: int
+    entry: str  # URL of the first request
+    budget: int  # Pages to download; the crawl stops exactly there, or earlier when nothing is left
+    # Address of the server that answers for a stored site, ``http://127.0.0.1:PORT``. Empty: ask the URL's
+    # own host
     via: str = ""
+    # Path of a text file with one identity a line: links to anything else are dropped and counted. Empty:
+    # only links that leave the entry's host are
     known: str = ""
+    # Path of a text file with one identity a line: these pages yield an item, the feedback of a real
+    # extraction. Empty: no page yields anything
     rewards: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # Extra Scrapy settings: the mode of the crawl
 
     def dumps(self) -> str:
         """Return the plan as JSON."""
@@ -51,24 +38,12 @@ class SpiderPlan:
 
 @dataclass(frozen=True, slots=True)
 class PageFetch:
-    """One downloaded page, in crawl order.
+    """One downloaded page, in crawl order."""
 
-    Attributes
-    ----------
-    url
-        Final URL.
-    identity
-        What the metrics compare.
-    status
-        HTTP status; 0 when the download failed.
-    elapsed_s
-        Seconds since the crawl began.
-    """
-
-    url: str
-    identity: str
-    status: int
-    elapsed_s: float
+    url: str  # Final URL
+    identity: str  # What the metrics compare
+    status: int  # HTTP status; 0 when the download failed
+    elapsed_s: float  # Seconds since the crawl began
 
     def dumps(self) -> str:
         """Return the fetch as one line of JSON."""

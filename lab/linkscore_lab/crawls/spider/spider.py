@@ -124,13 +124,7 @@ def _plan(crawler: Crawler) -> SpiderPlan:
 
 
 class EveryLinkSpider(Spider):  # type: ignore[misc]
-    """Report each page as one line on standard output, then yield a request for each of its anchors.
-
-    Parameters
-    ----------
-    plan
-        What to crawl.
-    """
+    """Report each page as one line on standard output, then yield a request for each of its anchors."""
 
     name = "every_link"
 

@@ -33,17 +33,7 @@ def with_query(path: str, query: Mapping[str, object]) -> str:
 
 
 def document(title: str, content: str, css: str, canonical: str = "", side: str = "") -> Reply:
-    """Return a whole page.
-
-    Parameters
-    ----------
-    css
-        Classes of the body: the template's name first.
-    canonical
-        Path of the page this one is a variant of.
-    side
-        HTML of a side bar.
-    """
+    """Return a whole page."""
     head = f'<link rel="canonical" href="{escape(canonical)}">' if canonical else ""
     aside = f'<aside class="side">{side}</aside>' if side else ""
     html = (

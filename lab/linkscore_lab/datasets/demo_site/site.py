@@ -99,17 +99,7 @@ USER_CONTENT = frozenset({"thread", "thread_page", "profile"})
 
 
 class DemoSite:
-    """A generated community site of some 5,000 URLs.
-
-    Parameters
-    ----------
-    seed
-        Same seed, same site.
-    origin
-        Scheme and host it is served at.
-    n_threads, n_members
-        Its size.
-    """
+    """A generated community site of some 5,000 URLs."""
 
     def __init__(
         self, seed: int = 1, origin: str = "http://demo.test", *, n_threads: int = 600, n_members: int = 300

@@ -235,15 +235,7 @@ class Thread:
 
 
 class World:
-    """Everything the pages show.
-
-    Parameters
-    ----------
-    seed
-        Same seed, same community.
-    n_threads, n_members
-        Size of the community; at least one thread a topic.
-    """
+    """Everything the pages show."""
 
     def __init__(self, seed: int, n_threads: int = 600, n_members: int = 300) -> None:
         self.seed = seed

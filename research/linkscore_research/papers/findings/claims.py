@@ -12,47 +12,23 @@ HOLDS, PARTLY, FAILS, UNTRIED = "holds", "holds partly", "does not hold", "canno
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A headline claim.
+    """A headline claim."""
 
-    Attributes
-    ----------
-    claim
-        What the paper says, with its figure.
-    verdict
-        Ours, one of the above.
-    why
-        In words; figures are references in braces.
-    facts
-        What must be true of the results for the words to be: where they refute it, no page is made of them.
-    """
-
-    claim: str
-    verdict: str
-    why: str
+    claim: str  # What the paper says, with its figure
+    verdict: str  # Ours, one of the above
+    why: str  # In words; figures are references in braces
+    # What must be true of the results for the words to be: where they refute it, no page is made of them
     facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper.
+    """A paper."""
 
-    Attributes
-    ----------
-    title, name
-        As in the catalog, and as a heading.
-    about
-        Which policies follow it, and where they differ.
-    claims
-        The headline claims.
-    remarks
-        What a table says, by the name of its result; figures are references in braces.
-    not_tried
-        Rows without a result: what, and why.
-    """
-
-    title: str
+    title: str  # As in the catalog, and as a heading
     name: str
-    about: str
-    claims: Sequence[Claim]
+    about: str  # Which policies follow it, and where they differ
+    claims: Sequence[Claim]  # The headline claims
+    # What a table says, by the name of its result; figures are references in braces
     remarks: Mapping[str, str] = field(default_factory=dict)
-    not_tried: Sequence[tuple[str, str]] = ()
+    not_tried: Sequence[tuple[str, str]] = ()  # Rows without a result: what, and why

@@ -10,14 +10,6 @@ Arc = tuple[int, int]
 def maximum_arborescence(root: int, weights: Mapping[Arc, float]) -> dict[int, int]:
     """Return the parent of every vertex reached from the root, such that the weights add up to most.
 
-    Parameters
-    ----------
-    root
-        Vertex all paths start from; it has no parent.
-    weights
-        Weight of each arc (from, to); arcs into the root, loops, and arcs from vertices that cannot be
-        reached do not count. Of equally good arcs into a vertex the one from the smaller vertex is taken.
-
     Notes
     -----
     Cost O(vertices x arcs). Every vertex takes its heaviest arc; a cycle that arises is contracted to one

@@ -45,17 +45,10 @@ LinkKind = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IrobotParams(Params):
-    """Parameters of `irobot`.
+    """Parameters of `irobot`."""
 
-    Attributes
-    ----------
-    coverage
-        Share of the sampled pages that the informative kinds of pages must cover, (0, 1].
-    flip_share
-        Least share of anchors that are numbers, arrows, next or previous among links that turn pages, (0, 1].
-    """
-
-    coverage: float = 0.9
+    coverage: float = 0.9  # Share of the sampled pages that the informative kinds of pages must cover, (0, 1]
+    # Least share of anchors that are numbers, arrows, next or previous among links that turn pages, (0, 1]
     flip_share: float = 0.5
 
     def problems(self) -> Iterator[FieldProblem]:

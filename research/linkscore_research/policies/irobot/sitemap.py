@@ -59,11 +59,6 @@ class _PlaceLinks:
 class Sitemap:
     """The graph of page kinds of a sample.
 
-    Parameters
-    ----------
-    pages
-        The sample; the first page is the entry.
-
     Notes
     -----
     An arc joins two kinds by the links of one place whose sampled targets are mostly of the second kind; its
@@ -184,15 +179,6 @@ def informativeness(sizes: ArrayLike, mean_chars: ArrayLike, unique: ArrayLike) 
 
     I(v) = z(ln |v|) + z(ln (1 + mean characters)) + z(share of pages that are no duplicates), where z is the
     standard score over the kinds, 0 where all are alike.
-
-    Parameters
-    ----------
-    sizes
-        Pages of each kind, >= 1.
-    mean_chars
-        Mean characters of long text on its pages, >= 0.
-    unique
-        Share of its pages that are no duplicates, [0, 1].
 
     Notes
     -----

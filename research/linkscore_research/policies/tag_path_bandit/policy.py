@@ -43,27 +43,17 @@ _MOST_GROUPS, _MOST_PAGES = 500, 20_000  # bounds, as those of `TagPathGroups` a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagPathBanditParams(Params):
-    """Parameters of `tag_path_bandit`.
+    """Parameters of `tag_path_bandit`."""
 
-    Attributes
-    ----------
-    exploration
-        The paper's alpha, weight of the bonus, >= 0, in targets; 2 sqrt(2) is that of AUER (Kleinberg 2010).
-    similarity
-        Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code.
-    classifier
-        Name of the classifier of URLs.
-    stop_yield
-        Smoothed targets per fetch below which the site counts as exhausted and links other than targets get
-        the verdict SKIP, in [0, 1]; 0 means never.
-    stop_window
-        Fetches over which the yield is smoothed, and before which nothing is skipped, >= 1.
-    """
-
+    # The paper's alpha, weight of the bonus, >= 0, in targets; 2 sqrt(2) is that of AUER (Kleinberg 2010)
     exploration: float = 2.0 * 2.0**0.5
+    # Least cosine of a tag path to the centre of its group, in (0, 1]; .75 is the default of their code
     similarity: float = 0.75
-    classifier: str = "ftrl"
+    classifier: str = "ftrl"  # Name of the classifier of URLs
+    # Smoothed targets per fetch below which the site counts as exhausted and links other than targets get the
+    # verdict SKIP, in [0, 1]; 0 means never
     stop_yield: float = 0.0
+    # Fetches over which the yield is smoothed, and before which nothing is skipped, >= 1
     stop_window: int = 500
 
     def problems(self) -> Iterator[Any]:

@@ -27,15 +27,6 @@ Vector = NDArray[np.float64]
 class TagPathGroups:
     """Groups of link paths: each joins the group of nearest centre if that is near enough, else begins one.
 
-    Parameters
-    ----------
-    similarity
-        Least cosine to a centre, in (0, 1].
-    max_groups
-        Groups kept; beyond it every path joins the nearest.
-    max_paths
-        Paths whose group is remembered; one that was forgotten joins anew.
-
     Notes
     -----
     Source: Gauquier, Manolescu and Senellart, arXiv 2602.11874, with the defaults of their code: 2-grams of
@@ -110,13 +101,7 @@ class TagPathGroups:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the groups of `to_state`.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
-        """
+        """Take over the groups of `to_state`."""
         with reading_state("tag path groups"):
             self.names = [str(name) for name in state["names"]]
             sums = np.zeros((max(_FIRST_ROOM, len(self.names)), DIM))

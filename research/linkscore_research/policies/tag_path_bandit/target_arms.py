@@ -19,11 +19,6 @@ class TargetArms(Stateful):
     A pull is rewarded at once with the targets that a classifier sees on the page, and corrected when labels
     say otherwise.
 
-    Parameters
-    ----------
-    max_pages
-        Pulls and expected targets remembered for correction, each; beyond it the oldest keep their reward.
-
     Notes
     -----
     Source: Kleinberg, Niculescu-Mizil and Sharma, Regret bounds for sleeping experts and bandits, 2010, as
@@ -91,11 +86,6 @@ class YieldTrend(Stateful):
     """Targets per fetch, smoothed exponentially over a window of fetches.
 
     A label that comes late counts at once when it comes, so the trend lags behind by the delay.
-
-    Parameters
-    ----------
-    window
-        Fetches after which a target counts 1 / e of what it did.
 
     Examples
     --------

@@ -44,29 +44,19 @@ _NOWHERE = -2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TpmParams(Params):
-    """Parameters of `tpm`.
+    """Parameters of `tpm`."""
 
-    Attributes
-    ----------
-    example_url, example_html
-        A page of the wanted type: the URL of one that is ingested (best as a seed), or its HTML. Exactly one
-        is required.
-    mapping_pages
-        Pages fetched breadth-first to map the site; they are charged like any fetch. [2, 2000].
-    similarity
-        Least likeness to the example (RTDM) of a target page, (0, 1].
-    max_differing
-        K of URLsim: levels besides the host by which URLs of one group may differ, [0, 20].
-    jump
-        On every page accept links of any step of the path (the variant of Xu 2018); False accepts those of
-        the next step only, as Vidal 2006 does.
-    """
-
+    # A page of the wanted type: the URL of one that is ingested (best as a seed), or its HTML. Exactly one is
+    # required
     example_url: str = ""
     example_html: str = ""
+    # Pages fetched breadth-first to map the site; they are charged like any fetch. [2, 2000]
     mapping_pages: int = 100
-    similarity: float = 0.71
+    similarity: float = 0.71  # Least likeness to the example (RTDM) of a target page, (0, 1]
+    # K of URLsim: levels besides the host by which URLs of one group may differ, [0, 20]
     max_differing: int = 2
+    # On every page accept links of any step of the path (the variant of Xu 2018); False accepts those of the
+    # next step only, as Vidal 2006 does
     jump: bool = True
 
     def problems(self) -> Iterator[FieldProblem]:

@@ -21,24 +21,12 @@ measured.
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """An ordered labelled tree.
+    """An ordered labelled tree."""
 
-    Attributes
-    ----------
-    label
-        Label of the root.
-    children
-        Trees below it, in order.
-    size
-        Number of nodes.
-    digest
-        64-bit hash of labels and shape: equal trees have equal ones.
-    """
-
-    label: str
-    children: tuple[Tree, ...] = ()
-    size: int = field(init=False)
-    digest: int = field(init=False)
+    label: str  # Label of the root
+    children: tuple[Tree, ...] = ()  # Trees below it, in order
+    size: int = field(init=False)  # Number of nodes
+    digest: int = field(init=False)  # 64-bit hash of labels and shape: equal trees have equal ones
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", 1 + sum(child.size for child in self.children))

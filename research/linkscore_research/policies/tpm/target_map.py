@@ -30,13 +30,7 @@ class NavigationPattern:
         return len(self.shapes)
 
     def step(self, url: str, *, after: Collection[int] | None = None) -> int:
-        """Return the last step whose shape a URL has, `OFF` if it has none.
-
-        Parameters
-        ----------
-        after
-            Steps of the pages that link to it: only the next steps count; None lets every step count.
-        """
+        """Return the last step whose shape a URL has, `OFF` if it has none."""
         for step in range(len(self.shapes), 0, -1):
             if (after is None or step - 1 in after) and self.shapes[step - 1].matches(url):
                 return step

@@ -55,13 +55,7 @@ def _leaf(char: str) -> str:
 
 
 def common_class(tokens: Iterable[str]) -> str:
-    """Return the smallest class all tokens are made of: the deepest common ancestor of their leaves.
-
-    Parameters
-    ----------
-    tokens
-        At least one token of `tokens_of`.
-    """
+    """Return the smallest class all tokens are made of: the deepest common ancestor of their leaves."""
     lines = [classes_of(token[0]) for token in dict.fromkeys(tokens)]
     return next(name for name in lines[0] if all(name in line for line in lines))
 
@@ -75,11 +69,6 @@ class FlatRegex:
 
     All elements advance at once, one bit each (Navarro and Raffinot 2001, extended Shift-And), so no text
     makes a match slow.
-
-    Parameters
-    ----------
-    elements
-        In order; the empty row fits the empty text.
 
     Notes
     -----
@@ -152,13 +141,7 @@ def url_levels(url: str) -> list[str]:
 
 
 def url_similar(one: str, other: str, *, max_differing: int = 2) -> bool:
-    """Say whether two URLs look alike (URLsim): as many levels, one host, at most K other levels differ.
-
-    Parameters
-    ----------
-    max_differing
-        The paper's K.
-    """
+    """Say whether two URLs look alike (URLsim): as many levels, one host, at most K other levels differ."""
     a, b = url_levels(one), url_levels(other)
     differing = sum(x != y for x, y in zip(a, b, strict=False))
     return len(a) == len(b) and a[0] == b[0] and differing <= max_differing
@@ -187,13 +170,7 @@ class UrlShape:
 
     @classmethod
     def from_state(cls, state: object) -> UrlShape:
-        """Rebuild a shape.
-
-        Raises
-        ------
-        CorruptState
-            If it is not rows of elements.
-        """
+        """Rebuild a shape."""
         try:
             return cls([[(str(a), str(b)) for a, b in level] for level in state])  # type: ignore[attr-defined]
         except (TypeError, ValueError) as exc:
