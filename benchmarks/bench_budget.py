@@ -38,8 +38,8 @@ from linkscore_scoring.engine.events import ModelActivated, encode
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.kernels import KERNELS, PURE
 from linkscore_scoring.site.learning import run as learn
-from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.services import results
+from linkscore_server.services.pages import PageParser, ParseOptions
 from linkscore_server.store import NewEvent, open_store
 
 PROFILE = Path(__file__).with_name("budget.json")
@@ -83,11 +83,13 @@ class Pipeline:
         raw = pb.IngestPagesRequest(pages=[message(page)]).SerializeToString()
         self._timed(BARE, lambda: lxml.html.document_fromstring(page.body))
         request = self._timed("request in", lambda: pb.IngestPagesRequest.FromString(raw))
+        site_of, plain = self._model.site_of, ParseOptions()
         event = self._timed(
-            "page to features", lambda: self._parser.event(request.pages[0], self._model.site_of)
+            "page to features",
+            lambda: self._parser.event(request.pages[0], site_of, plain),
         )
-        plain = self._timed("event to bytes", lambda: encode(event))
-        new = [NewEvent(event.site, event.event_id, plain)]
+        raw_event = self._timed("event to bytes", lambda: encode(event))
+        new = [NewEvent(event.site, event.event_id, raw_event)]
         self._timed("log, fdatasync", lambda: self._log.commit(new).result())
         self._seq += 1
         outcome = self._timed("apply and score", lambda: self._model.apply(self._seq, event))

@@ -21,15 +21,14 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.access import RPCS
 from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.crawls.space import SpaceAlarm
 from linkscore_server.front.workers import Supervisor
-from linkscore_server.grpc.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.revisits.metrics import RevisitMetrics
+from linkscore_server.services.contract import RPCS
+from linkscore_server.services.errors import RETRY_S, STATUS_TABLE
 from linkscore_server.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -174,8 +173,7 @@ def rpcs_table() -> str:
 def metrics_table() -> str:
     """Return one row per metric by name, with the suffix under which Prometheus shows it."""
     registry = Metrics().registry
-    for annex in (BrowseMetrics, RevisitMetrics):
-        annex(registry)
+    BrowseMetrics(registry)
     registries = (registry, Supervisor(Settings()).registry)
     collectors: list[Any] = [each for registry in registries for each in registry._collector_to_names]
     described = [(family, c._labelnames) for c in collectors for family in c.describe()]

@@ -18,7 +18,7 @@ import grpc
 
 from linkscore_frontier.advice import linkscore_name
 from linkscore_server.door import Arrivals, BytesInWork
-from linkscore_server.grpc.errors import Overloaded, without_frames
+from linkscore_server.services.errors import Overloaded, without_frames
 from linkscore_server.tokens import ANYBODY, Caller, Role, TokenFile
 
 ROLES: dict[str, Role] = {

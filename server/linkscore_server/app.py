@@ -32,7 +32,6 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_server import tasks
-from linkscore_server.access import CallerOf
 from linkscore_server.addresses import bound, check_free
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.collector import RegistryCollector
@@ -41,25 +40,23 @@ from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.memory import resident_bytes
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.door import Arrivals, BytesInWork, Door
+from linkscore_server.door import Arrivals, BytesInWork, CallerOf, Door
 from linkscore_server.front.front import Front, Share
-from linkscore_server.grpc.contract import ByName, add_services, complete, full_names
-from linkscore_server.grpc.convert.pages import PageParser
-from linkscore_server.grpc.crawls import CrawlService
-from linkscore_server.grpc.inspection import InspectionService
-from linkscore_server.grpc.scoring import LinkScoringService
-from linkscore_server.grpc.sites import SiteModelService
 from linkscore_server.observability.metrics import Metrics, serve_metrics
 from linkscore_server.observability.tracing import Tracing, tracing_to
-from linkscore_server.revisits.annex import Revisits
-from linkscore_server.rule_files import RuleFiles
-from linkscore_server.services import Host, Services
+from linkscore_server.services.contract import SERVICES, ByName, WithoutBrowseLogs, add_services
+from linkscore_server.services.crawls import CrawlService
+from linkscore_server.services.inspection import InspectionService
+from linkscore_server.services.pages import PageParser
+from linkscore_server.services.scoring import LinkScoringService
+from linkscore_server.services.sites import SiteModelService
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
 from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
 if TYPE_CHECKING:
+    from linkscore_server.browse_logs.annex import BrowseLogs
     from linkscore_server.json import JsonPort
 
 _log = logging.getLogger(__name__)
@@ -105,15 +102,6 @@ _FLUSH_S = 0.05
 
 _START_S = 600.0
 """Longest start of a private server: a bound, so that a command does not wait for ever on a damaged disk."""
-
-
-def annexes() -> list[type[Services]]:
-    """Return what answers calls beside the core; browse logs need DuckDB."""
-    if find_spec("duckdb") is None:
-        return [RuleFiles, Revisits]
-    from linkscore_server.browse_logs.annex import BrowseLogs
-
-    return [BrowseLogs, RuleFiles, Revisits]
 
 
 class Application:
@@ -169,9 +157,7 @@ class Application:
             owns=self._owns,
             embeddings=Embeddings(installed_embeddings()),
         )
-        host = Host(self.registry, settings, self.metrics, clock)
-        self.annexes: list[Services] = [made(host) for made in annexes()]
-        self.registry.before_serving.extend(annex.recovered for annex in self.annexes)
+        self.browse_logs = self._browse_logs(clock)
         self.registry.on_open = self._opened
         self._health = health.aio.HealthServicer()
         self._server = self._build(clock)
@@ -201,8 +187,8 @@ class Application:
             self.metrics_port = self._metrics_server.server_port
         started = time.perf_counter()
         await self.registry.recover()
-        for annex in self.annexes:
-            annex.start()
+        if self.browse_logs is not None:
+            self.browse_logs.start()
         await self.front.start()
         if not self.front.is_alone:  # a connection is for one that can answer: the port comes last
             await self._listen()
@@ -221,8 +207,9 @@ class Application:
         return self.front.owns(shard)  # which is built of the registry
 
     def _opened(self, actor: CrawlActor) -> None:
-        for annex in self.annexes:
-            annex.opened(actor)
+        actor.listeners.append(self.scoring.revisits.applied)
+        if self.browse_logs is not None:
+            self.browse_logs.opened(actor)
 
     async def _listen(self) -> None:
         self._port = self._bind()
@@ -290,8 +277,8 @@ class Application:
             await self._server.stop(_CANCEL_S)
         await self.front.close()
         self._parser.close()
-        for annex in self.annexes:
-            await annex.close()
+        if self.browse_logs is not None:
+            await self.browse_logs.close()
         await self.registry.close()
         if self._metrics_server is not None:
             self._metrics_server.shutdown()
@@ -314,8 +301,7 @@ class Application:
     def _build(self, clock: Callable[[], float]) -> grpc.aio.Server:
         s = self.settings
         self.door = self._door()
-        methods = {name: method for annex in self.annexes for name, method in annex.methods.items()}
-        services = complete(self._services(clock), methods)
+        services = self._services(clock)
         self.front = Front(
             self.registry, self.scoring, services, s, self.metrics, self._store, clock, self._share
         )
@@ -324,7 +310,7 @@ class Application:
             options=_options(s, shares_port=self.front.shares_port),
             maximum_concurrent_rpcs=_CALLS,
         )
-        self._services_named = full_names(self.front.servicers)
+        self._services_named = [file.services_by_name[name].full_name for name, file in SERVICES.items()]
         add_services(self.front.servicers, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, ByName(server))
         reflection = reflection_pb2.DESCRIPTOR.services_by_name["ServerReflection"].full_name
@@ -353,13 +339,26 @@ class Application:
         )
         self._parser = PageParser(limits, clock, self.metrics.count_left_page, watch)
         self.scoring = LinkScoringService(self.registry, self._parser, s, self.metrics, clock, watch)
+        logs = self.browse_logs
         return {
             "LinkScoringService": self.scoring,
             "CrawlService": CrawlService(self.registry, clock),
-            "SiteModelService": SiteModelService(self.registry),
+            "SiteModelService": SiteModelService(
+                self.registry, logs.seeds.suggest if logs is not None else None
+            ),
             "InspectionService": InspectionService(self.registry),
-            "BrowseLogService": None,  # unless an annex answers it
-        } | {name: servicer for annex in self.annexes for name, servicer in annex.servicers.items()}
+            "BrowseLogService": logs.service if logs else WithoutBrowseLogs(),
+        }
+
+    def _browse_logs(self, clock: Callable[[], float]) -> BrowseLogs | None:
+        """Return what takes in browse logs, None without DuckDB."""
+        if find_spec("duckdb") is None:
+            return None
+        from linkscore_server.browse_logs.annex import BrowseLogs
+
+        logs = BrowseLogs(self.registry, self.settings, self.metrics, clock)
+        self.registry.before_serving.append(logs.recovered)
+        return logs
 
     async def _set_health(self, status: Any) -> None:
         for service in ("", *self._services_named):
@@ -507,6 +506,6 @@ async def _started(data_dir: Path) -> Application:
 
 
 async def _stop(app: Application) -> None:
-    for annex in app.annexes:
-        await annex.idle()
+    if app.browse_logs is not None:
+        await app.browse_logs.idle()
     await app.stop()

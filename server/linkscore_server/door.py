@@ -25,13 +25,15 @@ import grpc
 from grpc_status import rpc_status
 
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
-from linkscore_server.access import RPCS, CallerOf, check_crawl, check_role, crawl_of, set_caller
 from linkscore_server.crawls.registry import set_wait
-from linkscore_server.grpc.errors import REQUEST_ID as KEY
-from linkscore_server.grpc.errors import (
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services.contract import RPCS, crawl_of, name_in, set_caller
+from linkscore_server.services.errors import REQUEST_ID as KEY
+from linkscore_server.services.errors import (
     BadToken,
     Leaving,
     MalformedMessage,
+    NotAllowed,
     NotServing,
     Overloaded,
     begin_request,
@@ -39,8 +41,7 @@ from linkscore_server.grpc.errors import (
     status_of,
     without_frames,
 )
-from linkscore_server.numbers import wrong_numbers
-from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services.messages import wrong_numbers
 from linkscore_server.tokens import ANYBODY, Caller, Role
 
 METADATA = ("authorization", KEY)
@@ -60,6 +61,8 @@ _LOOK_S, _SLOW_BYTES = 0.05, 4 << 20
 meanwhile: a fast one learns some 10 MB a second. Chosen."""
 _SHED = 2
 """Of the messages on their way one in so many is refused at each look without memory. Chosen."""
+_MOST_NAME_CHARS = 8_192
+"""Characters of a resource name: more than those of the longest crawl and site, escaped. A bound."""
 _MOST_WRONG = 20  # numbers of a request that are named; a bound
 _TURN_AWAY_S = 0.1
 """How long new calls are turned away before the server closes: several round trips. Chosen, not measured."""
@@ -235,6 +238,8 @@ class _Call:
 
 
 _Begin = Callable[[Any], _Call]
+CallerOf = Callable[[str], Caller | None]
+"""Gives who sends a header `authorization`, None for nobody known."""
 
 
 class Door(grpc.aio.ServerInterceptor):
@@ -443,7 +448,7 @@ class Door(grpc.aio.ServerInterceptor):
             raise Leaving
         if not self._is_ready():
             raise NotServing("state is loading or the server drains, try again")
-        check_role(call.who, call.method)
+        _check_role(call.who, call.method)
         set_caller(call.who)
 
     def _check_still_known(self, call: _Call) -> None:
@@ -452,7 +457,7 @@ class Door(grpc.aio.ServerInterceptor):
         if who is None:
             raise BadToken("authorization: the token is none of this server any more")
         if who != call.who:
-            check_role(who, call.method)
+            _check_role(who, call.method)
             call.who = who
 
     @contextmanager
@@ -528,7 +533,28 @@ def _parsed(handler: Any, raw: bytes, call: _Call) -> Any:
     except Exception:  # what protobuf raises depends on its implementation
         raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
     assert call.who is not None
-    call.about = check_crawl(call.who, call.method, request) or call.about
+    call.about = _check_crawl(call.who, call.method, request) or call.about
     if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):
         raise InvalidInput(wrong)
     return request
+
+
+def _check_role(who: Caller, method: str) -> None:
+    """Refuse a call that the role of its caller does not include."""
+    rpc = RPCS.get(method)
+    if rpc is None:
+        raise NotAllowed(f"{method}: no role may call it")
+    if who.role < rpc.role:
+        need = rpc.role.name.lower()
+        raise NotAllowed(f"{method} needs role {need}, {who.name} has {who.role.name.lower()}")
+
+
+def _check_crawl(who: Caller, method: str, request: Any) -> str:
+    """Return the name that a request is about; refuse a crawl that is not among those of the caller."""
+    name = name_in(method, request)
+    if len(name) > _MOST_NAME_CHARS:
+        rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
+        raise InvalidInput(rule, field=RPCS[method].crawl)
+    if name and not who.may_touch(crawl_of(name)):
+        raise NotAllowed(f"crawls/{crawl_of(name)} is not among the crawls of {who.name}")
+    return name

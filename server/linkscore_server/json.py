@@ -32,8 +32,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
 from linkscore_server.door import METADATA
-from linkscore_server.grpc.contract import SERVICES
-from linkscore_server.grpc.errors import REQUEST_ID, MalformedMessage, overloaded, status_of
+from linkscore_server.services.contract import SERVICES
+from linkscore_server.services.errors import REQUEST_ID, MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings
 from linkscore_server.tls_files import tls_problems
 

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Any
 from weakref import WeakValueDictionary
 
-from linkscore_server.grpc.errors import CallerGone, overloaded
+from linkscore_server.services.errors import CallerGone, overloaded
 
 _CALLS = 4
 """Calls of a crawl whose pages are parsed in turn; others of it wait in the order they came, so that those

@@ -25,9 +25,8 @@ from linkscore_lab.replay.scorer import CrawlScorer, CrawlSetup, GivenExample, P
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_server.grpc.convert.limits import add_limits
-from linkscore_server.grpc.convert.policies import spec_of
-from linkscore_server.grpc.convert.wanted import wanted_message
+from linkscore_server.services.crawls import add_limits, wanted_message
+from linkscore_server.services.messages import spec_of
 
 # A bound far above a page (the server takes 10 MB by default), so that the server is who refuses.
 _MESSAGE_BYTES = 64 << 20

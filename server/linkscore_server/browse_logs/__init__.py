@@ -3,5 +3,5 @@
 A file is read (`log_files`, `formats`), cleaned (`cleaning`) and cut into batches (`batching`) by whoever
 sends it; a batch is checked and made into visits (`staging`, `records`) by the server; `manager` takes
 batches in, mines sites in `mining_pool` and deletes old days. The visits of a crawl lie in one DuckDB file
-(`visits`). `service` answers calls, `command` is `linkscore logs import`, `annex` is what the server finds.
+(`visits`). `service` answers calls, `command` is `linkscore logs import`, `annex` is all of it.
 """

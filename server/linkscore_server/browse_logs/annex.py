@@ -1,8 +1,8 @@
-"""Browse logs as an annex of the server: its service, its visits, its hours of maintenance."""
+"""Browse logs as a part of the server: its service, its visits, its hours of maintenance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_server.browse_logs.manager import FOLDER, BrowseLogManager, visits_in
@@ -10,22 +10,21 @@ from linkscore_server.browse_logs.metrics import BrowseMetrics
 from linkscore_server.browse_logs.seeds import CrawlSeeds
 from linkscore_server.browse_logs.service import BrowseLogService
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.data_folder import DataFolder
-from linkscore_server.services import Host, Services
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.settings import Settings
 
 
-class BrowseLogs(Services):
+class BrowseLogs:
     """Takes browse logs in, and mines them."""
 
-    def __init__(self, host: Host) -> None:
-        self.manager = BrowseLogManager(
-            host.registry,
-            host.settings,
-            BrowseMetrics(host.metrics.registry),
-            host.clock,
-        )
-        self.methods = {"SiteModelService/SuggestSeeds": CrawlSeeds(host.registry, self.manager).suggest}
-        self.servicers = {"BrowseLogService": BrowseLogService(host.registry, self.manager)}
+    def __init__(
+        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
+        self.seeds = CrawlSeeds(registry, self.manager)
+        self.service = BrowseLogService(registry, self.manager)
 
     def recovered(self, shard: str, model: CrawlModel) -> None:
         """Publish the visits of batches that the log has, and drop the others."""
@@ -49,5 +48,5 @@ class BrowseLogs(Services):
 
     @staticmethod
     def problems(folder: DataFolder, shard: str) -> Iterator[str]:
-        """See `Services.problems`."""
+        """Yield what is wrong with what is kept beside the events of a shard in a data folder."""
         return iter(visits_in(folder.beside(shard, FOLDER)).problems())

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from linkscore.v1 import site_model_service_pb2 as pb
@@ -19,10 +19,8 @@ from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.browse_logs.visits import SiteSpan, date_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert import sites
-from linkscore_server.grpc.convert.names import parse_crawl
-from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.sites import SiteModelService
+from linkscore_server.services.messages import choice_of, parse_crawl
+from linkscore_server.services.sites import seeds_wanted
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.news.crawl import CrawlNews, CrawlSeed
@@ -42,7 +40,7 @@ class _Found:
 
 
 class CrawlSeeds:
-    """Answers SuggestSeeds without a site, from the browse log of the crawl; with a site the core answers.
+    """Answers SuggestSeeds without a site, from the browse log of the crawl.
 
     The log is mined when somebody asks, once for all who ask meanwhile, and again when it has changed.
 
@@ -57,21 +55,18 @@ class CrawlSeeds:
     def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager) -> None:
         self._registry = registry
         self._manager = manager
-        self._core = SiteModelService(registry)
         self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[_Found | None]]] = (
             WeakKeyDictionary()
         )
 
-    async def suggest(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
-        """Return the pages to start a crawl from; see `SiteModelService.SuggestSeeds`."""
-        if request.site:
-            return await self._core.SuggestSeeds(request, context)
+    async def suggest(self, request: pb.SuggestSeedsRequest) -> pb.SuggestSeedsResponse | None:
+        """Return the pages to start a crawl from; None if its policy looks for no news in a log."""
         actor = await self._registry.open(parse_crawl(request.crawl))
         choice = choice_of(request.policy) or actor.model.config.policy
         settings = _news_settings(choice)
         if settings is None or not actor.model.ledger.batches:
-            return await self._core.SuggestSeeds(request, context)
-        n, found = sites.seeds_wanted(request), await self._found(actor, settings)
+            return None
+        n, found = seeds_wanted(request), await self._found(actor, settings)
         answer = pb.SuggestSeedsResponse(policy=choice.name, event_seq=actor.model.seq)
         if found is None:
             answer.policy_state = "abstains: all days of the browse log are deleted"

@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
+from linkscore.v1 import common_pb2
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
@@ -19,8 +20,7 @@ from linkscore_server.browse_logs.staging import check, left_out_of
 from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.names import MAX_BROWSE_SITES, parse_crawl, parse_site
+from linkscore_server.services.messages import MAX_BROWSE_SITES, invalid, parse_crawl, parse_site, status
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
@@ -48,14 +48,16 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         async for message in requests:
             if actor is None or message.crawl:
                 actor = await self._registry.open(parse_crawl(message.crawl))
-            status = response.batches.add(batch_id=message.batch_id).status
+            said = response.batches.add(batch_id=message.batch_id).status
             try:
                 check(message, self._manager.limits)
             except InvalidInput as exc:
-                status.CopyFrom(results.invalid(exc))
+                said.CopyFrom(invalid(exc))
                 continue
             event = await self._manager.take(actor, message, message.hosts)
-            status.CopyFrom(results.status("ok" if event is not None else "duplicate"))
+            said.CopyFrom(
+                status(common_pb2.ITEM_CODE_DUPLICATE if event is None else common_pb2.ITEM_CODE_OK)
+            )
             outcomes.update(event.counts if event is not None else {})
         if actor is None:
             raise InvalidInput("is required, in the form crawls/{crawl}", field="crawl", reason="REQUIRED")

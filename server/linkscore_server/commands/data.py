@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,6 @@ def check(data_dir: str, *, replay: bool) -> None:
     """
     with _opened(data_dir) as store:
         from linkscore_scoring.engine.events import decode
-        from linkscore_server.app import annexes
         from linkscore_server.crawls.libraries import registrable_domain
         from linkscore_server.crawls.opening import unlike_their_replay
         from linkscore_server.data_folder import DataFolder
@@ -55,8 +55,10 @@ def check(data_dir: str, *, replay: bool) -> None:
         beside = DataFolder(None)  # without its lock: a server may have it
         beside.path = None if is_database(data_dir) else Path(data_dir)
         problems = _told(problems_of(store, decode))
-        for annex in annexes():
-            problems += sum(_told(annex.problems(beside, key)) for key in store.shards())
+        if find_spec("duckdb") is not None:
+            from linkscore_server.browse_logs.annex import BrowseLogs
+
+            problems += sum(_told(BrowseLogs.problems(beside, key)) for key in store.shards())
         if replay and not problems:
             problems = _told(unlike_their_replay(store, registrable_domain))
         crawls = {key.partition("@")[0] for key in store.shards()}

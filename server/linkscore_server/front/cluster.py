@@ -13,7 +13,7 @@ from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlRegistry, wait_s
 from linkscore_server.front.owners import Owner, Owners, T
-from linkscore_server.grpc.errors import NotServing, is_unavailable
+from linkscore_server.services.errors import NotServing, is_unavailable
 from linkscore_server.store.ownership import TICK_S, Ownership, Standing
 
 _log = logging.getLogger(__name__)

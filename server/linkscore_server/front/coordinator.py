@@ -14,9 +14,9 @@ from linkscore_scoring.errors import CorruptState, LimitExceeded, LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry, Locks
 from linkscore_server.front.owners import Owners
-from linkscore_server.grpc.convert.crawls import config_of
-from linkscore_server.grpc.convert.names import crawl_name, parse_crawl
-from linkscore_server.grpc.errors import NotServing
+from linkscore_server.services.crawls import config_of
+from linkscore_server.services.errors import NotServing
+from linkscore_server.services.messages import crawl_name, parse_crawl
 from linkscore_server.store import Store
 
 _log = logging.getLogger(__name__)

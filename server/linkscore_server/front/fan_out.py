@@ -22,9 +22,9 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_server.front.owners import Owners
 from linkscore_server.front.parts import RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import ask_group, events_in, gathered, without
-from linkscore_server.grpc.convert import results, sites
-from linkscore_server.grpc.convert.names import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
-from linkscore_server.grpc.convert.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
+from linkscore_server.services import results, sites
+from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
+from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
 from linkscore_server.settings import Settings
 
 _START = re.compile(r"[0-9]{1,7}")

@@ -17,8 +17,8 @@ from linkscore_server.front.owners import LocalOwner, Owner, Owners, Peer, place
 from linkscore_server.front.questions import Questions
 from linkscore_server.front.router import Router
 from linkscore_server.front.serving import ForPeers, server_for_peers, servicers_of
-from linkscore_server.grpc.scoring import LinkScoringService
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services.scoring import LinkScoringService
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 from linkscore_server.store.ownership import Ownership

@@ -18,9 +18,9 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server import tasks
 from linkscore_server.front.questions import Questions
-from linkscore_server.grpc.contract import SERVICES
-from linkscore_server.grpc.errors import REQUEST_ID as KEY
-from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, request_id
+from linkscore_server.services.contract import SERVICES
+from linkscore_server.services.errors import REQUEST_ID as KEY
+from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, request_id
 
 T = TypeVar("T")
 Values = dict[str, Any]

@@ -14,10 +14,9 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
-from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.crawls import crawl_message
-from linkscore_server.grpc.crawls import shard_row
-from linkscore_server.grpc.scoring import LinkScoringService
+from linkscore_server.services import results
+from linkscore_server.services.crawls import crawl_message, shard_row
+from linkscore_server.services.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
 

@@ -15,7 +15,6 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
-from linkscore_server.access import caller, check_count, crawl_in
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.coordinator import CrawlCoordinator
 from linkscore_server.front.fan_out import FAN_OUT, Groups
@@ -24,9 +23,10 @@ from linkscore_server.front.parts import RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
 from linkscore_server.front.streams import GroupedImport, GroupedStream, first_of, with_first
-from linkscore_server.grpc.convert.names import crawl_name, page_of
-from linkscore_server.grpc.errors import Forwarded
-from linkscore_server.grpc.scoring import STREAM_WINDOW
+from linkscore_server.services.contract import caller, check_count, crawl_in
+from linkscore_server.services.errors import Forwarded
+from linkscore_server.services.messages import crawl_name, page_of
+from linkscore_server.services.scoring import STREAM_WINDOW
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_server.front.parts import RoutedCrawl, name_event
-from linkscore_server.grpc.convert.revisits import MAX_NOTICES
+from linkscore_server.services.revisits import MAX_NOTICES
 from linkscore_server.settings import Settings
 
 Ask = Callable[[int, Any], Awaitable[Any]]

@@ -12,13 +12,12 @@ import msgpack
 from grpc_status import rpc_status
 
 from linkscore_scoring.engine.groups import is_crawl_name
-from linkscore_server.access import crawl_in
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.front.owners import ASK, OWNER, LocalOwner, options_of
 from linkscore_server.front.router import CHANGES, Router
-from linkscore_server.grpc.contract import SERVICES, add_services
-from linkscore_server.grpc.errors import REQUEST_ID as KEY
-from linkscore_server.grpc.errors import begin_request, status_of
+from linkscore_server.services.contract import SERVICES, add_services, crawl_in
+from linkscore_server.services.errors import REQUEST_ID as KEY
+from linkscore_server.services.errors import begin_request, status_of
 
 
 class AnswersAll(Protocol):

@@ -9,10 +9,9 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.errors import LinkscoreError
+from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.front.owners import Owner, Owners
-from linkscore_server.grpc.convert.names import parse_crawl
-from linkscore_server.grpc.crawls import shard_page
+from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_most, parse_crawl
 
 
 async def list_shards(
@@ -25,7 +24,7 @@ async def list_shards(
     InvalidInput
         If crawl, page size or token is not one.
     """
-    size, after = shard_page(request)
+    size, after = _page(request)
     crawl = parse_crawl(request.crawl) if request.crawl else ""
     named = owners.named()
     said = await asyncio.gather(*(_asked(*one, "shards") for one in named))
@@ -43,6 +42,16 @@ async def list_shards(
         shards=rows if after else silent + rows,
         next_page_token=page[-1][0].key if page and len(page) < len(there) else "",
     )
+
+
+def _page(request: pb.ListShardsRequest) -> tuple[int, Shard | None]:
+    """Return how many shards are asked for, and the one after which they begin."""
+    check_most("page_size", request.page_size, MAX_PAGE_SIZE)
+    try:
+        after = Shard.of(request.page_token) if request.page_token else None
+    except ValueError:
+        raise InvalidInput("must be the next_page_token of a call before", field="page_token") from None
+    return request.page_size or DEFAULT_PAGE_SIZE, after
 
 
 async def _rows(named: Sequence[tuple[str, Owner]], page: Sequence[tuple[Shard, int]]) -> list[pb.Shard]:

@@ -16,8 +16,8 @@ from linkscore_server import tasks
 from linkscore_server.front.owners import Owners
 from linkscore_server.front.parts import RoutedCrawl, name_event
 from linkscore_server.front.scatter_gather import gathered
-from linkscore_server.grpc.convert.names import parse_crawl
-from linkscore_server.grpc.errors import NotServing
+from linkscore_server.services.errors import NotServing
+from linkscore_server.services.messages import parse_crawl
 
 _PAGES, _RECORDS = "LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"
 

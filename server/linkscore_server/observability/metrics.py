@@ -60,6 +60,7 @@ class Metrics:
         self._add_page_metrics(r)
         self._add_reward_metrics(r)
         self._add_question_metrics(r)
+        self._add_revisit_metrics(r)
         self._add_log_metrics(r)
         self._add_state_metrics(r)
         self._add_learning_metrics(r)
@@ -156,6 +157,20 @@ class Metrics:
         self.sites_ranked = Counter("linkscore_sites_ranked", "Sites ranked", ["policy"], registry=r)
         self.examples_suggested = Counter(
             "linkscore_examples_suggested", "Pages suggested as examples", ["policy"], registry=r
+        )
+
+    def _add_revisit_metrics(self, r: CollectorRegistry) -> None:
+        self.refetches = Counter(
+            "linkscore_refetches",
+            "Fetches of known pages, by outcome: changed, unchanged, not_modified, gone, failed",
+            ["outcome"],
+            registry=r,
+        )
+        self.notices = Counter(
+            "linkscore_notified_pages",
+            "Pages said to have changed, by outcome: noted, repeated, unknown, invalid",
+            ["outcome"],
+            registry=r,
         )
 
     def _add_reward_metrics(self, r: CollectorRegistry) -> None:

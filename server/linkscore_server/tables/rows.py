@@ -14,8 +14,7 @@ from linkscore_scoring.engine.reports import inspection
 from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.tickets import TicketBook
-from linkscore_server.grpc.convert.limits import decision_name
-from linkscore_server.grpc.convert.results import cluster_name
+from linkscore_server.services.results import cluster_name, decision_name
 from linkscore_server.tables.files import Tables
 
 _ALL = 1 << 30

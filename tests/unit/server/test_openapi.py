@@ -11,8 +11,8 @@ from google.protobuf import json_format
 from jsonschema import Draft202012Validator
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_server.grpc.contract import SERVICES
 from linkscore_server.json import OPENAPI
+from linkscore_server.services.contract import SERVICES
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits
-from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.services.pages import PageParser, ParseOptions
 from support.replay_sites import shop
 from support.small_site import HOST, page
 
@@ -27,7 +27,8 @@ def test_a_page_is_the_same_after_bytes_with_layout_or_without(layout: bool) -> 
 
 def test_a_page_has_its_layout_if_that_is_asked_for() -> None:
     parser = PageParser(Limits(), lambda: 1e9)
-    plain, read = (parser.event(page(0), lambda _: HOST, layout=layout).features for layout in (False, True))
+    options = (ParseOptions(layout=layout) for layout in (False, True))
+    plain, read = (parser.event(page(0), lambda _: HOST, one).features for one in options)
     assert plain.layout is None
     assert len(read.layout.groups) == len(read.links) == 13
 

@@ -12,7 +12,6 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
@@ -46,7 +45,8 @@ class Server:
         )
         monkeypatch.setattr(MiningPool, "run", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
-        (self.browse_logs,) = (one.manager for one in self.app.annexes if isinstance(one, BrowseLogs))
+        assert self.app.browse_logs is not None
+        self.browse_logs = self.app.browse_logs.manager
 
     async def run_job(self, call: Callable[[MiningJob], MiningResult], job: MiningJob) -> MiningResult:
         self.jobs.append(job)

@@ -12,7 +12,6 @@ from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.annex import BrowseLogs
 from linkscore_server.browse_logs.mining_pool import MiningPool
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
@@ -50,7 +49,8 @@ class Server:
             listen="127.0.0.1:0", metrics_listen="", browse_referrers="all", browse_window_days=30
         )
         self.app = Application(settings, store=open_store("memory"), clock=lambda: 1e12)
-        (self.annex,) = (one for one in self.app.annexes if isinstance(one, BrowseLogs))
+        assert self.app.browse_logs is not None
+        self.logs = self.app.browse_logs
 
     async def _run(self, call, job):  # type: ignore[no-untyped-def]
         self.minings += 1
@@ -61,12 +61,12 @@ class Server:
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> None:
         actor = await self.app.registry.open("c")
         for message in batches:
-            await self.annex.manager.take(actor, message, [])
+            await self.logs.manager.take(actor, message, [])
 
     async def seeds(self, **params: float) -> site_pb.SuggestSeedsResponse:
         spec = policy_pb2.PolicySpec(news_prefix=policy_pb2.NewsPrefixParams(**params)) if params else None
         request = site_pb.SuggestSeedsRequest(crawl="crawls/c", policy=spec)
-        return await self.annex.methods["SiteModelService/SuggestSeeds"](request, None)
+        return await self.app.front.servicers["SiteModelService"].SuggestSeeds(request, None)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Server]:
     made = Server(monkeypatch)
     await made.app.registry.create(CrawlConfig("c", policy=PolicyChoice("news_prefix", {})))
     yield made
-    await made.annex.close()
+    await made.logs.close()
     await made.app.registry.close()
 
 
@@ -154,6 +154,6 @@ async def test_a_mining_that_failed_is_tried_again(server: Server) -> None:
 async def test_where_all_days_are_deleted_that_is_said(server: Server) -> None:
     await server.take(batch("1", "a.org", range(30)))
     await server.seeds()
-    await server.annex.manager.maintain()
+    await server.logs.manager.maintain()
     got = await server.seeds()
     assert (list(got.seeds), got.policy_state) == ([], "abstains: all days of the browse log are deleted")

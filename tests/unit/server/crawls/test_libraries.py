@@ -18,7 +18,7 @@ from linkscore_scoring.features.types import Limits, Words
 from linkscore_scoring.policies.registry import all_policies
 from linkscore_scoring.wanted.spec import Wanted, WantedQuery
 from linkscore_server.crawls.libraries import load_libraries, registrable_domain
-from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.services.pages import PageParser, ParseOptions
 from support.small_site import HOST, page
 
 def late(config):
@@ -26,7 +26,7 @@ def late(config):
     model = CrawlModel(config, ticket_key=b"k" * 32, domain_of=registrable_domain)
     before, seq = set(sys.modules), 0
     for n in range(12):
-        event = PageParser(Limits(), lambda: 1e9 + n).event(page(n), model.site_of)
+        event = PageParser(Limits(), lambda: 1e9 + n).event(page(n), model.site_of, ParseOptions())
         model.apply(seq := seq + 1, event)
         model.apply(seq := seq + 1, FeedbackGiven("", event.site, event.url, b"", n % 2, 1e9))
     new = {name.partition(".")[0] for name in set(sys.modules) - before}

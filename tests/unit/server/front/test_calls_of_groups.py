@@ -10,10 +10,10 @@ import pytest
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.access import RPCS
 from linkscore_server.front.fan_out import FAN_OUT, Groups, merged_seeds, rank_revisits, suggest_seeds
 from linkscore_server.front.router import CHANGES
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
+from linkscore_server.services.contract import RPCS
 
 STREAMS = {"LinkScoringService/StreamPages", "BrowseLogService/ImportBrowseRecords"}
 OF_NO_GROUP = {"CrawlService/ListShards"}

@@ -14,7 +14,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as open_met
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.front.owners import error_of, place_of
 from linkscore_server.front.workers import WorkersCollector, share_of
-from linkscore_server.grpc.errors import CallerGone, Forwarded, NotServing, status_of
+from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.settings import Settings
 
 

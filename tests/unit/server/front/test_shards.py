@@ -11,7 +11,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.front.owners import Owner, Owners
 from linkscore_server.front.shards import list_shards
-from linkscore_server.grpc.errors import NotServing
+from linkscore_server.services.errors import NotServing
 
 
 class Having:

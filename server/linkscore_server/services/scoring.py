@@ -14,7 +14,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import Watch, unwatched
-from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
@@ -22,14 +22,30 @@ from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.crawls.site_watch import SiteWatch
-from linkscore_server.grpc.convert import results
-from linkscore_server.grpc.convert.names import parse_crawl, parse_site
-from linkscore_server.grpc.convert.pages import PageParser
-from linkscore_server.grpc.convert.policies import choice_of
-from linkscore_server.grpc.errors import NotServing, logged, without_frames
-from linkscore_server.grpc.feedback import FeedbackInbox
-from linkscore_server.grpc.reading import PageReader, ParseOptions, PreparsedPage
 from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services import results
+from linkscore_server.services.errors import NotServing, logged, without_frames
+from linkscore_server.services.messages import (
+    check_count,
+    check_most,
+    choice_of,
+    enum_names,
+    invalid,
+    parse_crawl,
+    parse_site,
+    seconds_of,
+    status,
+    wire,
+    wrong_numbers,
+)
+from linkscore_server.services.pages import (
+    MAX_EVENT_ID_BYTES,
+    MAX_TICKET_BYTES,
+    PageParser,
+    ParseOptions,
+    ReadAhead,
+)
+from linkscore_server.services.revisits import Revisits
 from linkscore_server.settings import Settings
 from linkscore_server.turns import Queue, Turns
 
@@ -37,6 +53,7 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _Answers = asyncio.Queue[asyncio.Task[pb.StreamPagesResponse] | None]
+_Statuses = list[common_pb2.ItemStatus]
 
 # Pages, and links on them, that become bytes at once and go into the log together: some milliseconds of the
 # event loop. Chosen, not measured.
@@ -47,36 +64,12 @@ _PAGES_TOGETHER, _LINKS_TOGETHER = 16, 5_000
 _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 STREAM_WINDOW = 32  # pages of one stream that are processed at a time; chosen, not measured
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
-_ENCODINGS = {
-    number: name.removeprefix("PRIORITY_ENCODING_").lower()
-    for name, number in common_pb2.PriorityEncoding.items()
-    if number
-}
+_ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
+_GROUP = 256  # feedback checked and submitted before other calls are served; chosen, not measured
 
 
 class LinkScoringService:
-    """Answers the calls of a crawler while it crawls. One instance per server, all on one event loop.
-
-    Parameters
-    ----------
-    registry
-        The crawls.
-    parser
-        Makes events of pages.
-    settings
-        Limits of calls.
-    metrics
-        Where pages, links and ranks are counted.
-    clock
-        Seconds since the epoch.
-    watch
-        Told when the answer to a page is made, as `answer`.
-
-    Attributes
-    ----------
-    reader
-        Reads pages, for other processes too.
-    """
+    """Answers the calls of a crawler while it crawls; one a server, all on one event loop."""
 
     def __init__(
         self,
@@ -87,17 +80,13 @@ class LinkScoringService:
         clock: Callable[[], float],
         watch: Watch = unwatched,
     ) -> None:
-        self._registry = registry
-        self._parser = parser
-        self._settings = settings
-        self._metrics = metrics
-        self._inbox = FeedbackInbox(parser.limits, metrics, clock)
-        self._watch = watch
+        self._registry, self._parser, self._settings = registry, parser, settings
+        self._metrics, self._clock, self._watch = metrics, clock, watch
         self._turns, self._big_questions = Turns(settings.target_delay_s), Turns(settings.target_delay_s)
         metrics.queue_delay.set_function(lambda: self._turns.delay_s)
-        self.reader = PageReader(parser)
         self._streams: set[asyncio.Task[None]] = set()
         self._sites = SiteWatch(metrics)
+        self.revisits = Revisits(registry, metrics, clock)
 
     def drain(self) -> None:
         """End open streams once the pages they sent so far are answered."""
@@ -107,7 +96,7 @@ class LinkScoringService:
     async def IngestPages(self, request: pb.IngestPagesRequest, context: Any) -> pb.IngestPagesResponse:
         """Take in pages and score their links."""
         actor, choice, encode = await self.resolve(request)
-        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
         self._registry.check_room()
         return await self._ingest_all(actor, request, choice, encode, context)
 
@@ -134,10 +123,10 @@ class LinkScoringService:
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
         actor = await self._actor(request.crawl)
-        _check_count("pages", len(request.pages), self._settings.max_pages_per_call, at_least=1)
+        check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
         found = []
         options = ParseOptions.of(actor.model.config)
-        known = await self.reader.parse_remote(request.pages, options, context)
+        known = await self._parser.read_ahead(request.pages, options, context)
         async with self._turns.of_call(actor.model.config.name) as queue:
             for page, preparsed in zip(request.pages, known, strict=True):
                 async with self._turns.of_page(queue, context):
@@ -151,7 +140,7 @@ class LinkScoringService:
         """Score links again, and say why if asked to."""
         actor, choice, encode = await self.resolve(request)
         most = MAX_EXPLAINED if request.explain else self._settings.max_links_per_call
-        _check_count("links", len(request.links), most)
+        check_count("links", len(request.links), most)
 
         def answer() -> pb.ScoreLinksResponse:
             rows, columns, bad = _candidates(request.links, self._parser)
@@ -165,7 +154,7 @@ class LinkScoringService:
                 if bad
                 else common_pb2.LinkScores(),
                 policy=policy,
-                stage=results.wire_stage(scored.stage if rows else 0),
+                stage=wire(scored.stage if rows else 0),
                 event_seq=actor.model.seq,
             )
             if not bad:
@@ -181,7 +170,7 @@ class LinkScoringService:
     async def RankBuckets(self, request: pb.RankBucketsRequest, context: Any) -> pb.RankBucketsResponse:
         """Order buckets by value, and hand out links among them."""
         actor, choice, _ = await self.resolve(request)
-        _check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
+        check_count("buckets", len(request.buckets), self._settings.max_buckets_per_call)
         in_flight, buckets = results.fetches_in_flight(request), Repeated.of(request.buckets)
 
         def answer() -> pb.RankBucketsResponse:
@@ -206,7 +195,7 @@ class LinkScoringService:
     async def RankSites(self, request: pb.RankSitesRequest, context: Any) -> pb.RankSitesResponse:
         """Order sites, and hand out URLs among them."""
         actor, choice, _ = await self.resolve(request)
-        _check_count("sites", len(request.sites), self._settings.max_sites_per_call)
+        check_count("sites", len(request.sites), self._settings.max_sites_per_call)
 
         def answer() -> pb.RankSitesResponse:
             names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
@@ -223,9 +212,9 @@ class LinkScoringService:
     ) -> pb.ReportFeedbackResponse:
         """Take in what extraction found."""
         actor = await self._actor(request.crawl)
-        _check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, at_least=1)
+        check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, least=1)
         self._registry.check_room()
-        return pb.ReportFeedbackResponse(statuses=await self._inbox.take(actor, request.feedback))
+        return pb.ReportFeedbackResponse(statuses=await self._take_feedback(actor, request.feedback))
 
     async def SuggestExamples(
         self, request: pb.SuggestExamplesRequest, context: Any
@@ -255,17 +244,19 @@ class LinkScoringService:
         )
         return [wanted.value for _, wanted in found], answer
 
+    async def RankRevisits(self, request: pb.RankRevisitsRequest, context: Any) -> pb.RankRevisitsResponse:
+        """Rank known pages to fetch again."""
+        return await self.revisits.rank(request)
+
+    async def NotifyChanged(self, request: pb.NotifyChangedRequest, context: Any) -> pb.NotifyChangedResponse:
+        """Take in that known pages are said to have changed."""
+        return await self.revisits.notice(request)
+
     async def _actor(self, crawl: str) -> CrawlActor:
         return await self._registry.open(parse_crawl(crawl))
 
     async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
-        """Answer at once, or a big question in a thread, where only other big ones wait for it.
-
-        Raises
-        ------
-        Overloaded
-            If big questions of this crawl wait for too long.
-        """
+        """Answer at once, or a big question in a thread, where only other big ones wait for it."""
         if not is_big:
             return await actor.answer(answer)
         async with self._big_questions.of_call(actor.model.config.name):
@@ -294,7 +285,7 @@ class LinkScoringService:
     ) -> pb.IngestPagesResponse:
         """Parse pages in turn, other calls between them, and make those of one call durable together."""
         options = ParseOptions.of(actor.model.config)
-        known = await self.reader.parse_remote(request.pages, options, context)
+        known = await self._parser.read_ahead(request.pages, options, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
         written: list[asyncio.Future[list[Any]]] = []
@@ -333,7 +324,7 @@ class LinkScoringService:
         encode: str,
         context: Any,
         options: ParseOptions,
-        preparsed: PreparsedPage,
+        preparsed: ReadAhead,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
@@ -352,23 +343,23 @@ class LinkScoringService:
         actor: CrawlActor,
         page: common_pb2.Page,
         options: ParseOptions,
-        preparsed: PreparsedPage,
+        preparsed: ReadAhead,
         context: Any,
         queue: Queue,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
         async with self._turns.of_page(queue, context):
             try:
-                return self.reader.event(page, options, actor.model.site_of, preparsed)
+                return self._parser.event(page, actor.model.site_of, options, preparsed)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 without_frames(exc)
-                refused, reason = results.invalid(exc), exc.reason
+                refused, reason = invalid(exc), exc.reason
             except Exception as exc:  # a page nobody thought of must not cost the rest of its batch
                 self._metrics.pages.labels("fault").inc()
                 said = logged(exc)
                 without_frames(exc)
-                return results.invalid(InvalidInput(said, reason="INTERNAL"))
+                return invalid(InvalidInput(said, reason="INTERNAL"))
         if page.kind and reason == "CORRUPT_BODY" and "revisit" in options.facts:
             await self._fail(actor, page, options)
         return refused
@@ -379,7 +370,7 @@ class LinkScoringService:
         failed.CopyFrom(page)
         failed.ClearField("body")
         failed.fetch_error = failed.fetch_error or "no sitemap or feed"
-        await actor.submit_all([self.reader.event(failed, options, actor.model.site_of, None)])
+        await actor.submit_all([self._parser.event(failed, actor.model.site_of, options)])
 
     def _add_result(
         self,
@@ -390,13 +381,7 @@ class LinkScoringService:
         choice: PolicyChoice | None,
         encode: str,
     ) -> None:
-        """Write the answer for a page that was applied.
-
-        Raises
-        ------
-        Exception
-            What applying it failed with.
-        """
+        """Write the answer for a page that was applied."""
         if isinstance(outcome, Exception):
             raise outcome
         assert isinstance(outcome, PageOutcome), "of a page"
@@ -448,7 +433,7 @@ class LinkScoringService:
                 await slots.acquire()
                 options = ParseOptions.of(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream
-                [preparsed] = await self.reader.parse_remote([request.page], options, context)
+                [preparsed] = await self._parser.read_ahead([request.page], options, context)
                 page = self._ingest(first[0], request, *first[1:], context, options, preparsed)
                 answers.put_nowait(tasks.awaited(page))
                 del request, preparsed, page  # the next message may be long in coming
@@ -456,14 +441,76 @@ class LinkScoringService:
             answers.put_nowait(None)
 
     def _classify(
-        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, preparsed: PreparsedPage
+        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, preparsed: ReadAhead
     ) -> pb.PageClassification:
         try:
-            event = self.reader.event(page, options, actor.model.site_of, preparsed)
+            event = self._parser.event(page, actor.model.site_of, options, preparsed)
         except InvalidInput as exc:
             without_frames(exc)
-            return pb.PageClassification(status=results.invalid(exc))
+            return pb.PageClassification(status=invalid(exc))
         return results.classification(actor.model.config.name, actor.queries.classify(event))
+
+    async def _take_feedback(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
+        """Return one status an item, once all that are valid are durable and applied."""
+        groups = []
+        for at in range(0, len(items), _GROUP):
+            groups.append(tasks.awaited(self._take_group(actor, items[at : at + _GROUP])))
+            await asyncio.sleep(0)
+        return [one for statuses in await asyncio.gather(*groups) for one in statuses]
+
+    async def _take_group(self, actor: CrawlActor, items: Sequence[pb.Feedback]) -> _Statuses:
+        statuses, events = self._checked_feedback(actor, items)
+        outcomes = await actor.submit_all(list(events.values())) if events else []
+        rewards = []
+        for (row, event), is_new in zip(events.items(), outcomes, strict=True):
+            if isinstance(is_new, Exception):
+                raise is_new
+            if is_new:
+                rewards.append(event.reward)
+            else:
+                statuses[row] = status(common_pb2.ITEM_CODE_DUPLICATE)
+        self._metrics.count_feedback(
+            actor.model.config.policy.name,
+            rewards,
+            duplicates=len(events) - len(rewards),
+            invalid=len(items) - len(events),
+        )
+        return statuses
+
+    def _checked_feedback(
+        self, actor: CrawlActor, items: Sequence[pb.Feedback]
+    ) -> tuple[_Statuses, dict[int, FeedbackGiven]]:
+        """Return a status an item, and the event of each valid one by its row."""
+        statuses: _Statuses = []
+        events: dict[int, FeedbackGiven] = {}
+        now_s = self._clock()
+        for row, item in enumerate(items):
+            try:
+                events[row] = self._feedback_event(actor, item, now_s)
+            except InvalidInput as exc:
+                statuses.append(invalid(exc))
+            else:
+                statuses.append(status(common_pb2.ITEM_CODE_OK))
+        return statuses, events
+
+    def _feedback_event(self, actor: CrawlActor, item: pb.Feedback, now_s: float) -> FeedbackGiven:
+        event_id, ticket, url = item.event_id, item.ticket, item.url
+        if wrong := list(wrong_numbers(item)):
+            raise InvalidInput(wrong)
+        check_most("event_id", len(event_id.encode()), MAX_EVENT_ID_BYTES, " bytes")
+        check_most("ticket", len(ticket), MAX_TICKET_BYTES, " bytes")
+        site = actor.model.site_of_ticket(ticket) if ticket else ""
+        if not url and not site:
+            rule = "is required unless a ticket of this crawl names the link"
+            raise InvalidInput(rule, field="url", reason="REQUIRED")
+        key = (
+            validate_url(url, "url", max_chars=self._parser.limits.url_chars, error=InvalidInput)
+            if url
+            else ""
+        )
+        if item.HasField("extraction_time"):
+            now_s = seconds_of(item.extraction_time, self._clock)
+        return FeedbackGiven(event_id, site or actor.model.site_of(url), key, ticket, _reward(item), now_s)
 
 
 def _is_enough(events: Sequence[PageFetched]) -> bool:
@@ -482,7 +529,7 @@ def _candidates(
         try:
             identities.append(validate_url(url, "url", max_chars=parser.limits.url_chars, error=InvalidLink))
         except InvalidInput as exc:
-            bad[row] = results.invalid(exc.under(f"links[{row}]"))
+            bad[row] = invalid(exc.under(f"links[{row}]"))
         else:
             rows.append(row)
     usable = [sent[row] for row in rows]
@@ -490,14 +537,20 @@ def _candidates(
     return rows, (urls, identities, [given[1] for given in usable], [given[2] for given in usable]), bad
 
 
-def _check_count(field: str, count: int, limit: int, *, at_least: int = 0) -> None:
-    if count < at_least:
-        raise InvalidInput(f"must have at least {at_least} entry", field=field, reason="REQUIRED")
-    if count > limit:
-        raise InvalidInput(
-            f"must have at most {limit} entries, got {count}", field=field, reason="TOO_MANY_ITEMS"
-        )
-
-
 def _policy_name(actor: CrawlActor, choice: PolicyChoice | None) -> str:
     return choice.name if choice is not None else actor.model.config.policy.name
+
+
+def _reward(item: pb.Feedback) -> float:
+    match item.WhichOneof("outcome"):
+        case "reward":
+            if not 0.0 <= item.reward <= 1.0:
+                raise InvalidInput(f"must be in [0, 1], got {item.reward}", field="reward")
+            return item.reward
+        case "item_count":
+            return float(item.item_count > 0)
+        case "relevant":
+            return float(item.relevant)
+    raise InvalidInput(
+        "one of reward, item_count and relevant is required", field="outcome", reason="REQUIRED"
+    )

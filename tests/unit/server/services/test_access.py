@@ -14,7 +14,7 @@ from linkscore.v1 import (
     link_scoring_service_pb2,
     site_model_service_pb2,
 )
-from linkscore_server.access import RPCS, caller
+from linkscore_server.services.contract import RPCS, caller
 from linkscore_server.tokens import Caller, Role
 from support.grpc_calls import Context, Sent, door, intercepted
 

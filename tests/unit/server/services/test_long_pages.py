@@ -7,6 +7,7 @@ import gzip
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import brotli
 import pytest
@@ -16,7 +17,7 @@ from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.kernels import KERNELS
-from linkscore_server.grpc.convert.long_pages import (
+from linkscore_server.services.long_pages import (
     LARGE_BYTES,
     LARGE_TAGS,
     MEDIUM_BYTES,
@@ -26,7 +27,8 @@ from linkscore_server.grpc.convert.long_pages import (
     Size,
     size_of,
 )
-from linkscore_server.grpc.convert.pages import PageParser
+from linkscore_server.services.pages import PageParser, ParseOptions
+from support.grpc_calls import Context
 
 URL = "http://a.test/b"
 LARGE = b"<title>t</title>" + b"<p>some text that is long enough<a href='/x'>x</a></p>" * 6_000
@@ -144,68 +146,47 @@ def test_a_page_over_its_cpu_time_is_refused_and_the_next_is_read() -> None:
     asyncio.run(read())
 
 
-def test_only_large_pages_that_came_are_read_before_their_turn() -> None:
-    parser = PageParser(Limits(), lambda: 1e9)
-
-    async def read() -> None:
-        try:
-            for small in (
-                common.Page(url=URL, body=b"<p>x"),
-                common.Page(url=URL, body=LARGE, status_code=404),
-                common.Page(url=URL, body=LARGE, fetch_error="reset"),
-                common.Page(url=URL, extracted=common.ExtractedPage()),
-            ):
-                assert await parser.parse_remote(small) is None
-            with pytest.raises(InvalidPage, match="event_id"):
-                await parser.parse_remote(common.Page(url=URL, body=LARGE, event_id="x" * 1_000))
-            large = common.Page(url="http://a.test/", final_url=URL, body=LARGE)
-            own = await parser.parse_remote(large)
-            assert own is not None
-            event = parser.event(large, lambda _: "a.test", own=own)
-            assert event.features is own
-            assert event == parser.event(large, lambda _: "a.test")
-        finally:
-            parser.close()
-
-    asyncio.run(read())
-
-
-@pytest.mark.parametrize(
-    ("body", "is_read"), [(MEDIUM, KERNELS.reads_in_threads), (LEFT, False), (LARGE, True), (LEFT * 4, True)]
-)
-def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_others(
-    body: bytes, is_read: bool
-) -> None:
-    parser = PageParser(Limits(), lambda: 1e9)
-    sent = common.Page(url=URL, body=body, content_type="text/html")
-
-    async def read() -> None:
-        try:
-            own = await parser.parse_remote(sent)
-            assert (own is not None) is is_read
-            assert parser.event(sent, lambda _: "a.test", own=own) == parser.event(sent, lambda _: "a.test")
-        finally:
-            parser.close()
-
-    asyncio.run(read())
+async def both_ways(sent: common.Page) -> bool:
+    """Return whether a page is read ahead; its event is the same either way."""
+    parser, plain = PageParser(Limits(), lambda: 1e9), ParseOptions()
+    try:
+        [ahead] = await parser.read_ahead([sent], plain, Context())
+        if isinstance(ahead, Exception):
+            raise ahead
+        event = parser.event(sent, lambda _: "a.test", plain, ahead)
+        assert event == parser.event(sent, lambda _: "a.test", plain)
+        assert ahead is None or event.features is ahead
+        return ahead is not None
+    finally:
+        parser.close()
 
 
 SITEMAP = b"<urlset>" + b"<url><loc>http://a.test/1</loc></url>" * 3_000 + b"</urlset>"
 
 
 @pytest.mark.parametrize(
-    ("body", "is_read"), [(SITEMAP, True), (gzip.compress(SITEMAP), True), (b"<rss/>", False)]
+    ("fields", "is_ahead"),
+    [
+        ({"body": b"<p>x"}, False),
+        ({"body": LARGE, "status_code": 404}, False),
+        ({"body": LARGE, "fetch_error": "reset"}, False),
+        ({"extracted": common.ExtractedPage()}, False),
+        ({"body": MEDIUM}, KERNELS.reads_in_threads),
+        ({"body": LEFT}, False),
+        ({"body": LARGE, "final_url": "http://a.test/c"}, True),
+        ({"body": LEFT * 4}, True),
+        ({"body": SITEMAP, "kind": common.PAGE_KIND_SITEMAP}, True),
+        ({"body": gzip.compress(SITEMAP), "kind": common.PAGE_KIND_SITEMAP}, True),
+        ({"body": b"<rss/>", "kind": common.PAGE_KIND_FEED}, False),
+    ],
 )
-def test_long_sitemaps_are_read_before_their_turn(body: bytes, is_read: bool) -> None:
-    parser = PageParser(Limits(), lambda: 1e9)
-    sent = common.Page(url=URL, body=body, kind=common.PAGE_KIND_SITEMAP)
+def test_pages_that_take_long_are_read_before_their_turn_where_that_spares_others(
+    fields: dict[str, Any], is_ahead: bool
+) -> None:
+    sent = common.Page(url=URL, content_type="text/html", **fields)
+    assert asyncio.run(both_ways(sent)) is is_ahead
 
-    async def read() -> None:
-        try:
-            own = await parser.parse_remote(sent)
-            assert (own is not None) is is_read
-            assert parser.event(sent, lambda _: "a.test", own=own) == parser.event(sent, lambda _: "a.test")
-        finally:
-            parser.close()
 
-    asyncio.run(read())
+def test_what_is_wrong_with_a_large_page_is_said_before_it_is_read() -> None:
+    with pytest.raises(InvalidPage, match="event_id"):
+        asyncio.run(both_ways(common.Page(url=URL, body=LARGE, event_id="x" * 1_000)))

@@ -9,15 +9,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from prometheus_client import generate_latest
 
-from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
-from linkscore_scoring.features.types import Limits
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.sites import StoredCrawl
-from linkscore_server.grpc.feedback import FeedbackInbox
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
 from linkscore_server.store import NewEvent, StoredShard, open_store
 
@@ -109,20 +106,6 @@ async def test_other_calls_get_their_turn_within_a_batch(actor: CrawlActor) -> N
         await asyncio.sleep(0)
         turns += 1
     assert turns >= 256 // 32
-
-
-async def test_feedback_is_counted_once_a_batch_by_outcome_and_policy(actor: CrawlActor) -> None:
-    metrics = Metrics()
-    inbox = FeedbackInbox(Limits(), metrics, lambda: 5.0)
-    items = [pb.Feedback(event_id=f"{n % 400}", url="http://h/x", reward=0.5) for n in range(600)]
-    statuses = await inbox.take(actor, [*items, pb.Feedback(url="http://h/x")])
-    assert len(statuses) == 601
-    shown = generate_latest(metrics.registry).decode()
-    assert 'linkscore_feedback_total{outcome="ok"} 400.0' in shown
-    assert 'linkscore_feedback_total{outcome="duplicate"} 200.0' in shown
-    assert 'linkscore_feedback_total{outcome="invalid"} 1.0' in shown
-    assert 'linkscore_feedback_applied_total{policy="harvest"} 400.0' in shown
-    assert 'linkscore_feedback_reward_total{policy="harvest"} 200.0' in shown
 
 
 def test_the_harvest_rate_is_that_of_the_last_thousand_events_of_each_policy() -> None:

@@ -2,74 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.fetch_plan import FetchPlan
+from linkscore_scoring.engine.limits import Standing, Stop
 from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked
+from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import UNKNOWN_CLUSTER, ExampleWanted, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
-from linkscore_server.grpc.convert.limits import standing_message
-from linkscore_server.grpc.convert.names import site_name, site_of
+from linkscore_server.services.messages import (
+    check_most,
+    invalid,
+    same_fields,
+    site_name,
+    site_of,
+    status,
+    wire,
+)
 
 _T = TypeVar("_T")
 
-MAX_URLS = 10_000
-"""URLs that one RankSites or RankBuckets call hands out, as the contract says."""
+# Bounds of requests, as the contract says.
+MAX_URLS = 10_000  # that one RankSites or RankBuckets call hands out
+_MAX_IN_FLIGHT_BUCKETS, _MAX_IN_FLIGHT = 10_000, 1_000_000  # with fetches under way, and of one of them
+MAX_EXAMPLES, _DEFAULT_EXAMPLES = 100, 5
 
-_MAX_IN_FLIGHT_BUCKETS = 10_000
-"""Buckets whose fetches under way one RankBuckets call tells, as the contract says."""
-
-_MAX_IN_FLIGHT = 1_000_000
-"""Fetches under way of one bucket in a RankBuckets call, as the contract says."""
-
-MAX_EXAMPLES = 100
-"""Pages one SuggestExamples call may ask for, as the contract says."""
-
-_DEFAULT_EXAMPLES = 5
-"""Pages a SuggestExamples call gets that names no number, as the contract says."""
-
-_CODES = {
-    "ok": common_pb2.ITEM_CODE_OK,
-    "duplicate": common_pb2.ITEM_CODE_DUPLICATE,
-    "invalid": common_pb2.ITEM_CODE_INVALID,
-    "partial": common_pb2.ITEM_CODE_PARTIAL,
+_OPTIONAL = {
+    "verdicts": "verdicts",
+    "skip_reasons": "skip_reasons",
+    "duplicate_probabilities": "duplicates",
+    "in_scope": "in_scope",
+    "url_types": "url_types",
 }
-
-
-def wire_stage(stage: int) -> common_pb2.SiteStage:
-    """Return a stage as its wire enum; the numbers are the same."""
-    return cast("common_pb2.SiteStage", stage)
-
-
-def wire_verdicts(verdicts: Sequence[int] | None) -> Sequence[common_pb2.Verdict]:
-    """Return verdicts as their wire enum; the numbers are the same."""
-    return cast("Sequence[common_pb2.Verdict]", verdicts or ())
+"""Columns of `LinkScores` that are there if policy or crawl have something to say, and their names here."""
 
 
 def skip_reason_name(reason: int) -> str:
     """Return the name of a reason to skip a link, in lower case: the label of metrics."""
-    return common_pb2.SkipReason.Name(wire_skip_reasons([reason])[0]).removeprefix("SKIP_REASON_").lower()
-
-
-def wire_skip_reasons(reasons: Sequence[int]) -> Sequence[common_pb2.SkipReason]:
-    """Return reasons to skip as their wire enum; the numbers are the same."""
-    return cast("Sequence[common_pb2.SkipReason]", reasons)
-
-
-def wire_url_types(types: Sequence[int] | None) -> Sequence[common_pb2.UrlType]:
-    """Return types of URLs as their wire enum; the numbers are the same."""
-    return cast("Sequence[common_pb2.UrlType]", types or ())
-
-
-def wire_page_type(kind: int) -> common_pb2.PageType:
-    """Return the type of a page as its wire enum; the numbers are the same."""
-    return cast("common_pb2.PageType", kind)
+    return common_pb2.SkipReason.Name(wire(reason)).removeprefix("SKIP_REASON_").lower()
 
 
 def cluster_name(cluster: int) -> str:
@@ -79,32 +55,10 @@ def cluster_name(cluster: int) -> str:
     return f"c{cluster}" if cluster >= 0 else "outlier"
 
 
-def status(code: str, notes: Iterable[str] = ()) -> common_pb2.ItemStatus:
-    """Return an item status by word."""
-    return common_pb2.ItemStatus(code=_CODES[code], notes=notes)
-
-
-def invalid(error: InvalidInput) -> common_pb2.ItemStatus:
-    """Return the status of an item that breaks rules."""
-    problems = [
-        common_pb2.FieldProblem(field=p.field, description=p.rule, reason=p.reason) for p in error.problems
-    ]
-    return common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID, problems=problems)
-
-
 def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: Links | None = None) -> None:
     """Write scores as columns into an empty message, in its place in the answer.
 
     One that is made apart and then set is copied, by way of its bytes.
-
-    Parameters
-    ----------
-    message
-        Empty.
-    scored
-        What to write.
-    links
-        Adds the URLs of a page, and the status of unusable ones.
     """
     message.scores.extend(scored.scores.tolist())
     message.buckets.extend(scored.buckets)
@@ -112,16 +66,9 @@ def add_link_scores(message: common_pb2.LinkScores, scored: ScoredLinks, links: 
     message.bucket_values.extend(scored.bucket_values)
     message.tickets.extend(scored.tickets)
     message.ticket_values.extend(scored.ticket_values)
-    if scored.verdicts:
-        message.verdicts.extend(wire_verdicts(scored.verdicts))
-    if scored.skip_reasons:
-        message.skip_reasons.extend(wire_skip_reasons(scored.skip_reasons))
-    if scored.duplicates:
-        message.duplicate_probabilities.extend(scored.duplicates)
-    if scored.in_scope:
-        message.in_scope.extend(scored.in_scope)
-    if scored.url_types:
-        message.url_types.extend(wire_url_types(scored.url_types))
+    for column, name in _OPTIONAL.items():
+        if values := getattr(scored, name):
+            getattr(message, column).extend(values)
     if scored.priorities is not None:
         message.encoded_priorities.extend(scored.priorities.tolist())
     if links is not None:
@@ -143,17 +90,9 @@ def spread(
         message.buckets[row] = scored.buckets[at]
     if scored.priorities is not None:
         message.encoded_priorities.extend(_placed(scored.priorities.tolist(), rows, n, 0.0))
-    if scored.verdicts is not None:
-        verdicts = wire_verdicts(scored.verdicts)
-        message.verdicts.extend(_placed(verdicts, rows, n, common_pb2.VERDICT_UNSPECIFIED))
-    if scored.skip_reasons is not None:
-        reasons = wire_skip_reasons(scored.skip_reasons)
-        message.skip_reasons.extend(_placed(reasons, rows, n, common_pb2.SKIP_REASON_UNSPECIFIED))
-    if scored.duplicates is not None:
-        message.duplicate_probabilities.extend(_placed(scored.duplicates, rows, n, 0.0))
-    if scored.url_types is not None:
-        types = wire_url_types(scored.url_types)
-        message.url_types.extend(_placed(types, rows, n, common_pb2.URL_TYPE_UNSPECIFIED))
+    for column, name in _OPTIONAL.items():
+        if (values := getattr(scored, name)) is not None:
+            getattr(message, column).extend(_placed(values, rows, n, 0))
     for row, item in bad.items():
         message.statuses[row].CopyFrom(item)
     return message
@@ -171,10 +110,11 @@ def add_page_result(
 ) -> None:
     """Write the result of one page into an empty message, where it stands in the answer."""
     seen = outcome.observation
-    result.status.code = _CODES["duplicate" if outcome.duplicate else "partial" if notes else "ok"]
+    said = common_pb2.ITEM_CODE_PARTIAL if notes else common_pb2.ITEM_CODE_OK
+    result.status.code = common_pb2.ITEM_CODE_DUPLICATE if outcome.duplicate else said
     result.status.notes.extend(notes)
     result.site = site_name(crawl, outcome.site)
-    result.stage = wire_stage(outcome.stage)
+    result.stage = wire(outcome.stage)
     if seen is not None:
         result.cluster = cluster_name(seen.cluster)
         result.novel_chars = seen.novel_chars
@@ -186,7 +126,7 @@ def add_page_result(
     result.model_revision = outcome.revision
     result.learning = outcome.learning
     result.thread_id = outcome.thread_id
-    result.page_type = wire_page_type(outcome.page_type)
+    result.page_type = wire(outcome.page_type)
     if outcome.relevance is not None:
         if outcome.relevance.value is not None:
             result.relevance = outcome.relevance.value
@@ -218,38 +158,31 @@ def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
         words=found.words, meaning=found.meaning, language=found.language, length=found.length
     )
     if (quality := found.quality) is not None:
-        names = ("value", "length", "links", "repetition", "readability")
-        parts.quality.CopyFrom(pb.TextQuality(**{name: getattr(quality, name) for name in names}))
+        parts.quality.CopyFrom(same_fields(pb.TextQuality, quality))
     return parts
 
 
 def classification(crawl: str, found: PageClassified) -> pb.PageClassification:
     """Return what a page is taken for."""
     return pb.PageClassification(
-        status=status("ok"),
+        status=status(common_pb2.ITEM_CODE_OK),
         site=site_name(crawl, found.site),
         cluster=cluster_name(found.cluster),
-        stage=wire_stage(found.stage),
+        stage=wire(found.stage),
         distance=found.distance,
         model_revision=found.revision,
-        page_type=wire_page_type(found.page_type),
+        page_type=wire(found.page_type),
     )
 
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
     """Return a suggestion to fetch a page."""
-    return common_pb2.FetchSuggestion(url=planned.url, reason=planned.reason, urgency=planned.urgency)
+    return same_fields(common_pb2.FetchSuggestion, planned, bucket="")
 
 
 def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality:
-    """Return how a policy did; the numbers of the roles are those of the wire enum."""
-    return site_model_service_pb2.PolicyQuality(
-        policy=known.policy,
-        role=cast("site_model_service_pb2.PolicyRole", known.role),
-        judged_count=known.judged,
-        quality=known.quality,
-        reward=known.reward,
-    )
+    """Return how a policy did."""
+    return same_fields(site_model_service_pb2.PolicyQuality, known, judged_count=known.judged)
 
 
 def explanations(
@@ -269,33 +202,28 @@ def explanations(
 
 def explanation(url: str, found: LinkExplained) -> pb.LinkExplanation:
     """Return why a link has its score."""
-    terms = [
-        pb.ScoreTerm(name=t.name, value=t.value, description=t.description) for t in found.explanation.terms
-    ]
-    (skip_reason,) = wire_skip_reasons([found.skip_reason])
     return pb.LinkExplanation(
-        status=status("ok"),
+        status=status(common_pb2.ITEM_CODE_OK),
         url=url,
         score=found.score,
         bucket=found.bucket,
         summary=found.explanation.summary,
-        terms=terms,
+        terms=score_terms(found.explanation),
         source_cluster=cluster_name(found.source),
         tag_path=found.tag_path,
-        stage=wire_stage(found.stage),
-        skip_reason=skip_reason,
+        stage=wire(found.stage),
+        skip_reason=wire(found.skip_reason),
         duplicate_probability=found.duplicate_probability,
     )
 
 
-def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:
-    """Return the fetches under way by bucket, of a question whose counts are in range.
+def score_terms(found: Explanation) -> list[pb.ScoreTerm]:
+    """Return what a score or a value is made of."""
+    return [same_fields(pb.ScoreTerm, term) for term in found.terms]
 
-    Raises
-    ------
-    InvalidInput
-        Naming every count out of range, and every bucket that is missing or there twice.
-    """
+
+def fetches_in_flight(request: pb.RankBucketsRequest) -> dict[str, int]:
+    """Return the fetches under way by bucket, of a question whose counts are in range."""
     problems = []
     if request.n > MAX_URLS:
         problems.append(FieldProblem("n", f"must be at most {MAX_URLS}, got {request.n}"))
@@ -336,13 +264,7 @@ def planned_fetches(
 
 
 def site_ranking_query(request: pb.RankSitesRequest, crawl: str) -> tuple[list[str], list[int | None], int]:
-    """Return the sites, how many URLs of each wait (None: enough), and how many to hand out.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every site that is missing, too long, of another crawl or there twice, or n.
-    """
+    """Return the sites, how many URLs of each wait (None: enough), and how many to hand out."""
     n = request.n if request.HasField("n") else 1
     problems = [] if n <= MAX_URLS else [FieldProblem("n", f"must be at most {MAX_URLS}, got {n}")]
     names: dict[str, int] = {}
@@ -376,15 +298,8 @@ def ranked_sites(
 
 
 def example_query(request: pb.SuggestExamplesRequest, crawl: str) -> tuple[int, str]:
-    """Return how many pages are asked for, and of which site (empty: all).
-
-    Raises
-    ------
-    InvalidInput
-        If the site is too long or of another crawl, or too many pages are asked for.
-    """
-    if request.max_results > MAX_EXAMPLES:
-        raise InvalidInput(f"must be at most {MAX_EXAMPLES}, got {request.max_results}", field="max_results")
+    """Return how many pages are asked for, and of which site (empty: all)."""
+    check_most("max_results", request.max_results, MAX_EXAMPLES)
     site = site_of(request.site, crawl, "site") if request.site else ""
     return request.max_results or _DEFAULT_EXAMPLES, site
 
@@ -418,3 +333,25 @@ def suggested_examples(
 def _unusable_link(row: int) -> common_pb2.ItemStatus:
     rule = "names no http or https URL, also not relative to the page"
     return invalid(InvalidInput(rule, field=f"outlinks[{row}].url", reason="MALFORMED_URL"))
+
+
+def decision_of(stop: Stop | None) -> common_pb2.Decision:
+    """Return a decision."""
+    return wire(stop.decision) if stop else common_pb2.DECISION_CONTINUE
+
+
+def decision_name(stop: Stop | None) -> str:
+    """Return the name of a decision, for example ``STOP_YIELD``."""
+    return common_pb2.Decision.Name(decision_of(stop)).removeprefix("DECISION_")
+
+
+def standing_message(standing: Standing) -> pb.Standing:
+    """Return whether a crawl and a site of it go on."""
+    return pb.Standing(
+        decision=decision_of(standing.crawl),
+        reason=standing.crawl.reason if standing.crawl else "",
+        site_decision=decision_of(standing.site),
+        site_reason=standing.site.reason if standing.site else "",
+        fetches_left=standing.fetches_left,
+        spent=standing.spent,
+    )

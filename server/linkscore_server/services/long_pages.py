@@ -1,7 +1,4 @@
-"""Pages read elsewhere than on the event loop, so that none holds up the calls of others.
-
-Large ones are read in a process of their own, others of some length in threads, by the compiled reader.
-"""
+"""Pages that take long, read elsewhere than on the event loop, so that none holds up the calls of others."""
 
 from __future__ import annotations
 
@@ -106,11 +103,6 @@ class MediumPages:
 
     Large ones are not for it. What Python has to do for 8 MB of odd links holds the interpreter for up to
     .4 s; and the faster pages of many links are read, the longer others wait while they are taken in.
-
-    Parameters
-    ----------
-    limits
-        Bounds of extraction.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -124,13 +116,7 @@ class MediumPages:
         return KERNELS.reads_in_threads and not page.layout and not page.words
 
     async def read(self, page: PageBody) -> PageFeatures | None:
-        """Return the features of a page, None if it is left to the pure reader.
-
-        Raises
-        ------
-        InvalidPage
-            As `Extractor.extract`.
-        """
+        """Return the features of a page, None if it is left to the pure reader."""
         return await self.run(partial(self._read, page))
 
     async def run(self, read: Callable[[], Read]) -> Read:
@@ -163,13 +149,6 @@ class LargePages:
     """Reads large pages one after another in a worker that comes with the first of them.
 
     A page that takes more than its CPU time costs the worker its life; the next page starts another one.
-
-    Parameters
-    ----------
-    limits
-        Bounds of extraction.
-    budget_s
-        CPU seconds for a page; not kept on Windows.
     """
 
     def __init__(self, limits: Limits, *, budget_s: float = CPU_BUDGET_S) -> None:
@@ -179,13 +158,7 @@ class LargePages:
         self._turn = asyncio.Lock()
 
     async def read(self, page: PageBody) -> PageFeatures:
-        """Return the features of a page.
-
-        Raises
-        ------
-        InvalidPage
-            As `Extractor.extract`; reason ``LIMIT_EXCEEDED`` if it takes too long.
-        """
+        """Return the features of a page."""
         await self._turn.acquire()
         reading = tasks.awaited(self._read(page))
         return await asyncio.shield(reading)  # who gives up leaves the worker to the next page, not to two

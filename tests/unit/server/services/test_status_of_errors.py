@@ -17,7 +17,7 @@ from linkscore_scoring import errors
 from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound
 from linkscore_server.crawls.space import DiskFull
-from linkscore_server.grpc.errors import (
+from linkscore_server.services.errors import (
     STATUS_TABLE,
     BadToken,
     CallerGone,

@@ -1,4 +1,4 @@
-"""Exceptions to gRPC status: one table, applied by one interceptor."""
+"""Exceptions to gRPC status: one table, applied at the door."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""A page as sent becomes an event with features. Stateless and CPU-bound; long pages are read elsewhere."""
+"""A page as sent becomes an event with features; what takes long is read before its call has its turn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from linkscore.v1 import common_pb2
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import SentPage, limit_of, limits
@@ -23,7 +23,8 @@ from linkscore_scoring.revisits.companion import SiteRevisitor
 from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.grpc.convert.long_pages import (
+from linkscore_server.services.errors import without_frames
+from linkscore_server.services.long_pages import (
     MEDIUM_BYTES,
     LargePages,
     MediumPages,
@@ -31,29 +32,43 @@ from linkscore_server.grpc.convert.long_pages import (
     Size,
     size_of,
 )
-from linkscore_server.numbers import wrong_numbers
+from linkscore_server.services.messages import enum_names, seconds_of, wrong_numbers
+from linkscore_server.turns import require_caller
 
 # Bounds of a page, as the contract says.
 MAX_EVENT_ID_BYTES = 128
 MAX_HEADERS = 100  # as many as Apache takes of a request (LimitRequestFields)
 MAX_TICKET_BYTES = 64  # what `engine.tickets` writes is shorter
 _ERROR_CHARS = 200  # of a fetch error that the log keeps: a bound
+_KINDS = enum_names(common_pb2.PageKind, "PAGE_KIND_")
+
+ReadAhead = PageFeatures | Exception | None
+"""What is known of a page before its turn: features or failure of one that was read elsewhere; None of any
+other."""
+
+
+class ParseOptions(NamedTuple):
+    """What is read of a page: layout and words if a policy goes by them, and facts that settings go by."""
+
+    layout: bool = False
+    words: Words = Words.NONE
+    title: bool = False
+    facts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: CrawlConfig) -> ParseOptions:
+        """Return how pages of a crawl are read."""
+        facts = (*sorted(config.limits), *(["revisit"] if config.revisit is not None else []))
+        return cls(config.reads_layout, config.words, config.keep_titles, facts)
+
+    def body_of(self, page: common_pb2.Page) -> PageBody:
+        """Return what is read of a page."""
+        url, layout, words, title = page.final_url or page.url, self.layout, self.words, self.title
+        return PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
 
 
 class PageParser:
-    """Parses pages; keeps nothing but caches.
-
-    Parameters
-    ----------
-    limits
-        Bounds of extraction.
-    clock
-        Seconds since the epoch, for pages without a fetch time.
-    on_left
-        Told why, of each page that the compiled reader leaves to the pure one.
-    watch
-        Told when features are read, as `read`.
-    """
+    """Parses pages; keeps nothing but caches. `on_left` hears why the compiled reader leaves a page."""
 
     def __init__(
         self,
@@ -69,32 +84,30 @@ class PageParser:
         self._medium = MediumPages(limits)
         self._large = LargePages(limits)
 
-    async def parse_remote(
-        self,
-        page: common_pb2.Page,
-        *,
-        layout: bool = False,
-        words: Words = Words.NONE,
-        title: bool = False,
-    ) -> PageFeatures | None:
-        """Return the features of the body of a page that takes long, for `event`; None of any other page.
+    async def read_ahead(
+        self, pages: Sequence[common_pb2.Page], options: ParseOptions, context: Any
+    ) -> list[ReadAhead]:
+        """Return what is known of pages before it is the turn of their call: calls with none that takes long
+        do not wait for those."""
+        found: list[ReadAhead] = []
+        for page in pages:
+            try:
+                features = await self._read_elsewhere(page, options)
+            except Exception as exc:  # raised again when it is the turn of the page
+                found.append(without_frames(exc))
+                continue
+            found.append(features)
+            if features is not None:
+                require_caller(context)
+        return found
 
-        Parameters
-        ----------
-        page, layout, words, title
-            As of `event`.
-
-        Raises
-        ------
-        InvalidPage
-            As `event`; reason ``LIMIT_EXCEEDED`` if it takes too much CPU time.
-        """
+    async def _read_elsewhere(self, page: common_pb2.Page, options: ParseOptions) -> PageFeatures | None:
+        """Return the features of the body of a page that takes long; None of any other page."""
         if page.WhichOneof("content") != "body" or not has_page(page):
             return None
-        url = page.final_url or page.url
+        body = options.body_of(page)
         if _kind_of(page):
-            return await self._listing(page, url)
-        body = PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
+            return await self._listing(page, body)
         if not body.is_packed and len(body.body) > self.limits.body_bytes:
             self._checked(page)
             raise too_large(self.limits.body_bytes)  # before it is looked at
@@ -105,15 +118,16 @@ class PageParser:
         with self._watch("read"):
             return await (self._large if size is Size.LARGE else self._medium).read(body)
 
-    async def _listing(self, page: common_pb2.Page, url: str) -> PageFeatures | None:
+    async def _listing(self, page: common_pb2.Page, body: PageBody) -> PageFeatures | None:
         """Return the features of a sitemap or feed, read in a thread; None of a short one."""
-        coding = page.content_encoding
-        is_packed = PageBody(page.body, url, "", coding, layout=False).is_packed
-        if len(page.body) <= MEDIUM_BYTES and not is_packed:
+        if len(body.body) <= MEDIUM_BYTES and not body.is_packed:
             return None
         self._checked(page)
-        read = partial(listing_page, page.body, url=url, content_encoding=coding, limits=self.limits)
-        return await self._medium.run(read)
+        return await self._medium.run(partial(self._listed, body))
+
+    def _listed(self, body: PageBody) -> PageFeatures:
+        encoding = body.content_encoding
+        return listing_page(body.body, url=body.url, content_encoding=encoding, limits=self.limits)
 
     def close(self) -> None:
         """Let the threads and the process that read pages go."""
@@ -124,46 +138,17 @@ class PageParser:
         self,
         page: common_pb2.Page,
         site_of: Callable[[str], str],
-        *,
-        layout: bool = False,
-        words: Words = Words.NONE,
-        title: bool = False,
-        facts: Sequence[str] = (),
-        own: PageFeatures | None = None,
+        options: ParseOptions,
+        ahead: ReadAhead = None,
     ) -> PageFetched:
-        """Return the event of a page; with `layout` and `words` if a policy of the crawl reads them.
-
-        Parameters
-        ----------
-        page
-            As sent.
-        site_of
-            Names the site of a URL.
-        layout
-            Whether to find records and link groups too.
-        words
-            What to read of its words.
-        title
-            Whether to keep its title.
-        facts
-            Settings of the crawl that go by facts of pages: limits, and `revisit`; see their `read`.
-        own
-            Features of its body, if they were read elsewhere.
-
-        Raises
-        ------
-        InvalidPage
-            Naming the field, the rule and the value got.
-        """
+        """Return the event of a page, `site_of` names the site of a URL; raises `InvalidPage`."""
+        if isinstance(ahead, Exception):
+            raise ahead
         requested = self._checked(page)
         final = page.final_url or page.url
-        features = (
-            self._features(page, final, own, layout=layout, words=words, title=title)
-            if has_page(page)
-            else None
-        )
-        if features is not None and facts:
-            features = replace(features, facts=features.facts | _facts(facts, sent_page(page)))
+        features = self._features(page, final, options, ahead) if has_page(page) else None
+        if features is not None and options.facts:
+            features = replace(features, facts=features.facts | _facts(options.facts, sent_page(page)))
         if features is not None:
             _check_facts(features.facts)
         return PageFetched(
@@ -189,47 +174,23 @@ class PageParser:
         return requested
 
     def _features(
-        self,
-        page: common_pb2.Page,
-        url: str,
-        own: PageFeatures | None,
-        *,
-        layout: bool,
-        words: Words,
-        title: bool,
+        self, page: common_pb2.Page, url: str, options: ParseOptions, own: PageFeatures | None
     ) -> PageFeatures:
-        validate_url(
-            url, "final_url" if page.final_url else "url", max_chars=self.limits.url_chars, error=InvalidPage
-        )
         if page.WhichOneof("content") == "extracted":
-            features = _from_extracted(page, url, self.limits, words)
+            features = _from_extracted(page, url, self.limits, options.words)
         elif own is not None:
             features = own
         elif _kind_of(page):
-            coding = page.content_encoding
-            features = listing_page(page.body, url=url, content_encoding=coding, limits=self.limits)
+            features = self._listed(options.body_of(page))
         else:
-            features = self._read(page, url, layout=layout, words=words, title=title)
+            with self._watch("read"):
+                features = options.body_of(page).read_by(self._extractor)
         if page.outlinks:
             sent = page.outlinks[: self.limits.links + 1]  # one more, so that it shows that they are cut
             given = [ExtractedLink(link.url, link.anchor_text, link.tag_path, link.rel) for link in sent]
             features = replace(features, facts={})  # a reader's facts are of the links that it found
             features = with_links(features, given, limits=self.limits)
         return features
-
-    def _read(
-        self, page: common_pb2.Page, url: str, *, layout: bool, words: Words, title: bool
-    ) -> PageFeatures:
-        with self._watch("read"):
-            return self._extractor.extract(
-                page.body,
-                url=url,
-                content_type=page.content_type,
-                content_encoding=page.content_encoding,
-                layout=layout,
-                words=words,
-                title=title,
-            )
 
 
 def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
@@ -256,11 +217,6 @@ def sent_page(page: common_pb2.Page) -> SentPage:
     return SentPage(size, page.url, headers, page.body, page.content_encoding, _kind_of(page))
 
 
-def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
-    """Return a timestamp as seconds since the epoch; one before 1970 counts as now."""
-    return time.seconds + time.nanos / 1e9 if time.seconds >= 0 else clock()
-
-
 def has_page(page: common_pb2.Page) -> bool:
     """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
     content = page.WhichOneof("content")
@@ -274,9 +230,9 @@ def _kind_of(page: common_pb2.Page) -> str:
     """Return what a page is, in lower case; empty for a page as any other; raises `InvalidPage`."""
     if page.kind in (common_pb2.PAGE_KIND_UNSPECIFIED, common_pb2.PAGE_KIND_PAGE):
         return ""
-    if page.kind not in common_pb2.PageKind.values():
+    if page.kind not in _KINDS:
         raise InvalidPage(f"is not a known value, got {page.kind}", field="kind")
-    return common_pb2.PageKind.Name(page.kind).removeprefix("PAGE_KIND_").lower()
+    return _KINDS[page.kind]
 
 
 def _check_sizes(page: common_pb2.Page) -> None:

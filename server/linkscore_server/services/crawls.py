@@ -1,0 +1,423 @@
+"""CrawlService: crawls made, read, changed, deleted. Lists are made by `front`, which knows all processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+
+from linkscore.v1 import crawl_service_pb2 as pb
+from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.limits import limits
+from linkscore_scoring.engine.reports.inspection import Activity, activity
+from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
+from linkscore_scoring.features.html import extract
+from linkscore_scoring.features.types import PageWords, Words
+from linkscore_scoring.features.words import words_of_texts
+from linkscore_scoring.site.learning import LearningConfig
+from linkscore_scoring.types import ExamplePage
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.services.contract import check_count as check_crawls_of_caller
+from linkscore_server.services.messages import (
+    check_count,
+    check_most,
+    choice_of,
+    crawl_name,
+    enum_names,
+    parse_crawl,
+    same_fields,
+    set_fields,
+    spec_of,
+    wire,
+)
+from linkscore_server.services.results import decision_of
+
+_LIMITS = ("budget", "respect", "copies")
+"""Fields of `Crawl` that are limits, see `engine.limits`."""
+_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *_LIMITS)
+_VERSION = version("linkscore")
+_MAX_EXTRA_POLICIES = 8
+"""Policies beside the served one: each scores every page, so each costs what the served one costs."""
+_MAX_PAGE_TYPE_BYTES, _MAX_TEXT_BYTES = 100, 1_000_000  # of an example and a sample, as the contract says
+_NO_URL = "http://example.invalid/"  # of an example or a sample without one; its links are not read
+_T = TypeVar("_T")
+_SCOPES: dict[int, Scope] = {
+    pb.CRAWL_SCOPE_UNSPECIFIED: "host",
+    pb.CRAWL_SCOPE_HOST: "host",
+    pb.CRAWL_SCOPE_DOMAIN: "domain",
+    pb.CRAWL_SCOPE_ANY: "any",
+}
+_LEARNS_ON_DEMAND: dict[int, bool] = {
+    pb.LEARN_UNSPECIFIED: False,
+    pb.LEARN_ALWAYS: False,
+    pb.LEARN_ON_DEMAND: True,
+}
+_OBJECTIVES = enum_names(pb.RevisitObjective, "REVISIT_OBJECTIVE_")
+
+
+class CrawlService:
+    """Configuration and lifetime of crawls of one group."""
+
+    def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:
+        self._registry = registry
+        self._clock = clock
+
+    async def CreateCrawl(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
+        """Create a crawl."""
+        config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
+        actor = await self._registry.create(config, check_count=check_crawls_of_caller)
+        return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
+
+    async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
+        """Read a crawl."""
+        actor = await self._registry.open(parse_crawl(request.name, "name"))
+        answer = pb.GetCrawlResponse(crawl=crawl_message(actor.model), server_version=_VERSION)
+        if request.with_activity:
+            found = await actor.ask(lambda: activity(facts for _, facts in actor.model.sites.facts()))
+            answer.activity.CopyFrom(_activity(found))
+        return answer
+
+    async def UpdateCrawl(self, request: pb.UpdateCrawlRequest, context: Any) -> pb.UpdateCrawlResponse:
+        """Change a crawl."""
+        crawl = request.crawl
+        name = parse_crawl(crawl.name, "crawl.name")
+        actor = await self._registry.open(name)
+        changes: dict[str, Any] = {}
+        for path in _paths(request):
+            if path == "policy":
+                choice = choice_of(crawl.policy, "crawl.policy")
+                if choice is None:
+                    raise InvalidInput("must name a policy", field="crawl.policy", reason="REQUIRED")
+                changes["policy"] = choice
+            elif path == "extra_policies":
+                changes["extra_policies"] = _extra_policies(crawl)
+            elif path == "examples":
+                changes["more_examples"] = await asyncio.to_thread(_examples_of, crawl.examples)
+            elif path == "wanted":
+                changes["wanted"] = await asyncio.to_thread(wanted_of, crawl)
+            elif path in _LIMITS:
+                changes.setdefault("limits", {})[path] = _limits_of(crawl).get(path)
+            elif path == "revisit":
+                changes["revisit"] = _revisit_of(crawl)
+            else:
+                changes["observe_only"] = crawl.observe_only
+        if changes:
+            actor = await self._registry.change(name, **changes)
+        return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
+
+    async def DeleteCrawl(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
+        """Delete a crawl and its log."""
+        await self._registry.delete(parse_crawl(request.name, "name"))
+        return pb.DeleteCrawlResponse()
+
+
+async def shard_row(registry: CrawlRegistry, key: str) -> pb.Shard:
+    """Return what a shard that is here takes; of one that is closed or damaged, little is known."""
+    shard, actor, trouble = Shard.of(key), registry.opened_now(key), registry.damaged.get(key, "")
+    state = pb.SHARD_STATE_DAMAGED if trouble else pb.SHARD_STATE_PUT_AWAY
+    row = pb.Shard(
+        crawl=crawl_name(shard.crawl),
+        group=shard.group,
+        group_count=shard.groups,
+        state=state if actor is None else pb.SHARD_STATE_OPEN,
+        disk_bytes=await registry.disk_bytes(key),
+        trouble=trouble,
+    )
+    if actor is not None:
+        sites, pace = actor.model.sites, actor.pace
+        row.event_seq, row.replay_count = actor.model.seq, actor.replay_count
+        row.waiting_count, row.memory_bytes = actor.waiting_count, sites.memory_bytes
+        row.events_per_s, row.bytes_per_s, row.delay_s = pace.events_per_s, pace.bytes_per_s, pace.delay_s
+        row.site_count, row.live_site_count = len(sites), len(sites.in_memory)
+    return row
+
+
+def _paths(request: pb.UpdateCrawlRequest) -> list[str]:
+    """Return the fields to change: those of the mask, or those that are set when there is no mask."""
+    paths = list(request.update_mask.paths)
+    unknown = [path for path in paths if path not in _UPDATABLE]
+    if unknown:
+        raise InvalidInput(
+            f"can only be {', '.join(_UPDATABLE)}, got {', '.join(unknown)}", field="update_mask"
+        )
+    return paths or [field.name for field, _ in request.crawl.ListFields() if field.name in _UPDATABLE]
+
+
+def config_of(crawl: pb.Crawl, *, now_s: float) -> CrawlConfig:
+    """Return the configuration a message describes."""
+    fields: dict[str, Callable[[], Any]] = {
+        "name": lambda: parse_crawl(crawl.name, "crawl.name"),
+        "policy": lambda: choice_of(crawl.policy, "crawl.policy") or _default_policy(crawl),
+        "extra_policies": lambda: _extra_policies(crawl),
+        "scope": lambda: _known(_SCOPES, crawl.scope, "crawl.scope"),
+        "learning": lambda: _learning(crawl),
+        "examples": lambda: _examples_of(crawl.examples),
+        "wanted": lambda: wanted_of(crawl),
+        "groups": lambda: crawl.groups or 1,
+        "limits": lambda: _limits_of(crawl),
+        "revisit": lambda: _revisit_of(crawl),
+    }
+    values = _all_of(fields)
+    return CrawlConfig(
+        observe_only=crawl.observe_only,
+        seed=crawl.seed,
+        keep_titles=crawl.keep_titles,
+        experience=tuple(crawl.experience),
+        create_time_s=now_s,
+        **values,
+    )
+
+
+def _default_policy(crawl: pb.Crawl) -> PolicyChoice:
+    """Return the policy of a crawl that names none."""
+    return PolicyChoice("topic") if crawl.HasField("wanted") else PolicyChoice()
+
+
+def _extra_policies(crawl: pb.Crawl) -> tuple[PolicyChoice, ...]:
+    """Return the policies kept learning beside the served one."""
+    check_count("crawl.extra_policies", len(crawl.extra_policies), _MAX_EXTRA_POLICIES)
+    chosen = [choice_of(spec, f"crawl.extra_policies[{i}]") for i, spec in enumerate(crawl.extra_policies)]
+    for i, choice in enumerate(chosen):
+        if choice is None:
+            raise InvalidInput("must name a policy", field=f"crawl.extra_policies[{i}]", reason="REQUIRED")
+    return tuple(choice for choice in chosen if choice is not None)
+
+
+def _examples_of(messages: Iterable[pb.ExamplePage]) -> tuple[ExamplePage, ...]:
+    """Return the example pages of a message; cost: a parse for each body."""
+    examples, problems = [], list[FieldProblem]()
+    for i, message in enumerate(messages):
+        try:
+            examples.append(_example(message))
+        except InvalidInput as exc:
+            problems += exc.under(f"crawl.examples[{i}]").problems
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(examples)
+
+
+def crawl_message(model: CrawlModel) -> pb.Crawl:
+    """Return a crawl as a message."""
+    config = model.config
+    message = pb.Crawl(
+        name=crawl_name(config.name),
+        policy=spec_of(config.policy),
+        extra_policies=[spec_of(choice) for choice in config.extra_policies],
+        scope=f"CRAWL_SCOPE_{config.scope.upper()}",
+        learning=same_fields(pb.LearningConfig, config.learning),
+        learn=pb.LEARN_ON_DEMAND if config.learning.on_demand else pb.LEARN_ALWAYS,
+        observe_only=config.observe_only,
+        seed=config.seed,
+        keep_titles=config.keep_titles,
+        experience_count=len(config.experience),
+        examples=[pb.ExamplePage(url=page.url, page_type=page.page_type) for page in config.examples],
+        wanted=wanted_message(config.wanted) if config.wanted is not None else None,
+        groups=config.groups,
+        revisit=_revisit_message(config.revisit),
+        page_count=model.pages,
+        feedback_count=model.feedbacks,
+        site_count=len(model.sites),
+        event_seq=model.seq,
+    )
+    add_limits(message, config.limits)
+    if model.limits:
+        stop = model.standing().crawl
+        message.decision, message.decision_reason = decision_of(stop), stop.reason if stop else ""
+    message.create_time.FromNanoseconds(int(config.create_time_s * 1e9))
+    return message
+
+
+def _example(message: pb.ExamplePage) -> ExamplePage:
+    check_most("page_type", len(message.page_type.encode()), _MAX_PAGE_TYPE_BYTES, " bytes")
+    if not message.url and not message.body:
+        raise InvalidInput("must be given, or else the body", field="url", reason="REQUIRED")
+    key = validate_url(message.url, "url", error=InvalidPage) if message.url else ""
+    if not message.body:
+        return ExamplePage(message.url, key, message.page_type)
+    page = extract(message.body, url=message.url or _NO_URL, content_type=message.content_type)
+    if not page.paths.tags:
+        raise InvalidPage("must be a page in HTML", field="body")
+    return ExamplePage(message.url, key, message.page_type, page.paths)
+
+
+def _learning(crawl: pb.Crawl) -> LearningConfig:
+    given: dict[str, Any] = set_fields(crawl.learning)
+    learning = replace(LearningConfig(), **given)
+    if problems := learning.problems("crawl.learning"):
+        raise InvalidInput(problems)
+    return replace(learning, on_demand=_known(_LEARNS_ON_DEMAND, crawl.learn, "crawl.learn"))
+
+
+def _all_of(fields: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Return the value of each field, or raise one error that has the problems of all."""
+    values, problems = {}, list[FieldProblem]()
+    for name, value in fields.items():
+        try:
+            values[name] = value()
+        except InvalidInput as exc:
+            problems += exc.problems
+    if problems:
+        raise InvalidInput(problems)
+    return values
+
+
+def _known(table: dict[int, _T], number: int, field: str) -> _T:
+    if number not in table:
+        raise InvalidInput(f"is not a known value, got {number}", field=field)
+    return table[number]
+
+
+def _revisit_of(crawl: pb.Crawl) -> dict[str, Any] | None:
+    """Return how a crawl fetches pages again, None if it does not; what is not set is left out."""
+    if not crawl.HasField("revisit"):
+        return None
+    asked, found = crawl.revisit, dict[str, Any]()
+    if asked.objective:
+        if asked.objective not in _OBJECTIVES:
+            rule = f"is not a known value, got {asked.objective}"
+            raise InvalidInput(rule, field="crawl.revisit.objective")
+        found["objective"] = _OBJECTIVES[asked.objective]
+    if asked.rule:
+        found["rule"] = asked.rule
+    if asked.fetches_per_day:
+        found["fetches_per_day"] = asked.fetches_per_day
+    for field, name in (("least_interval", "least_s"), ("longest_interval", "longest_s")):
+        if asked.HasField(field):
+            interval: Duration = getattr(asked, field)
+            found[name] = interval.seconds + interval.nanos / 1e9
+    return found
+
+
+def _revisit_message(given: Mapping[str, Any] | None) -> pb.Revisit | None:
+    """Return how a crawl fetches pages again, None if it does not."""
+    if given is None:
+        return None
+    message = pb.Revisit(rule=given.get("rule", ""), fetches_per_day=given.get("fetches_per_day", 0.0))
+    if "objective" in given:
+        message.objective = wire(pb.RevisitObjective.Value(f"REVISIT_OBJECTIVE_{given['objective'].upper()}"))
+    if "least_s" in given:
+        message.least_interval.FromNanoseconds(round(given["least_s"] * 1e9))
+    if "longest_s" in given:
+        message.longest_interval.FromNanoseconds(round(given["longest_s"] * 1e9))
+    return message
+
+
+def wanted_of(crawl: pb.Crawl) -> Wanted | None:
+    """Return what a crawl is for; None if it does not say. Cost: a parse for each body."""
+    if not crawl.HasField("wanted"):
+        return None
+    message = crawl.wanted
+    samples, problems = [], list[FieldProblem]()
+    for i, given in enumerate(message.samples):
+        try:
+            samples.append(_sample(given))
+        except InvalidInput as exc:
+            samples.append(WantedSample())  # so that the numbers of the others stay
+            problems += exc.under(f"crawl.wanted.samples[{i}]").problems
+    wanted = Wanted(
+        tuple(WantedQuery(q.text, q.weight if q.HasField("weight") else 1.0) for q in message.queries),
+        tuple(samples),
+        tuple(message.languages),
+        message.least_words,
+        message.quality_weight,
+        message.embedding,
+        message.embedding_weight if message.HasField("embedding_weight") else None,
+    )
+    problems += wanted.problems("crawl.wanted")
+    if problems:
+        raise InvalidInput(problems)
+    return wanted
+
+
+def wanted_message(wanted: Wanted) -> pb.Wanted:
+    """Return what a crawl is for as a message; of samples without the texts."""
+    return same_fields(
+        pb.Wanted,
+        wanted,
+        queries=[pb.WantedQuery(text=one.text, weight=_given(one.weight)) for one in wanted.queries],
+        samples=[
+            pb.WantedSample(url=one.url, unwanted=one.unwanted, weight=_given(one.weight))
+            for one in wanted.samples
+        ],
+    )
+
+
+def _given(weight: float) -> float | None:
+    """Return a weight that is not the default."""
+    return weight if weight != 1.0 else None
+
+
+def _sample(message: pb.WantedSample) -> WantedSample:
+    if message.text and message.body:
+        raise InvalidInput("must not be given beside `text`", field="body")
+    if not (message.url or message.text or message.body):
+        raise InvalidInput("must be given, or else text or body", field="url", reason="REQUIRED")
+    check_most("text", len(message.text.encode()), _MAX_TEXT_BYTES, " bytes")
+    key = validate_url(message.url, "url", error=InvalidPage) if message.url else ""
+    weight = message.weight if message.HasField("weight") else 1.0
+    return WantedSample(message.url, key, _words(message), message.unwanted, weight)
+
+
+def _words(message: pb.WantedSample) -> PageWords | None:
+    if message.text:
+        words = words_of_texts("", "", message.text)
+        if not words.hashes:
+            raise InvalidInput("must have a word", field="text")
+        return words
+    if not message.body:
+        return None
+    page = extract(
+        message.body, url=message.url or _NO_URL, content_type=message.content_type, words=Words.COUNTED
+    )
+    if page.words is None or not page.words.hashes:
+        raise InvalidPage("must be a page in HTML with words", field="body")
+    return page.words
+
+
+def _limits_of(crawl: pb.Crawl) -> dict[str, Any]:
+    """Return the settings of a message as plain values, by field."""
+    found: dict[str, Any] = {}
+    for field, value in crawl.ListFields():
+        if field.name in _LIMITS:
+            if field.name not in limits():
+                raise InvalidInput("is not known to this server", field=f"crawl.{field.name}")
+            found[field.name] = set_fields(value) if isinstance(value, Message) else list(value)
+    return found
+
+
+def add_limits(message: pb.Crawl, config: Mapping[str, Any]) -> None:
+    """Write the settings of a crawl into its message."""
+    for field, value in config.items():
+        part = getattr(message, field)
+        if not isinstance(part, Message):
+            part.extend(value)
+            continue
+        part.SetInParent()
+        for name, number in value.items():
+            setattr(part, name, number)
+
+
+def _activity(found: Activity) -> pb.Activity:
+    """Return what became of a crawl."""
+    tally = found.tally
+    return pb.Activity(
+        site_count=found.sites,
+        learned_site_count=found.learned,
+        learning_site_count=found.learning,
+        page_count=found.pages,
+        failed_count=found.failed,
+        duplicate_count=found.duplicates,
+        fetch_count=round(tally.fetched),
+        text_reward=tally.worth(by_reward=False),
+        reported_count=round(tally.reported),
+        reward=tally.worth(by_reward=True),
+    )

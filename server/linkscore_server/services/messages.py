@@ -1,0 +1,266 @@
+"""What several services read and write: names, bounds, statuses, policies, numbers that are finite."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
+
+from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from linkscore.v1 import common_pb2, policy_pb2
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
+from linkscore_scoring.policies.registry import policy_class
+
+M = TypeVar("M", bound=Message)
+
+MAX_SITE_BYTES = 1_024
+"""Longest name of a site: a bound; a host name has at most 253 characters (RFC 1035)."""
+DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE = 100, 1_000
+"""Names on one page of a list, as the contract says."""
+MAX_BROWSE_SITES = 1_000  # of one answer on browse logs, as the contract says
+
+
+def wire(numbers: Any) -> Any:
+    """Return numbers, or one, as an enum of the contract whose numbers are the same: for who checks types."""
+    return numbers
+
+
+def same_fields(kind: type[M], found: object, **others: Any) -> M:
+    """Return a message whose fields have the values of the attributes of their names, but for `others`."""
+    names = (field.name for field in kind.DESCRIPTOR.fields if field.name not in others)
+    return kind(**{name: getattr(found, name) for name in names}, **others)
+
+
+def check_most(field: str, got: int, most: int, unit: str = "") -> None:
+    """Refuse a number above its bound."""
+    if got > most:
+        raise InvalidInput(f"must be at most {most}{unit}, got {got}", field=field)
+
+
+def check_count(field: str, count: int, most: int, *, least: int = 0) -> None:
+    """Refuse a list of too many entries, or too few."""
+    if count < least:
+        raise InvalidInput(f"must have at least {least} entry", field=field, reason="REQUIRED")
+    if count > most:
+        rule = f"must have at most {most} entries, got {count}"
+        raise InvalidInput(rule, field=field, reason="TOO_MANY_ITEMS")
+
+
+def enum_names(enum: Any, prefix: str) -> dict[int, str]:
+    """Return the names of an enum of the contract by number, in lower case, without their prefix and 0."""
+    return {number: name.removeprefix(prefix).lower() for name, number in enum.items() if number}
+
+
+def status(code: common_pb2.ItemCode, notes: Iterable[str] = ()) -> common_pb2.ItemStatus:
+    """Return the status of an item."""
+    return common_pb2.ItemStatus(code=code, notes=notes)
+
+
+def field_problems(error: InvalidInput) -> list[common_pb2.FieldProblem]:
+    """Return what is wrong with an item."""
+    return [
+        common_pb2.FieldProblem(field=p.field, description=p.rule, reason=p.reason) for p in error.problems
+    ]
+
+
+def invalid(error: InvalidInput) -> common_pb2.ItemStatus:
+    """Return the status of an item that breaks rules."""
+    return common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID, problems=field_problems(error))
+
+
+def seconds_of(time: Timestamp, clock: Callable[[], float]) -> float:
+    """Return a timestamp as seconds since the epoch; one before 1970 counts as now."""
+    return time.seconds + time.nanos / 1e9 if time.seconds >= 0 else clock()
+
+
+def crawl_name(crawl: str) -> str:
+    """Return the resource name of a crawl."""
+    return f"crawls/{crawl}"
+
+
+def site_name(crawl: str, site: str) -> str:
+    """Return the resource name of a site; the site is percent-escaped."""
+    return f"crawls/{crawl}/sites/{quote(site, safe='')}"
+
+
+def parse_crawl(name: str, field: str = "crawl") -> str:
+    """Return the crawl of a resource name."""
+    if not name:
+        raise InvalidInput("is required, in the form crawls/{crawl}", field=field, reason="REQUIRED")
+    collection, _, crawl = name.partition("/")
+    if collection != "crawls" or not crawl or "/" in crawl:
+        raise InvalidInput(f"must have the form crawls/{{crawl}}, got {name!r}", field=field)
+    return crawl
+
+
+def parse_site(name: str, field: str = "name") -> tuple[str, str]:
+    """Return crawl and site of a resource name."""
+    parts = name.split("/")
+    if len(parts) != 4 or parts[0] != "crawls" or parts[2] != "sites" or not parts[1] or not parts[3]:
+        raise InvalidInput(f"must have the form crawls/{{crawl}}/sites/{{site}}, got {name!r}", field=field)
+    return parts[1], unquote(parts[3])
+
+
+def site_of(name: str, crawl: str, field: str) -> str:
+    """Return the site that a host or a resource name stands for."""
+    if not name:
+        raise InvalidInput("is required", field=field, reason="REQUIRED")
+    if len(name.encode()) > MAX_SITE_BYTES:
+        raise InvalidInput(f"must be at most {MAX_SITE_BYTES} bytes", field=field)
+    if "/" not in name:
+        return name
+    owner, site = parse_site(name, field)
+    if owner != crawl:
+        raise InvalidInput(f"must be a site of crawls/{crawl}, got {name!r}", field=field)
+    return site
+
+
+def page_of(names: Sequence[str], page_size: int, page_token: str) -> tuple[Sequence[str], str]:
+    """Return a page of sorted names, and the token of the next: the last name given out, empty at the end."""
+    check_most("page_size", page_size, MAX_PAGE_SIZE)
+    start = bisect_right(names, page_token) if page_token else 0
+    page = names[start : start + (page_size or DEFAULT_PAGE_SIZE)]
+    return page, page[-1] if start + len(page) < len(names) else ""
+
+
+def choice_of(spec: policy_pb2.PolicySpec, field: str = "policy") -> PolicyChoice | None:
+    """Return the choice a spec makes, checked; None if it is empty."""
+    name = spec.WhichOneof("policy")
+    if name is None:
+        return None
+    if name == "external":
+        choice = PolicyChoice(spec.external.name, json_format.MessageToDict(spec.external.params))
+        path = f"{field}.external.params"
+    else:
+        choice = PolicyChoice(name, set_fields(getattr(spec, name)))
+        path = f"{field}.{name}"
+    _check(choice, path, field)
+    return choice
+
+
+def spec_of(choice: PolicyChoice) -> policy_pb2.PolicySpec:
+    """Return the spec of a choice."""
+    spec = policy_pb2.PolicySpec()
+    if choice.name not in spec.DESCRIPTOR.fields_by_name:
+        spec.external.name = choice.name
+        spec.external.params.update(dict(choice.params))
+        return spec
+    params = getattr(spec, choice.name)
+    params.SetInParent()
+    for name, value in choice.params.items():
+        setattr(params, name, value)
+    return spec
+
+
+def set_fields(params: Message) -> dict[str, object]:
+    """Return the fields of a flat message that are set, by name."""
+    return {field.name: value for field, value in params.ListFields()} | {
+        field.name: getattr(params, field.name)
+        for field in params.DESCRIPTOR.fields
+        if field.has_presence and params.HasField(field.name)
+    }
+
+
+def _check(choice: PolicyChoice, path: str, field: str) -> None:
+    try:
+        policy_class(choice.name)
+    except LinkscoreError as exc:
+        raise InvalidInput(str(exc), field=f"{field}.external.name", reason="UNKNOWN_POLICY") from exc
+    try:
+        choice.checked()
+    except InvalidInput as exc:
+        raise exc.under(path) from exc
+
+
+_MOST_FLOAT = 1e12
+"""Of a number without a bound of its own: sums of a billion of them are far from infinite. A bound."""
+_MOST_INT = 1 << 53
+"""Of a whole number of 64 bits: those above are not exact as JSON has them, nor as floats. A bound."""
+_MOST_SECONDS = 100 * 365 * 86_400
+"""Of a duration: a century. A bound."""
+_MOST = {
+    "linkscore.v1.Page.fetched_bytes": 1 << 40,
+    "linkscore.v1.Budget.fetch_cost": 1e9,
+    "linkscore.v1.Revisit.fetches_per_day": 1e9,
+    "google.protobuf.Timestamp.seconds": 253_402_300_799,  # the year 9999
+    "linkscore.v1.Crawl.seed": (1 << 64) - 1,
+}
+"""Bounds of their own."""
+_ONE_BY_ONE = frozenset({"linkscore.v1.Page", "linkscore.v1.Feedback"})
+_DURATION = "google.protobuf.Duration"
+_FLOATS = (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT)
+_INTS = (
+    FieldDescriptor.TYPE_INT64,
+    FieldDescriptor.TYPE_UINT64,
+    FieldDescriptor.TYPE_SINT64,
+    FieldDescriptor.TYPE_FIXED64,
+    FieldDescriptor.TYPE_SFIXED64,
+)
+
+
+class _Bounded(NamedTuple):
+    """A field of numbers, or of messages that have some."""
+
+    name: str
+    is_repeated: bool
+    most: float
+    inner: Descriptor | None
+
+
+def wrong_numbers(message: Message, path: str = "") -> Iterator[FieldProblem]:
+    """Yield the numbers of a message that are not finite or beyond their bounds."""
+    for field in _bounded(message.DESCRIPTOR):
+        value = getattr(message, field.name)
+        if not value and field.inner is None:
+            continue
+        for row, each in enumerate(value if field.is_repeated else [value]):
+            at = f"{path}{field.name}[{row}]" if field.is_repeated else path + field.name
+            if field.inner is None:
+                yield from _wrong(at, each, field.most)
+            elif field.inner.full_name == _DURATION:
+                yield from _wrong(at, each.seconds, _MOST_SECONDS)
+            elif field.is_repeated or message.HasField(field.name):
+                yield from wrong_numbers(each, f"{at}.")
+
+
+def _wrong(at: str, number: Any, most: float) -> Iterator[FieldProblem]:
+    if not (math.isfinite(number) and abs(number) <= most):
+        yield FieldProblem(at, f"must be finite and at most {most:g}, got {number:g}")
+
+
+@cache
+def _bounded(message: Descriptor) -> tuple[_Bounded, ...]:
+    return tuple(_fields(message))
+
+
+def _fields(message: Descriptor) -> Iterator[_Bounded]:
+    for field in message.fields:
+        inner = field.message_type
+        if field.type in _FLOATS or field.type in _INTS:
+            default = _MOST_FLOAT if field.type in _FLOATS else _MOST_INT
+            yield _Bounded(field.name, field.is_repeated, _MOST.get(field.full_name, default), None)
+        elif (
+            inner is not None and not inner.has_options and _has_numbers(inner, ())
+        ):  # entries of maps have some
+            yield _Bounded(field.name, field.is_repeated, 0, inner)
+
+
+def _has_numbers(message: Descriptor, seen: tuple[str, ...]) -> bool:
+    """Say whether there is something to look at: asked once a type, so that links are not gone through."""
+    if message.full_name in seen or message.full_name in _ONE_BY_ONE:
+        return False
+    seen = (*seen, message.full_name)
+    return message.full_name == _DURATION or any(
+        field.type in _FLOATS
+        or field.type in _INTS
+        or (field.message_type is not None and _has_numbers(field.message_type, seen))
+        for field in message.fields
+    )

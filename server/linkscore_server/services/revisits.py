@@ -1,0 +1,240 @@
+"""RankRevisits and NotifyChanged of LinkScoringService: which known pages to fetch again, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import cast
+
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.events import ChangesNotified, Event, PageFetched
+from linkscore_scoring.engine.results import Outcome, PageOutcome
+from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.revisits.companion import GONE_STATUSES, SiteRevisitor
+from linkscore_scoring.revisits.notices import NOTED, UNKNOWN
+from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.values import DAY_S, Due
+from linkscore_scoring.site.fetch import NOT_MODIFIED
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_server import tasks
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services.messages import (
+    check_count,
+    check_most,
+    enum_names,
+    field_problems,
+    parse_crawl,
+    seconds_of,
+    site_name,
+    site_of,
+    wire,
+)
+
+DUE_PAGES, MAX_DUE_PAGES = 100, 10_000
+"""Pages of one answer of RankRevisits if nothing is said, and at most, as the contract says."""
+MAX_RANKED = 1_000_000
+"""A bound: pages that several answers of RankRevisits may go through."""
+MAX_NOTICES = 10_000
+"""URLs of one call of NotifyChanged, as the contract says."""
+_TOGETHER = 256
+"""URLs that are checked, asked about or applied before other calls are served; chosen, not measured."""
+_OUTCOMES = enum_names(pb.NoticeOutcome, "NOTICE_OUTCOME_")
+_Known = dict[str, dict[int, str]]
+"""By site, the identity of each URL by its row."""
+
+
+class Revisits:
+    """Says which known pages to fetch again, hears of changes, and counts what fetches found."""
+
+    def __init__(self, registry: CrawlRegistry, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self._registry, self._metrics, self._clock = registry, metrics, clock
+
+    async def rank(self, request: pb.RankRevisitsRequest) -> pb.RankRevisitsResponse:
+        """Rank the known pages of a site, or of all sites of a crawl."""
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        size, start = _page_of(request)
+        now_s = seconds_of(request.now, self._clock) if request.HasField("now") else self._clock()
+        site = site_of(request.site, actor.model.config.name, "site") if request.site else ""
+        return await actor.ask(partial(_ranked, actor.model, site, now_s, size, start))
+
+    async def notice(self, request: pb.NotifyChangedRequest) -> pb.NotifyChangedResponse:
+        """Take in that known pages are said to have changed."""
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        self._registry.check_room()
+        answer = await _take_notices(actor, request, self._clock)
+        for outcome, count in Counter(status.outcome for status in answer.statuses).items():
+            self._metrics.notices.labels(_OUTCOMES[outcome]).inc(count)
+        return answer
+
+    def applied(self, event: Event, outcome: Outcome) -> None:
+        """Count a page that was applied, if its crawl fetches again and knew it."""
+        if isinstance(event, PageFetched) and isinstance(outcome, PageOutcome):
+            found = _refetch_of(event, outcome)
+            if found:
+                self._metrics.refetches.labels(found).inc()
+
+
+def _refetch_of(event: PageFetched, outcome: PageOutcome) -> str:
+    """Return what a fetch found of a known page; empty if it was not known or nobody fetches again."""
+    said = outcome.revisit
+    if said is None:
+        return ""
+    if event.features is None:
+        if event.status_code == NOT_MODIFIED:
+            return "not_modified"
+        return "gone" if event.status_code in GONE_STATUSES else "failed"
+    if said.share is None:
+        return ""
+    return "changed" if said.share > 0.0 else "unchanged"
+
+
+def _page_of(request: pb.RankRevisitsRequest) -> tuple[int, int]:
+    """Return how many pages are asked for, and after how many they begin."""
+    check_most("page_size", request.page_size, MAX_DUE_PAGES)
+    token = request.page_token or "0"
+    if not (token.isascii() and token.isdigit() and len(token) < 8 and int(token) <= MAX_RANKED):
+        raise InvalidInput("must be the next_page_token of a call before", field="page_token")
+    return request.page_size or DUE_PAGES, int(token)
+
+
+def _ranked(model: CrawlModel, site: str, now_s: float, size: int, start: int) -> pb.RankRevisitsResponse:
+    """Return the answer about a site, or about all if it is empty; cost O(known pages)."""
+    _check_set(model)
+    names = [site] if site else sorted(model.sites)
+    most, known, fresh = start + size, 0, 0.0
+    due: list[tuple[str, Due]] = []
+    for name in names:
+        revisits = _revisits_of(model, name)
+        due += ((name, page) for page in revisits.rank(now_s, most + 1))
+        if len(names) > 1 and len(due) > most:  # those of all sites so far that can still be among the first
+            due = heapq.nsmallest(most + 1, due, key=_order)
+        fresh += len(revisits.pages) * revisits.expected_freshness(now_s)
+        known += len(revisits.pages)
+    due.sort(key=_order)
+    crawl = model.config.name
+    return pb.RankRevisitsResponse(
+        pages=[_message(crawl, name, page) for name, page in due[start:most]],
+        next_page_token=str(most) if len(due) > most and most <= MAX_RANKED else "",
+        expected_freshness=fresh / known if known else 1.0,
+        event_seq=model.seq,
+        known_page_count=known,
+    )
+
+
+def _order(found: tuple[str, Due]) -> tuple[float, str, int]:
+    name, page = found
+    return -page.worth, name, page.key
+
+
+def _check_set(model: CrawlModel) -> None:
+    """Refuse a crawl that does not fetch again."""
+    if model.config.revisit is None:
+        raise InvalidInput("must have `revisit`: UpdateCrawl sets it", field="crawl", reason="REQUIRED")
+
+
+def _revisits_of(model: CrawlModel, site: str) -> SiteRevisits:
+    """Return what a known site of a crawl that fetches again knows of its pages."""
+    return cast("SiteRevisitor", model.shard(site).revisitor).revisits
+
+
+def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
+    message = pb.DuePage(
+        url=page.url,
+        site=site_name(crawl, site),
+        worth=page.worth,
+        reason=f"REVISIT_REASON_{page.reason.upper()}",
+        expected_changes=page.changes,
+        change_rate=page.rate,
+        etag=page.validators.etag,
+        last_modified=page.validators.last_modified,
+        kind=f"PAGE_KIND_{page.kind.upper()}",
+    )
+    message.last_fetch_time.FromSeconds(int(page.last_s))
+    return message
+
+
+async def _take_notices(
+    actor: CrawlActor, request: pb.NotifyChangedRequest, clock: Callable[[], float]
+) -> pb.NotifyChangedResponse:
+    """Take in notices; answered when those that say something new are durable and applied.
+
+    Others are no events: whoever repeats himself, or names pages that nobody knows, fills no log.
+    """
+    _check_set(actor.model)
+    change_s = _time_of(request, clock)
+    check_count("urls", len(request.urls), MAX_NOTICES, least=1)
+    answer = pb.NotifyChangedResponse(statuses=[pb.NoticeStatus() for _ in request.urls])
+    known = await _read(actor.model, request.urls, answer.statuses)
+    events: list[tuple[ChangesNotified, list[int]]] = []
+    for site, rows in _parts(known):
+        said = await actor.answer(partial(_news, actor.model, site, list(rows.values()), change_s))
+        new = []
+        for row, outcome in zip(rows, said, strict=True):
+            answer.statuses[row].outcome = wire(outcome)
+            if outcome == NOTED:
+                new.append(row)
+        if new:
+            events.append((ChangesNotified(site, [rows[row] for row in new], change_s), new))
+        await asyncio.sleep(0)
+    await _submit(actor, events, answer)
+    return answer
+
+
+async def _read(model: CrawlModel, urls: Sequence[str], statuses: Sequence[pb.NoticeStatus]) -> _Known:
+    """Return the identities of usable URLs; write what is wrong with the others."""
+    known: _Known = {}
+    for row, url in enumerate(urls):
+        if row % _TOGETHER == _TOGETHER - 1:
+            await asyncio.sleep(0)
+        try:
+            key = validate_url(url, f"urls[{row}]", error=InvalidInput)
+        except InvalidInput as exc:
+            statuses[row].outcome = pb.NOTICE_OUTCOME_INVALID
+            statuses[row].problems.extend(field_problems(exc))
+        else:
+            known.setdefault(model.site_of(key), {})[row] = key
+    return known
+
+
+def _parts(known: _Known) -> Iterator[tuple[str, dict[int, str]]]:
+    """Yield URLs of one site, so many together."""
+    for site, rows in known.items():
+        items = list(rows.items())
+        for at in range(0, len(items), _TOGETHER):
+            yield site, dict(items[at : at + _TOGETHER])
+
+
+def _news(model: CrawlModel, site: str, urls: Sequence[str], change_s: float) -> list[int]:
+    if site not in model.sites:
+        return [UNKNOWN] * len(urls)
+    shard = model.shard(site)
+    return cast("SiteRevisitor", shard.revisitor).news(urls, change_s, shard.model)
+
+
+async def _submit(
+    actor: CrawlActor, events: Sequence[tuple[ChangesNotified, list[int]]], answer: pb.NotifyChangedResponse
+) -> None:
+    """Make events durable, and write what became of them: another call may have said the same meanwhile."""
+    waiting = [tasks.heard(actor.submit_all([event])) for event, _ in events]
+    for (_, rows), done in zip(events, waiting, strict=True):
+        [outcomes] = await done
+        if isinstance(outcomes, Exception):
+            raise outcomes
+        for row, outcome in zip(rows, cast("list[int]", outcomes), strict=False):
+            answer.statuses[row].outcome = wire(outcome)
+
+
+def _time_of(request: pb.NotifyChangedRequest, clock: Callable[[], float]) -> float:
+    now_s = clock()
+    if not request.HasField("change_time"):
+        return now_s
+    change_s = seconds_of(request.change_time, clock)
+    if change_s > now_s + DAY_S:
+        raise InvalidInput("must be at most a day from now", field="change_time")
+    return change_s

@@ -1,0 +1,295 @@
+"""SiteModelService: what was learned about sites, advice, seeds, rule files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from linkscore.v1 import site_model_service_pb2 as pb
+from linkscore_scoring.engine.limits import Standing
+from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, GroupHistory, NamedTrap, SiteAdvice
+from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
+from linkscore_scoring.exporters import files
+from linkscore_scoring.exporters.files import RuleFile
+from linkscore_scoring.exporters.rules import SiteRules, TagPathRule, site_rules
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import UrlRule
+from linkscore_scoring.urls.identity import validate_url
+from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.registry import CrawlRegistry
+from linkscore_server.services import results
+from linkscore_server.services.messages import (
+    check_count,
+    check_most,
+    choice_of,
+    enum_names,
+    page_of,
+    parse_crawl,
+    parse_site,
+    same_fields,
+    site_name,
+    site_of,
+    wire,
+)
+
+# Bounds of requests, as the contract says.
+_MAX_SUGGESTIONS, _MAX_HORIZON = 1_000, 10_000
+MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
+_MAX_WANTED = 16  # formats: more than there are
+
+_FORMATS = enum_names(pb.RuleFormat, "RULE_FORMAT_")
+SeedsOfLogs = Callable[[pb.SuggestSeedsRequest], Awaitable[pb.SuggestSeedsResponse | None]]
+
+
+class SiteModelService:
+    """What was learned about sites. `seeds_of_logs` may answer SuggestSeeds about a crawl as a whole."""
+
+    def __init__(self, registry: CrawlRegistry, seeds_of_logs: SeedsOfLogs | None = None) -> None:
+        self._registry = registry
+        self._seeds_of_logs = seeds_of_logs
+
+    async def ListSites(self, request: pb.ListSitesRequest, context: Any) -> pb.ListSitesResponse:
+        """List the sites of a crawl by name."""
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        names, token = page_of(sorted(actor.model.sites), request.page_size, request.page_token)
+        found = await actor.ask(lambda: [_site(actor, name) for name in names])
+        return pb.ListSitesResponse(sites=found, next_page_token=token)
+
+    async def GetSite(self, request: pb.GetSiteRequest, context: Any) -> pb.GetSiteResponse:
+        """Read one site, and say what to make of it."""
+        check_most("horizon", request.horizon, _MAX_HORIZON)
+        check_most("max_suggestions", request.max_suggestions, _MAX_SUGGESTIONS)
+        crawl, name = parse_site(request.name)
+        actor = await self._registry.open(crawl)
+
+        def answer() -> pb.GetSiteResponse:
+            advice = advice_message(actor.queries.advice(name, request.horizon or DEFAULT_HORIZON))
+            if (standing := actor.queries.standing(name)) is not None:
+                _add_decision(advice, standing)
+            advice.copies.extend(same_fields(pb.CopyHypothesis, each) for each in actor.queries.copies(name))
+            plan = actor.queries.fetch_plan(name, n) if (n := request.max_suggestions) else []
+            return pb.GetSiteResponse(
+                site=_site(actor, name), advice=advice, suggestions=map(results.suggestion, plan)
+            )
+
+        return await actor.answer(answer)
+
+    async def LearnSite(self, request: pb.LearnSiteRequest, context: Any) -> pb.LearnSiteResponse:
+        """Learn a site now."""
+        actor, site = await self._found(request.name)
+        if not site.sample:
+            raise NotLearned(f"site {site.name!r}: no page to learn from yet")
+        self._registry.space.check()
+        await actor.learn(site.name)
+        return pb.LearnSiteResponse(site=await actor.answer(partial(_site, actor, site.name)))
+
+    async def SuggestSeeds(self, request: pb.SuggestSeedsRequest, context: Any) -> pb.SuggestSeedsResponse:
+        """Return the pages to start a crawl of a site from."""
+        if not request.site and self._seeds_of_logs is not None:
+            of_all = await self._seeds_of_logs(request)
+            if of_all is not None:
+                return of_all
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        model, choice = actor.model, choice_of(request.policy)
+        site, n = seed_query(request, model.config.name, model.site_of)
+        found = await actor.answer(partial(actor.queries.seeds, site, n, choice))
+        return pb.SuggestSeedsResponse(
+            seeds=[pb.Seed(url=seed.url, reason=seed.reason, value=seed.value) for seed in found],
+            site=site_name(model.config.name, site),
+            policy=(choice or model.config.policy).name,
+            policy_state=await actor.answer(partial(actor.queries.policy_state, site, choice)),
+            event_seq=model.seq,
+        )
+
+    async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
+        """Return what was learned about URLs as files for crawlers."""
+        actor, site = await self._found(request.name)
+        wanted, choice = _wanted_formats(request), choice_of(request.policy)
+        await actor.ask_for_model(site.name)
+        found = site_rules(actor.model, site.name, choice, min_confidence=request.min_confidence)
+        return _exported_rules(found, wanted)
+
+    async def ExportExperience(
+        self, request: pb.ExportExperienceRequest, context: Any
+    ) -> pb.ExportExperienceResponse:
+        """Return what was learned on a site that helps on others."""
+        actor, site = await self._found(request.name)
+        question = partial(actor.queries.experience, site.name, choice_of(request.policy))
+        learned = await actor.answer(question)
+        return pb.ExportExperienceResponse(
+            experience=learned.to_bytes(),
+            group_count=len(learned.groups),
+            page_count=site.history.fetches,
+            event_seq=actor.model.seq,
+        )
+
+    async def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
+        """Return the crawl and the model of a site, by its name in the contract."""
+        crawl, site = parse_site(name)
+        actor = await self._registry.open(crawl)
+        return actor, (await actor.site(site)).model
+
+
+def _site(actor: CrawlActor, name: str) -> pb.Site:
+    """Return a site as a message."""
+    shard = actor.model.shard(name)
+    site = shard.model
+    return pb.Site(
+        name=site_name(actor.model.config.name, site.name),
+        host=site.name,
+        stage=wire(site.stage),
+        page_count=site.pages,
+        failed_count=site.failed,
+        sample_count=len(site.sample),
+        next_learning_at=site.schedule.next_at,
+        learning=site.learning_since > 0,
+        model_revision=site.revision,
+        cluster_count=len(site.templates.clusters) if site.templates else 0,
+        tag_path_count=len(site.link_paths),
+        link_count=len(site.memory),
+        text_chars=site.texts.distinct_chars,
+        duplicate_share=site.duplicates / site.pages if site.pages else 0.0,
+        cluster_pages={
+            results.cluster_name(c): n for c, n in site.crawled.items() if results.cluster_name(c)
+        },
+        policy_state=shard.served.describe(site),
+        session_names=site.sessions.names(),
+        policy_qualities=[results.policy_quality(known) for known in shard.policy_qualities()],
+    )
+
+
+def seeds_wanted(request: pb.SuggestSeedsRequest) -> int:
+    """Return how many pages are wanted."""
+    check_most("max_results", request.max_results, MAX_SEEDS)
+    return request.max_results or _DEFAULT_SEEDS
+
+
+def seed_query(
+    request: pb.SuggestSeedsRequest, crawl: str, site_of_url: Callable[[str], str]
+) -> tuple[str, int]:
+    """Return the site that is asked about, by name or by a URL of it, and how many pages are wanted."""
+    n = seeds_wanted(request)
+    if "://" not in request.site:
+        return site_of(request.site, crawl, "site"), n
+    validate_url(request.site, "site", error=InvalidInput)
+    return site_of_url(request.site), n
+
+
+def advice_message(advice: SiteAdvice) -> pb.SiteAdvice:
+    """Return the advice about a site."""
+    return pb.SiteAdvice(
+        reward_source=pb.REWARD_SOURCE_FEEDBACK if advice.by_reward else pb.REWARD_SOURCE_NOVELTY,
+        horizon=advice.horizon,
+        waiting_links=advice.waiting,
+        expected_fetches=advice.expected_fetches,
+        expected_reward=advice.expected_reward,
+        policy_estimate=advice.by_policy,
+        needs_examples=advice.needs_examples,
+        recent_fetches=advice.recent_fetches,
+        recent_reward=advice.recent_reward,
+        yields=map(_group, advice.groups),
+        traps=map(_trap, advice.traps),
+    )
+
+
+def _group(group: GroupHistory) -> pb.GroupYield:
+    return pb.GroupYield(
+        url_pattern=group.url_pattern,
+        tag_path=group.tag_path,
+        fetched_count=group.fetched,
+        reported_count=group.reported,
+        waiting_count=group.waiting,
+        early_reward=group.early,
+        late_reward=group.late,
+    )
+
+
+def _trap(trap: NamedTrap) -> pb.TrapSuspicion:
+    found = trap.found
+    return pb.TrapSuspicion(
+        kind=wire(found.kind),
+        url_pattern=trap.url_pattern,
+        tag_path=trap.tag_path,
+        fetched_count=found.fetched,
+        waiting_count=found.waiting,
+        early_yield=found.early_use,
+        late_yield=found.late_use,
+        copy_share=found.copy_share,
+        growth=found.growth,
+        evidence=found.evidence(),
+        example_urls=found.examples,
+    )
+
+
+def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
+    """Return the names of the formats wanted; empty means all that can say something."""
+    check_count("formats", len(request.formats), _MAX_WANTED)
+    for row, number in enumerate(request.formats):
+        if number not in _FORMATS:
+            raise InvalidInput(f"is not a known value, got {number}", field=f"formats[{row}]")
+        if number in request.formats[:row]:
+            raise InvalidInput("must be there once", field=f"formats[{row}]")
+    if not (math.isfinite(request.min_confidence) and 0.0 <= request.min_confidence <= 1.0):
+        rule = f"must be between 0 and 1, got {request.min_confidence}"
+        raise InvalidInput(rule, field="min_confidence")
+    return [_FORMATS[number] for number in request.formats]
+
+
+def _exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResponse:
+    """Return the files wanted, and the rules in them."""
+    written = [(name, files.FORMATS[name](site)) for name in wanted] if wanted else list(_all_that_can(site))
+    return pb.ExportRulesResponse(
+        files=[_file(name, file) for name, file in written],
+        url_rules=map(_url_rule, site.rules),
+        denied_rules=map(_url_rule, site.denied),
+        tag_path_rules=map(_tag_path_rule, site.tag_paths),
+        policy=site.policy,
+        policy_state=site.state,
+        model_revision=site.revision,
+        event_seq=site.event_seq,
+    )
+
+
+def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
+    """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
+    for name in _FORMATS.values():
+        try:
+            yield name, files.FORMATS[name](site)
+        except NoRules:
+            if name == "json":
+                raise
+
+
+def _file(name: str, file: RuleFile) -> pb.RuleFile:
+    return pb.RuleFile(
+        format=f"RULE_FORMAT_{name.upper()}",
+        name=file.name,
+        media_type=file.media_type,
+        content=file.text.encode(),
+        notes=file.notes,
+    )
+
+
+def _url_rule(rule: UrlRule) -> pb.UrlRule:
+    return pb.UrlRule(
+        kind=rule.kind,
+        pattern=rule.pattern,
+        confidence=rule.confidence,
+        match_count=rule.matches,
+        total_count=rule.total,
+        example_url=rule.example,
+    )
+
+
+def _tag_path_rule(rule: TagPathRule) -> pb.TagPathRule:
+    return same_fields(pb.TagPathRule, rule, link_count=rule.links)
+
+
+def _add_decision(advice: pb.SiteAdvice, standing: Standing) -> None:
+    """Write into the advice about a site whether it goes on, and how much of it was found."""
+    stop = standing.site or standing.crawl
+    advice.decision, advice.decision_reason = results.decision_of(stop), stop.reason if stop else ""
+    if standing.coverage is not None:
+        advice.coverage.CopyFrom(same_fields(pb.Coverage, standing.coverage))
