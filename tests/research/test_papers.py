@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
@@ -37,6 +36,7 @@ from linkscore_research.papers.results import (
     thinned,
     write_result,
 )
+from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE
 from linkscore_scoring.errors import InvalidInput
