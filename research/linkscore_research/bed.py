@@ -25,7 +25,7 @@ from rich.table import Table
 
 import linkscore_lab
 import linkscore_scoring
-from linkscore_lab.commands.common import FILE, OUT, lab_errors
+from linkscore_lab.commands import FILE, OUT, lab_errors
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import PolicyText, read_policy, reads_layout
 from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from linkscore import Client
-from linkscore_lab.crawls.crawl import make_mode
-from linkscore_lab.crawls.testbed import Testbed, demo_testbed, warc_testbed
+from linkscore_lab.crawls.crawl import scored
+from linkscore_lab.crawls.demo import Testbed, demo_testbed, warc_testbed
 from support.server_process import serving
 
 pytestmark = [
@@ -71,7 +71,7 @@ def _crawl(name: str, target: str, folder: Path) -> None:
     with Client(target) as client:
         client.create_crawl(crawl=crawl, extra_policies=["in_degree", "breadth_first"])
     with _testbed(name) as testbed:
-        mode = make_mode("harvest", target, crawl)
+        mode = scored("harvest", target, crawl)
         wanted = testbed.wanted(SITES.get(name, ("thread",)))
         testbed.run(
             mode, testbed.budget("25%"), wanted, fetched=lambda fetch: None, log=folder / f"{name}.log"

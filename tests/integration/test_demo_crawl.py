@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from rich.console import Console
 
 from linkscore_lab.crawls import crawl as modes
 from linkscore_lab.crawls import demo
-from linkscore_lab.crawls.child import Child, ChildFailed
 from linkscore_lab.crawls.crawl import Crawl, Mode, run_crawl
-from linkscore_lab.crawls.servers import running
-from linkscore_lab.crawls.testbed import Testbed, warc_testbed
+from linkscore_lab.crawls.demo import Testbed, warc_testbed
+from linkscore_lab.crawls.servers import ChildFailed
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.survey import PageFacts, Survey, read_page
+from linkscore_lab.datasets.survey import read_page
 from support.command_line import run
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
@@ -94,7 +92,7 @@ def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
 
 
 def test_many_requests_at_a_time_keep_the_budget(site_server: Testbed, tmp_path: Path) -> None:
-    mode = modes.with_settings(modes.breadth_first(), {"CONCURRENT_REQUESTS": 8})
+    mode = modes.breadth_first().with_settings(CONCURRENT_REQUESTS=8)
     result = crawl(site_server, mode, 25, tmp_path)
     assert len(set(order(result))) == 25
     assert result.stats["downloader/request_count"] == 25
@@ -113,59 +111,26 @@ def test_a_crawl_that_cannot_start_says_why(site_server: Testbed, tmp_path: Path
         crawl(site_server, Mode("broken", {"SCHEDULER": "no_such_module.Scheduler"}), 5, tmp_path)
 
 
-def test_a_child_without_greeting_says_why(tmp_path: Path) -> None:
-    with pytest.raises(ChildFailed, match="No module named"):
-        Child.start("linkscore_lab.no_such_module", [], tmp_path / "log")
-
-
 def test_the_demonstration_ends_with_a_table_and_a_report(
     archive: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(modes, "scored", lambda policy, *_, **__: Mode(policy, LAST_IN_FIRST_OUT.settings))
+    monkeypatch.setattr(demo, "scored", lambda policy, *_, **__: Mode(policy, LAST_IN_FIRST_OUT.settings))
     console = Console(file=StringIO(), width=80)
-    result = demo.run_demo(
-        *archive, ["thread"], "20", "stand_in", tmp_path, service=running("127.0.0.1:1"), console=console
+    runs = demo.run_demo(
+        *archive, ["thread"], "20", ["stand_in"], tmp_path, target="127.0.0.1:1", console=console
     )
-    assert [row.name for row in result.rows] == ["breadth_first", "stand_in"]
-    assert [row.metrics["fetched"] for row in result.rows] == [20, 20]
-    report = result.report.read_text()
+    assert [(run.policy, run.fetched) for run in runs] == [("breadth_first", 20), ("stand_in", 20)]
+    report = (tmp_path / "report.html").read_text()
     assert "20 fetches" in report
     assert report.count('fill="none" stroke=') == 2
-    assert str(result.report) in console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_the_demonstration_scores_by_a_server_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, Any] = {}
-
-    def ran(**options: Any) -> SimpleNamespace:
-        given.update(options)
-        return SimpleNamespace(rows=[])
-
-    monkeypatch.setattr(demo, "run_demo", ran)
-    assert run("demo", "--target", "linkscore:7411").exit_code == 0
-    with given["service"]() as address:
-        assert address == "linkscore:7411"
-    assert run("demo").exit_code == 0
-    assert given["service"] is None
+    assert str(tmp_path / "report.html") in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 @pytest.mark.long
-def test_the_bundled_site_is_crawled_at_its_own_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def labels_only(site: DemoSite, seen_page: object) -> Survey:
-        """Stand in for reading thousands of pages."""
-        return Survey({url: PageFacts((), (), url) for url in site.labels()}, site.labels())
-
-    monkeypatch.setattr("linkscore_lab.crawls.testbed.survey_site", labels_only)
-    result = demo.run_demo(
-        budget="30", policy=(), out=tmp_path, service=running("127.0.0.1:1"), console=Console(file=StringIO())
-    )
-    (row,) = result.rows
-    assert (row.name, row.metrics["fetched"], row.metrics["duplicates"], row.dropped) == (
-        "breadth_first",
-        30,
-        0,
-        0,
-    )
-    assert row.metrics["recall"] > 0
+def test_the_command_crawls_the_bundled_site_and_writes_its_figures(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    head = ("demo", "--budget", "30", "--policy", "", "--out", str(tmp_path), "--target", "127.0.0.1:1")
+    assert run(*head, "--json", str(figures)).exit_code == 0
+    (row,) = json.loads(figures.read_text())
+    assert (row["policy"], row["fetched"], row["links_out_of_archive"]) == ("breadth_first", 30, 0)
+    assert row["metrics"]["recall"] > 0

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from linkscore import Client
-from linkscore_lab.crawls import watching as room
+from linkscore_lab.crawls import servers as room
 from support.server_process import serving
 
 

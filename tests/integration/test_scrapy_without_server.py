@@ -14,10 +14,9 @@ from typing import Self
 
 import pytest
 
-from linkscore_lab.crawls.crawl import Crawl, Mode, breadth_first, scored, with_settings
+from linkscore_lab.crawls.crawl import Crawl, Mode, PageFetch, breadth_first, scored
+from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed
 from linkscore_lab.crawls.servers import OwnServer
-from linkscore_lab.crawls.spider.plan import PageFetch
-from linkscore_lab.crawls.testbed import DEMO_WANTED, Testbed, demo_testbed
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +99,7 @@ def crawl(bed: Testbed, mode: Mode, at: dict[int, Callable[[], None]] | None = N
         (at or {}).get(len(fetches), lambda: None)()
 
     wanted = bed.wanted(DEMO_WANTED)
-    done, _ = bed.run(with_settings(mode, {"DOWNLOAD_DELAY": 0.05}), BUDGET, wanted, fetched=fetched)
-    return done
+    return bed.run(mode.with_settings(DOWNLOAD_DELAY=0.05), BUDGET, wanted, fetched=fetched)
 
 
 def share(bed: Testbed, done: Crawl, first: int, last: int) -> float:

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from linkscore_lab.crawls.child import Child
-from linkscore_lab.crawls.spider.plan import PageFetch, SpiderPlan
+from linkscore_lab.crawls.servers import ended, stop
 
 BREADTH_FIRST = "breadth_first"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a crawl orders its queue: its name, Scrapy settings, and whether wanted pages yield an item."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    feedback: bool = False
+
+    def with_settings(self, **settings: Any) -> Mode:
+        """Return it with more Scrapy settings, as ``CONCURRENT_REQUESTS=8``."""
+        return replace(self, settings={**self.settings, **settings})
 
 
 def breadth_first() -> Mode:
@@ -29,10 +44,8 @@ def breadth_first() -> Mode:
     )
 
 
-def scored(
-    policy: str, address: str, crawl: str, *, params: Mapping[str, Any] | None = None, feedback: bool = False
-) -> Mode:
-    """Return the order linkscore gives."""
+def scored(policy: str, address: str, crawl: str, *, feedback: bool = False) -> Mode:
+    """Return the order of a policy of the service at `address`; a new name of a crawl has no memory."""
     return Mode(
         policy,
         {
@@ -41,7 +54,7 @@ def scored(
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
             "LINKSCORE_TARGET": address,
             "LINKSCORE_CRAWL": crawl_id(crawl),
-            "LINKSCORE_POLICY": (policy, dict(params)) if params else policy,
+            "LINKSCORE_POLICY": policy,
         },
         feedback,
     )
@@ -52,57 +65,42 @@ def crawl_id(name: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", name.lower())[-63:].lstrip("-_")
 
 
-def make_mode(
-    policy: str, address: str, crawl: str, *, params: Mapping[str, Any] | None = None, feedback: bool = False
-) -> Mode:
-    """Return Scrapy's own breadth-first for that name, else linkscore under `policy`."""
-    if policy == BREADTH_FIRST:
-        return breadth_first()
-    return scored(policy, address, crawl, params=params, feedback=feedback)
+class Target(NamedTuple):
+    """What is crawled: entry; address of the server of a stored site, empty for one that answers at its own
+    URLs; and identities worth a request, None for everything on the host of the entry.
+    """
+
+    entry: str
+    via: str = ""
+    known: frozenset[str] | None = None
 
 
-def with_settings(mode: Mode, extra: Mapping[str, Any]) -> Mode:
-    """Return `mode` with more Scrapy settings, e.g. ``{"CONCURRENT_REQUESTS": 8}``."""
-    return Mode(mode.name, {**mode.settings, **extra}, mode.feedback)
+class PageFetch(NamedTuple):
+    """A page as it came: final URL, its identity, status (0: failed), seconds since the crawl began."""
 
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """How a crawl orders its queue."""
-
-    name: str  # What tables and reports call it
-    settings: Mapping[str, Any] = field(default_factory=dict)  # Extra Scrapy settings
-    feedback: bool = False  # Whether wanted pages yield an item, as a real extraction would
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What is crawled, the same for each mode."""
-
-    entry: str  # URL of the first request
-    via: str = ""  # Address of the server of a stored site; empty for a site that answers at its own URLs
-    known: frozenset[str] | None = None  # Identities worth a request, or None: everything on the entry's host
+    url: str
+    identity: str
+    status: int
+    elapsed_s: float
 
 
 @dataclass(slots=True)
 class Crawl:
-    """What one crawl did."""
+    """What one crawl did: pages in order, and Scrapy's own stats at the end."""
 
-    mode: str  # Name of the mode
-    fetches: list[PageFetch] = field(default_factory=list)  # Downloaded pages in order
-    dropped: int = 0  # Links dropped before the queue because they lead to no page here
-    stats: dict[str, Any] = field(default_factory=dict)  # Scrapy's own stats at the end
+    mode: str
+    fetches: list[PageFetch] = field(default_factory=list)
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dropped(self) -> int:
+        """Links dropped before the queue because they lead to no page here."""
+        return int(self.stats.get("lab/dropped", 0))
 
     @property
     def unscored(self) -> int:
         """Links that went on in Scrapy's own order because the service gave no answer."""
         return int(self.stats.get("linkscore/fallback", 0))
-
-    @property
-    def pages_per_s(self) -> float:
-        """Fetches per second of crawling, start-up not counted; 0 for an empty crawl."""
-        seconds = self.fetches[-1].elapsed_s if self.fetches else 0.0
-        return len(self.fetches) / seconds if seconds > 0 else 0.0
 
 
 def run_crawl(
@@ -114,36 +112,37 @@ def run_crawl(
     fetched: Callable[[PageFetch], None] = lambda fetch: None,
     log: Path | None = None,
 ) -> Crawl:
-    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left."""
+    """Crawl `target` in `mode` until `budget` pages are downloaded or none is left.
+
+    The `wanted` identities yield an item when the mode gives feedback; `fetched` is called with each fetch as
+    it happens. Scrapy's log goes to `log`, standard error if None. Raises `ChildFailed`.
+    """
     with tempfile.TemporaryDirectory(prefix="linkscore-crawl-") as folder:
-        plan = _write_plan(Path(folder), target, mode, budget, wanted)
-        with Child.start("linkscore_lab.crawls.spider", [str(plan)], log) as child:
-            return _read_crawl(child, mode.name, fetched)
-
-
-def _write_plan(folder: Path, target: Target, mode: Mode, budget: int, wanted: Iterable[str]) -> Path:
-    known = _write_lines(folder / "known.txt", target.known) if target.known is not None else ""
-    rewards = _write_lines(folder / "rewards.txt", wanted) if mode.feedback else ""
-    plan = folder / "plan.json"
-    plan.write_text(
-        SpiderPlan(target.entry, budget, target.via, known, rewards, mode.settings).dumps(), encoding="utf-8"
-    )
-    return plan
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> str:
-    path.write_text("\n".join(sorted(lines)), encoding="utf-8")
-    return str(path)
-
-
-def _read_crawl(child: Child, mode: str, fetched: Callable[[PageFetch], None]) -> Crawl:
-    crawl = Crawl(mode)
-    for line in child.lines():
-        if line.startswith('{"stats"'):
-            crawl.stats = json.loads(line)["stats"]
-            continue
-        fetch = PageFetch.loads(line)
-        crawl.fetches.append(fetch)
-        fetched(fetch)
-    crawl.dropped = int(crawl.stats.get("lab/dropped", 0))
+        plan = Path(folder) / "plan.json"
+        known = None if target.known is None else sorted(target.known)
+        told: dict[str, Any] = {"entry": target.entry, "via": target.via, "known": known, "budget": budget}
+        told |= {"rewards": sorted(wanted) if mode.feedback else [], "settings": dict(mode.settings)}
+        plan.write_text(json.dumps(told), encoding="utf-8")
+        command = [sys.executable, "-m", "linkscore_lab.crawls.spider", str(plan)]
+        with log.open("w", encoding="utf-8") if log else nullcontext() as errors:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        crawl = Crawl(mode.name)
+        try:
+            for line in process.stdout:
+                row = json.loads(line)
+                if isinstance(row, dict):
+                    crawl.stats = row
+                    continue
+                crawl.fetches.append(PageFetch(*row))
+                fetched(crawl.fetches[-1])
+            if process.wait() or not crawl.stats:
+                raise ended(f"the crawl {mode.name} ended with status {process.returncode}", log)
+        finally:
+            process.stdin.close()
+            stop(process)
+            process.stdout.close()
     return crawl

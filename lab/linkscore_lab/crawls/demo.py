@@ -3,33 +3,136 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
 
-from linkscore_lab.crawls.crawl import BREADTH_FIRST, Crawl, Mode, make_mode, with_settings
-from linkscore_lab.crawls.report import CrawlRow, crawl_progress, print_rows
-from linkscore_lab.crawls.servers import Service, own
-from linkscore_lab.crawls.spider.plan import PageFetch
-from linkscore_lab.crawls.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
-from linkscore_lab.crawls.watching import watching
-from linkscore_lab.metrics import composition, harvest_curve
+from linkscore_lab.crawls.crawl import (
+    BREADTH_FIRST,
+    Crawl,
+    Mode,
+    PageFetch,
+    Target,
+    breadth_first,
+    run_crawl,
+    scored,
+)
+from linkscore_lab.crawls.servers import SiteServer, own_server, watching
+from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
+from linkscore_lab.datasets.survey import Survey, survey_site
+from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_lab.metrics import DEFINITIONS, composition, harvest_curve, run_metrics
 from linkscore_lab.replay.results import Meta, RunResult, order_digest
-from linkscore_lab.replay.task import USER_CONTENT
+from linkscore_lab.replay.task import USER_CONTENT as TASK
+from linkscore_lab.replay.task import read_budget
 from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput
 
+_COLUMNS = {
+    "fetched": "fetched",
+    "valid_ratio": "harvest\nrate",
+    "recall": "recall",
+    "area_5pct": "early\narea",
+    "duplicates": "dupli-\ncates",
+}
+DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))
+
 
 @dataclass(frozen=True, slots=True)
-class DemoResult:
-    """What a demonstration found."""
+class Testbed:
+    """A site that is served: its name, what a crawl is given, and what a perfect crawl could find."""
 
-    rows: tuple[CrawlRow, ...]  # The table, one row a crawl
-    report: Path  # The HTML file with the harvest curves
+    name: str
+    target: Target
+    survey: Survey
+    __test__ = False  # or pytest takes it, by its name, for a class of tests
+
+    def wanted(self, types: Sequence[str]) -> frozenset[str]:
+        """Return the reachable pages of `types`; raises `InvalidInput` if there is none of any of them."""
+        have = set(self.survey.types.values())
+        if not have & set(types):
+            got = ", ".join(types) or "none"
+            raise InvalidInput(
+                f"must be page types of {self.name} ({', '.join(sorted(have))}), got {got}", field="relevant"
+            )
+        return self.survey.of_types(types)
+
+    def budget(self, text: str) -> int:
+        """Return a number of fetches from a share of the reachable pages or a number: see `read_budget`."""
+        return read_budget(text, len(self.survey.pages))
+
+    def run(
+        self,
+        mode: Mode,
+        budget: int,
+        wanted: frozenset[str],
+        *,
+        fetched: Callable[[PageFetch], None] = lambda fetch: None,
+        log: Path | None = None,
+    ) -> Crawl:
+        """Crawl the site once."""
+        return run_crawl(self.target, mode, budget, wanted=wanted, fetched=fetched, log=log)
+
+    def result(self, mode: Mode, crawl: Crawl, budget: int, wanted: frozenset[str]) -> RunResult:
+        """Return a crawl as replays record theirs."""
+        order, types = [fetch.identity for fetch in crawl.fetches], self.survey.types
+        return RunResult(
+            site=self.name,
+            task=TASK,
+            mode="feedback" if mode.feedback else "none",
+            policy=mode.name,
+            seed=1,
+            start=self.target.entry,
+            budget=budget,
+            fetched=len(order),
+            seconds=crawl.fetches[-1].elapsed_s if crawl.fetches else 0.0,
+            metrics=run_metrics(order, self.survey.pages, wanted, types),
+            curve=harvest_curve(order, wanted),
+            n_reachable=len(self.survey.pages),
+            n_wanted=len(wanted),
+            order_digest=order_digest(order),
+            links_out_of_archive=crawl.dropped,
+            composition=composition(order, types),
+            wanted_types=sorted({types[key] for key in wanted}),
+        )
+
+
+@contextmanager
+def demo_testbed(seed: int = 1, seen_page: Callable[[], None] = lambda: None) -> Iterator[Testbed]:
+    """Serve the demonstration site on loopback and give its testbed."""
+    server = SiteServer(DemoSite(seed))
+    server.site = site = DemoSite(seed, server.address)
+    survey = survey_site(site, seen_page)
+    with server.running():
+        yield Testbed("demonstration site", Target(site.entry), survey)
+
+
+@contextmanager
+def warc_testbed(
+    warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None, *, latency_s: float = 0.0
+) -> Iterator[Testbed]:
+    """Serve a stored site on loopback and give its testbed; links without a record never reach a queue."""
+    site = WarcSite(warc, labels)
+    try:
+        survey, known = survey_site(site, seen_page), site.known()
+        with SiteServer(site, latency_s=latency_s).running() as address:
+            yield Testbed(warc.name.split(".")[0], Target(site.entry, address, known), survey)
+    finally:
+        site.close()
 
 
 def run_demo(
@@ -37,100 +140,82 @@ def run_demo(
     labels: Path | None = None,
     relevant: Sequence[str] = (),
     budget: str = "25%",
-    policy: str | Sequence[str] = "harvest",
+    policy: Sequence[str] = ("harvest",),
     out: Path = Path("out"),
     *,
-    feedback: bool = False,
-    concurrency: int = 1,
-    seed: int = 1,
-    service: Service | None = None,
-    console: Console | None = None,
+    target: str = "",
     watch: bool = False,
-) -> DemoResult:
-    """Crawl a site breadth-first and under each policy, print the table and the path of the report."""
+    console: Console | None = None,
+) -> list[RunResult]:
+    """Crawl a site breadth-first and under each policy, print the table, write ``report.html`` to `out`.
+
+    A stored site has labels, and page types that are wanted; without one the bundled site is crawled, whose
+    wanted types are threads, their pages and profiles. Scores come from the service at `target`, else from
+    one of its own; `watch` serves the web console meanwhile. One request at a time makes figures repeatable.
+    Raises `InvalidInput`, and `ChildFailed` if a server or a crawl ends with an error.
+    """
     console = console or Console()
     out.mkdir(parents=True, exist_ok=True)
-    policies = dict.fromkeys((BREADTH_FIRST, *([policy] if isinstance(policy, str) else policy)))
     with ExitStack() as stack:
-        testbed = _open_testbed(warc, labels, seed, console, stack)
+        bed = _open_testbed(warc, labels, console, stack)
         types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
-        wanted = testbed.wanted(types)
-        for name in testbed.unreachable(types):
+        wanted, n_pages, fetches = bed.wanted(types), len(bed.survey.pages), bed.budget(budget)
+        for name in sorted(set(types) - set(bed.survey.types.values())):
             console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
-        show = _Demonstration(testbed, wanted, testbed.budget(budget), seed, out, console)
-        address = stack.enter_context((service or own(out / "server.log"))())
+        console.print(f"{bed.target.entry}: {n_pages:,} pages, {len(wanted):,} target pages", soft_wrap=True)
+        address = target or stack.enter_context(own_server(out / "server.log"))
         if watch:
             stack.enter_context(watching(address, console))
-        name = f"demo-{int(time.time())}"
-        modes = [make_mode(each, address, f"{name}-{each}", feedback=feedback) for each in policies]
-        return show.run([with_settings(mode, {"CONCURRENT_REQUESTS": concurrency}) for mode in modes])
-
-
-@dataclass(frozen=True, slots=True)
-class _Demonstration:
-    """Crawls with their progress on the console."""
-
-    testbed: Testbed
-    wanted: frozenset[str]
-    budget: int
-    seed: int
-    out: Path
-    console: Console
-
-    def run(self, modes: Sequence[Mode]) -> DemoResult:
-        """Crawl in each mode, then print the table and write the report."""
-        n_pages = len(self.testbed.survey.pages)
-        entry = self.testbed.target.entry
-        self.console.print(f"{entry}: {n_pages:,} pages, {len(self.wanted):,} target pages", soft_wrap=True)
-        crawls = [self._crawl(mode) for mode in modes]
-        rows = tuple(row for _, row in crawls)
-        runs = [self._result(mode, *crawled) for mode, crawled in zip(modes, crawls, strict=True)]
-        report = self.out / "report.html"
+        name, runs, warnings = f"demo-{int(time.time())}", [], []
+        for each in dict.fromkeys((BREADTH_FIRST, *policy)):
+            mode = breadth_first() if each == BREADTH_FIRST else scored(each, address, f"{name}-{each}")
+            crawl = _crawl(bed, mode, fetches, wanted, out / f"crawl-{each}.log")
+            runs.append(bed.result(mode, crawl, fetches, wanted))
+            if crawl.unscored:
+                warnings.append(f"{each}: {crawl.unscored:,} links came without a score")
+        report = out / "report.html"
         write_report(report, runs, Meta(datetime.now(UTC).isoformat(timespec="seconds")))
-        print_rows(self.console, rows, f"{self.testbed.name}: {self.budget:,} of {n_pages:,} pages")
-        self.console.print(f"harvest curves: {report}", soft_wrap=True)
-        return DemoResult(rows, report)
-
-    def _crawl(self, mode: Mode) -> tuple[Crawl, CrawlRow]:
-        with crawl_progress() as progress:
-            task = progress.add_task(mode.name, total=self.budget, found=0)
-            found = 0
-
-            def fetched(fetch: PageFetch) -> None:
-                nonlocal found
-                found += fetch.identity in self.wanted
-                progress.update(task, advance=1, found=found)
-
-            log = self.out / f"crawl-{mode.name}.log"
-            return self.testbed.run(mode, self.budget, self.wanted, fetched=fetched, log=log)
-
-    def _result(self, mode: Mode, crawl: Crawl, row: CrawlRow) -> RunResult:
-        """Return the crawl as replays record theirs, for the report."""
-        order, types = [fetch.identity for fetch in crawl.fetches], self.testbed.survey.types
-        return RunResult(
-            site=self.testbed.name,
-            task=USER_CONTENT,
-            mode="feedback" if mode.feedback else "none",
-            policy=mode.name,
-            seed=self.seed,
-            start=self.testbed.target.entry,
-            budget=self.budget,
-            fetched=len(order),
-            seconds=crawl.fetches[-1].elapsed_s if crawl.fetches else 0.0,
-            metrics=row.metrics,
-            curve=harvest_curve(order, self.wanted),
-            n_reachable=len(self.testbed.survey.pages),
-            n_wanted=len(self.wanted),
-            order_digest=order_digest(order),
-            links_out_of_archive=crawl.dropped,
-            composition=composition(order, types),
-            wanted_types=sorted({types[key] for key in self.wanted}),
-        )
+        console.print(crawl_table(runs, f"{bed.name}: {fetches:,} of {n_pages:,} pages"))
+        for warning in warnings:
+            console.print(warning, style="yellow")
+        console.print(f"harvest curves: {report}", soft_wrap=True)
+        return runs
 
 
-def _open_testbed(
-    warc: Path | None, labels: Path | None, seed: int, console: Console, stack: ExitStack
-) -> Testbed:
+def crawl_table(runs: Sequence[RunResult], title: str) -> Table:
+    """Return the table of crawls; the best harvest rate is bold, drops are shown when there were any."""
+    dropped = any(run.links_out_of_archive for run in runs)
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("order", no_wrap=True)
+    for heading in (*_COLUMNS.values(), "pages/s", *(("links\ndropped",) if dropped else ())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    best = max((run.metrics["valid_ratio"] or 0 for run in runs), default=0)
+    for run in runs:
+        figures = [DEFINITIONS[name].show(run.metrics[name]) for name in _COLUMNS]
+        figures.append(f"{run.fetched / run.seconds:.0f}" if run.seconds else "0")
+        style = "bold" if run.metrics["valid_ratio"] == best and len(runs) > 1 else None
+        more = (f"{run.links_out_of_archive:,}",) if dropped else ()
+        table.add_row(run.policy, *figures, *more, style=style)
+    return table
+
+
+def _crawl(bed: Testbed, mode: Mode, budget: int, wanted: frozenset[str], log: Path) -> Crawl:
+    """Crawl with the progress on the console."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=None))
+    more = (MofNCompleteColumn(), TextColumn("[green]{task.fields[found]} target pages"), TimeElapsedColumn())
+    with Progress(*columns, *more) as progress:
+        task = progress.add_task(mode.name, total=budget, found=0)
+        found = 0
+
+        def fetched(fetch: PageFetch) -> None:
+            nonlocal found
+            found += fetch.identity in wanted
+            progress.update(task, advance=1, found=found)
+
+        return bed.run(mode, budget, wanted, fetched=fetched, log=log)
+
+
+def _open_testbed(warc: Path | None, labels: Path | None, console: Console, stack: ExitStack) -> Testbed:
     """Read the site, progress on the console; `stack` ends its server."""
     if warc is not None and labels is None:
         raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
@@ -143,5 +228,5 @@ def _open_testbed(
             if seen % 50 == 0:
                 status.update(f"looking at the site: {seen:,} pages")
 
-        opened = warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(seed, seen_page)
-        return stack.enter_context(opened)
+        bed = warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(1, seen_page)
+        return stack.enter_context(bed)

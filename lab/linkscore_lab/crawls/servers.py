@@ -1,8 +1,8 @@
-"""The servers a measured crawl talks to, each in a process of its own: the site, and the scoring service.
+"""The servers a measured crawl talks to: the site, in a thread of this process, and linkscore in a process.
 
 A stored site answers by original URL: ``Host`` names the host and ``X-Forwarded-Proto`` the scheme, as a
-reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.crawls.spider.spider`). Other
-crawlers reach it as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP alone).
+reverse proxy would send them (`StoredSiteHandler` in `linkscore_lab.crawls.spider`). Other crawlers reach it
+as an HTTP proxy, with absolute URLs or by CONNECT (of plain HTTP alone).
 """
 
 from __future__ import annotations
@@ -12,52 +12,50 @@ import subprocess
 import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import click
 import grpc
+from rich.console import Console
 
-from linkscore_lab.crawls.child import Child, ChildFailed
-from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import Site
-from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_scoring.errors import LinkscoreError
 
 LOOPBACK = "127.0.0.1"
-
-#: Gives the address of a running service for as long as it is entered.
-Service = Callable[[], AbstractContextManager[str]]
-
-
-def running(address: str) -> Service:
-    """Return a service somebody else runs at `address` (``host:port``)."""
-    return lambda: nullcontext(address)
+# Longest end of a process: a bound.
+_STOP_S = 15.0
 
 
-def own(log: Path, patience_s: float = 60.0) -> Service:
-    """Return a service that is started on loopback when it is entered and ended when it is left.
+class ChildFailed(LinkscoreError):
+    """A child process ended before it did its work; the message ends with what it said last."""
 
-    Raises, on entering, `ChildFailed` when it is not ready within `patience_s`. Its output goes to `log`.
-    """
-    return lambda: _start(log, patience_s)
+
+def ended(name: str, log: Path | None) -> ChildFailed:
+    """Return the error of a process that ended too soon."""
+    tail = log.read_text(encoding="utf-8", errors="replace")[-2000:] if log else "see above"
+    return ChildFailed(f"{name}: {tail}")
+
+
+def stop(process: subprocess.Popen[Any]) -> None:
+    """End a process, by force if it does not go in time."""
+    process.terminate()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def serve_command(port: int, data_dir: Path) -> list[str]:
-    """Return the command that serves on a port of loopback and keeps its log in `data_dir`."""
-    address = ["--listen", f"127.0.0.1:{port}", "--metrics-listen", ""]
+    """Return the command that serves on a port of loopback and keeps its data in `data_dir`."""
+    address = ["--listen", f"{LOOPBACK}:{port}", "--metrics-listen", ""]
     return [sys.executable, "-m", "linkscore_cli", "serve", *address, "--data-dir", str(data_dir)]
-
-
-def frontier_command(target: str, crawl: str) -> Callable[[int, Path], list[str]]:
-    """Return what gives the command of a frontier that asks the server at `target` about `crawl`."""
-    options = ["--target", target, "--crawl", crawl, "--metrics-listen", "", "--log-level", "warning"]
-    frontier = [sys.executable, "-m", "linkscore_cli", "frontier", *options]
-    return lambda port, folder: [*frontier, "--listen", f"{LOOPBACK}:{port}", "--data-dir", str(folder)]
 
 
 class OwnServer:
@@ -70,10 +68,11 @@ class OwnServer:
         patience_s: float = 60.0,
         command: Callable[[int, Path], list[str]] = serve_command,
     ) -> None:
-        port = _free_port()
-        self.address = f"{LOOPBACK}:{port}"
-        self._command = command(port, data_dir)
-        self._log, self._patience_s = log, patience_s
+        with socket.socket() as probe:
+            probe.bind((LOOPBACK, 0))
+            port = int(probe.getsockname()[1])
+        self.address = f"{LOOPBACK}:{port}"  # the same after each start
+        self._command, self._log, self._patience_s = command(port, data_dir), log, patience_s
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -82,12 +81,22 @@ class OwnServer:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start it and wait until it answers; raises `ChildFailed` if it does not in time."""
         with self._log.open("a", encoding="utf-8") as output:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 self._command, stdout=output, stderr=output, stdin=subprocess.DEVNULL
             )
-        _wait_ready(self._process, self.address, self._log, self._patience_s)
+        with grpc.insecure_channel(self.address) as channel:
+            ready = grpc.channel_ready_future(channel)
+            for _ in range(max(1, int(self._patience_s / 0.5))):
+                try:
+                    ready.result(timeout=0.5)
+                    return
+                except grpc.FutureTimeoutError:
+                    if self._process.poll() is not None:
+                        break
+            ready.cancel()
+        raise ended("the service did not start", self._log)
 
     def kill(self) -> None:
         """End it by SIGKILL, as a crash would."""
@@ -98,14 +107,15 @@ class OwnServer:
     def stop(self) -> None:
         """End it, and give it the time it needs to."""
         if self._process is not None:
-            _stop(self._process)
+            stop(self._process)
 
 
 @contextmanager
-def _start(log: Path, patience_s: float) -> Iterator[str]:
+def own_server(log: Path) -> Iterator[str]:
+    """Run a service without memory and give its address; its output goes to `log`."""
     log.write_text("", encoding="utf-8")
     with TemporaryDirectory(prefix="linkscore-") as data:
-        server = OwnServer(Path(data), log, patience_s)
+        server = OwnServer(Path(data), log)
         try:
             server.start()
             yield server.address
@@ -113,45 +123,43 @@ def _start(log: Path, patience_s: float) -> Iterator[str]:
             server.stop()
 
 
-def _wait_ready(process: subprocess.Popen[bytes], address: str, log: Path, patience_s: float) -> None:
-    with grpc.insecure_channel(address) as channel:
-        ready = grpc.channel_ready_future(channel)
-        for _ in range(max(1, int(patience_s / 0.5))):
-            try:
-                ready.result(timeout=0.5)
-                return
-            except grpc.FutureTimeoutError:
-                if process.poll() is not None:
-                    break
-        ready.cancel()
-    raise ChildFailed(f"the service did not start: {log.read_text(encoding='utf-8')[-2000:]}")
+@contextmanager
+def watching(target: str, console: Console, *, keep: bool = True) -> Iterator[str]:
+    """Serve the console of a server on loopback, and open it where there is a browser; gives its address.
 
-
-def _stop(process: subprocess.Popen[bytes], patience_s: float = 15.0) -> None:
-    process.terminate()
+    With `keep` it goes on, when all is done, until interrupted. Raises `ChildFailed` if it does not start;
+    the message says why, for example which extra is missing.
+    """
+    command = [sys.executable, "-m", "linkscore_cli", "console", "--write", "--listen", f"{LOOPBACK}:0"]
+    process = subprocess.Popen([*command, "--target", target], stderr=subprocess.PIPE, text=True)  # noqa: S603
+    assert process.stderr is not None
     try:
-        process.wait(patience_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        said = process.stderr.readline().strip()
+        address = said.rpartition(" ")[2]
+        if not address.startswith("http://"):
+            raise ChildFailed(f"the console did not start: {said}{process.stderr.read()}")
+        console.print(f"look at it: {address}", soft_wrap=True)
+        webbrowser.open(address)
+        yield address
+        if keep:
+            console.print(f"the console goes on at {address} until you press Ctrl-C", soft_wrap=True)
+            process.wait()
+    except KeyboardInterrupt:
+        console.print("ended")
+    finally:
+        stop(process)
+        process.stderr.close()
 
 
 class SiteServer(ThreadingHTTPServer):
-    """An HTTP server of one site on loopback that waits before each answer; port 0 picks a free one."""
+    """An HTTP server of one site on loopback that waits before each answer."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, site: Site, port: int = 0, *, latency_s: float = 0.0) -> None:
-        self.site = site
-        self.latency_s = latency_s
-        super().__init__((LOOPBACK, port), _SiteHandler)
+    def __init__(self, site: Site, *, latency_s: float = 0.0) -> None:
+        self.site, self.latency_s = site, latency_s
+        super().__init__((LOOPBACK, 0), _SiteHandler)
 
     @property
     def address(self) -> str:
@@ -162,6 +170,14 @@ class SiteServer(ThreadingHTTPServer):
         """Say nothing of a crawler that left: at the end of its budget it hangs up on what it asked for."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """Answer in a thread, and give the address."""
+        with self:
+            threading.Thread(target=self.serve_forever, daemon=True).start()
+            yield self.address
+            self.shutdown()
 
 
 class _SiteHandler(BaseHTTPRequestHandler):
@@ -195,34 +211,3 @@ class _SiteHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Keep quiet: the crawl reports what it fetched."""
-
-
-def demo_server(seed: int, port: int = 0) -> Child:
-    """Start serving the demonstration site; the child's greeting is the server's address."""
-    return Child.start(__name__, ["--demo", str(seed), "--port", str(port)])
-
-
-def warc_server(warc: Path, port: int = 0, *, latency_s: float = 0.0) -> Child:
-    """Start serving the stored site `warc`; the child's greeting is the server's address."""
-    return Child.start(__name__, ["--warc", str(warc), "--port", str(port), "--latency", str(latency_s)])
-
-
-@click.command()
-@click.option("--demo", type=int, metavar="SEED", help="The demonstration site of this seed.")
-@click.option("--warc", type=click.Path(path_type=Path), help="A stored site.")
-@click.option("--port", type=int, default=0)
-@click.option("--latency", type=float, default=0.0, help="Seconds before each answer.")
-def main(demo: int | None, warc: Path | None, port: int, latency: float) -> None:
-    """Serve a site until standard input closes: a server never outlives who started it."""
-    if (demo is None) == (warc is None):
-        raise click.UsageError("name either --demo or --warc")
-    site: Site = WarcSite(warc) if warc else DemoSite(demo or 0)
-    with SiteServer(site, port, latency_s=latency) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        print(server.address, flush=True)
-        sys.stdin.read()
-        server.shutdown()
-
-
-if __name__ == "__main__":
-    main()

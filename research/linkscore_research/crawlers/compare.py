@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -29,8 +29,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from linkscore_lab.crawls.servers import OwnServer, frontier_command
-from linkscore_lab.crawls.testbed import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
+from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
+from linkscore_lab.crawls.servers import LOOPBACK, OwnServer
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import identity_or_none
 from linkscore_lab.datasets.warc_site import WarcSite
@@ -229,6 +229,13 @@ def _read(ran: subprocess.Popen[str], when: int, outage: Interrupted | None) -> 
         outage.crawled()
         beside.join()
     return "".join(lines)
+
+
+def frontier_command(target: str, crawl: str) -> Callable[[int, Path], list[str]]:
+    """Return what gives the command of a frontier that asks the server at `target` about `crawl`."""
+    options = ["--target", target, "--crawl", crawl, "--metrics-listen", "", "--log-level", "warning"]
+    frontier = [sys.executable, "-m", "linkscore_cli", "frontier", *options]
+    return lambda port, folder: [*frontier, "--listen", f"{LOOPBACK}:{port}", "--data-dir", str(folder)]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
-from linkscore_lab.commands.common import ARCHIVE, OUT, lab_errors
+from linkscore_lab.commands import ARCHIVE, OUT, lab_errors
 from linkscore_lab.metrics import ratio
 from linkscore_lab.replay.parallel import cores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from linkscore_lab.commands.common import lab_errors
+from linkscore_lab.commands import lab_errors
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.page import PAGE, stale_files, write_page
 from linkscore_research.papers.results import PaperResult, write_result

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from linkscore_cli.output import figures_to, json_file_option, write_json
-from linkscore_lab.commands.common import lab_errors
+from linkscore_lab.commands import lab_errors
 from linkscore_research.revisits.crawled import Crawled
 from linkscore_research.revisits.git_site import GitSite
 from linkscore_research.revisits.replay import Measured, Oracle, Schedule, follow

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from io import StringIO
 from urllib.request import urlopen
 
 import pytest
-from rich.console import Console
 
 from linkscore_lab.crawls import servers
 from linkscore_lab.crawls.crawl import Target
-from linkscore_lab.crawls.report import CrawlRow, print_rows
+from linkscore_lab.crawls.demo import Testbed
 from linkscore_lab.crawls.servers import SiteServer
-from linkscore_lab.crawls.testbed import Testbed
 from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.survey import PageFacts, Survey
 from linkscore_scoring.errors import InvalidInput
@@ -41,7 +37,6 @@ def test_wanted_pages_are_those_of_the_types() -> None:
 
 def test_a_type_without_reachable_page_is_left_out_and_named() -> None:
     assert TESTBED.wanted(["thread", "post"]) == {"u1", "u2"}
-    assert TESTBED.unreachable(["thread", "post"]) == ["post"]
 
 
 @pytest.mark.parametrize("types", [[], ["post"]])
@@ -50,46 +45,11 @@ def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
         TESTBED.wanted(types)
 
 
-def metrics(**known: float) -> dict[str, float]:
-    names = ("fetched", "valid_ratio", "recall", "area_5pct", "duplicates")
-    return {**dict.fromkeys(names, 1), **known}
-
-
-def rendered(*rows: CrawlRow) -> str:
-    console = Console(file=StringIO(), width=80)
-    print_rows(console, rows, "title")
-    return console.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_the_table_fits_a_terminal_of_80_columns() -> None:
-    row = CrawlRow(
-        "breadth_first",
-        metrics(fetched=12345, valid_ratio=0.6981, recall=0.3456, area_5pct=0.6412, duplicates=2930),
-        102.4,
-        14239,
-    )
-    text = rendered(row, row)
-    for cell in ("12,345", "0.698", "0.346", "0.641", "2,930", "102", "14,239"):
-        assert cell in text
-
-
-def test_drops_are_left_out_where_there_were_none() -> None:
-    assert "dropped" not in rendered(CrawlRow("x", metrics(), 1.0, 0))
-
-
-def test_a_row_without_scores_is_pointed_out() -> None:
-    row = CrawlRow("harvest", metrics(), 1.0, 0, unscored=1234)
-    assert "harvest: 1,234 links came without a score" in rendered(row)
-
-
 def test_a_site_that_is_served_with_latency_waits_before_each_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(servers.time, "sleep", waits.append)
-    with SiteServer(DemoSite(1), latency_s=0.2) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with urlopen(f"{server.address}/") as reply:
-            assert reply.read()
-        server.shutdown()
+    with SiteServer(DemoSite(1), latency_s=0.2).running() as address, urlopen(f"{address}/") as reply:
+        assert reply.read()
     assert waits == [0.2]

@@ -1,14 +1,45 @@
-"""`linkscore replay`, `suite` and `compare`: a stored site crawled again under each policy."""
+"""What the lab adds to the `linkscore` command; it needs the extra ``lab``.
+
+The command line finds commands by their entry points (pyproject.toml) and loads this module to list its help,
+so it imports click, and everything heavier when a command runs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from linkscore_cli.errors import in_options, needing
 from linkscore_cli.output import figures_to, json_file_option, write_json
-from linkscore_lab.commands.common import ARCHIVE, FILE, OUT, lab_errors
+
+ARCHIVE = click.Path(exists=True, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+@contextmanager
+def lab_errors() -> Iterator[None]:
+    """Turn errors of the lab into messages that name options, and a missing library into its extra."""
+    with needing("lab"):
+        from linkscore_scoring.errors import InvalidInput, LinkscoreError
+
+        try:
+            yield
+        except InvalidInput as exc:
+            raise click.ClickException(in_options([(p.field, p.rule) for p in exc.problems])) from exc
+        except LinkscoreError as exc:
+            raise click.ClickException(str(exc)) from exc
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas."""
+    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
+
 
 _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 
@@ -158,3 +189,57 @@ def compare(files: tuple[Path, Path], json_file: Path | None, **options: Any) ->
 
         first, second = files
         write_json(file, compare_files(first, second, **options))
+
+
+@click.command()
+@click.option("--warc", type=FILE, help="Stored site instead of the demonstration site.")
+@click.option("--labels", type=FILE, help="TSV of url and page_type.")
+@click.option("--relevant", default="", help="Types of target pages, separated by commas.")
+@click.option("--budget", default="25%", show_default=True, help="Pages, or share of the reachable pages.")
+@click.option(
+    "--policy",
+    default="harvest",
+    show_default=True,
+    help="Policies to compare with breadth-first, separated by commas.",
+)
+@click.option("--out", type=FOLDER, default=Path("out"), show_default=True, help="Folder to write to.")
+@click.option(
+    "--target", default="", help="host:port of a running server to score with, instead of one of its own."
+)
+@click.option("--watch", is_flag=True, help="Open the web console meanwhile (needs linkscore[console]).")
+@json_file_option
+def demo(relevant: str, policy: str, json_file: Path | None, **options: Any) -> None:
+    """Crawl a site with real Scrapy, breadth-first and with linkscore, and compare."""
+    with lab_errors(), figures_to(json_file) as file:
+        from linkscore_lab.crawls.demo import run_demo
+
+        write_json(file, run_demo(relevant=split(relevant), policy=split(policy), **options))
+
+
+@click.command()
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--scenario", "names", multiple=True, help="Only this one; repeatable.")
+@click.option("--list", "only_list", is_flag=True, help="Say what the scenarios are.")
+def conformance(command: tuple[str, ...], names: tuple[str, ...], only_list: bool) -> None:
+    """Play the scenarios every client must pass with the driver that COMMAND starts (after `--`)."""
+    with needing("lab"):
+        from linkscore_lab.conformance import SCENARIOS, play
+    if only_list:
+        for name, scenario in SCENARIOS.items():
+            click.echo(f"{name}: {scenario.__doc__}")
+        return
+    if not command:
+        raise click.UsageError("say how to start the driver: linkscore conformance -- COMMAND ...")
+    if unknown := [name for name in names if name not in SCENARIOS]:
+        raise click.BadParameter(f"there is no scenario {unknown[0]} (see --list)", param_hint="--scenario")
+    failed = 0
+    total = 0
+    for outcome in play(command, names):
+        total += 1
+        failed += bool(outcome.complaint)
+        mark = "FAIL" if outcome.complaint else "ok"
+        tail = f": {outcome.complaint}" if outcome.complaint else ""
+        click.echo(f"{mark:4} {outcome.took_s:5.1f} s  {outcome.scenario}{tail}")
+    click.echo(f"{total - failed} of {total} scenarios passed")
+    if failed:
+        raise SystemExit(1)
