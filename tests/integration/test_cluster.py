@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import grpc
 import psycopg
 import pytest
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
+from linkscore.v1 import link_scoring_service_pb2 as pb
+from linkscore.v1.crawl_service_pb2_grpc import CrawlServiceStub
+from linkscore.v1.link_scoring_service_pb2_grpc import LinkScoringServiceStub
+from linkscore_server.app import Application
+from linkscore_server.settings import Settings
+from linkscore_server.store import open_store
+from linkscore_server.store.ownership import Ownership
 from support import postgres
 from support.fleet import Fleet, Load, fleet
 from support.postgres import Postgres
 from support.server_process import PATIENCE_S, stubs
+from support.small_site import page
 
 pytestmark = pytest.mark.long
 
@@ -82,6 +92,35 @@ def test_crawls_are_changed_and_deleted_whichever_server_is_asked(where: str, tm
             second.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=again))
             got = first.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/four")).crawl
             assert (got.groups, got.page_count) == (2, 0)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_deleted_crawl_does_not_come_back_by_what_a_server_hears_late(
+    where: str, groups: int, is_told: bool
+) -> None:
+    """Whether the server is asked to delete it or another one has, and whatever it hears afterwards."""
+    listens = {"listen": "127.0.0.1:0", "peers_listen": "127.0.0.1:0", "metrics_listen": ""}
+    app, store = Application(Settings(**listens, data_dir=where)), open_store(where)
+    await app.start()
+    async with grpc.aio.insecure_channel(app.address) as channel:
+        crawls, links = CrawlServiceStub(channel), LinkScoringServiceStub(channel)
+        old, new = crawl_pb.Crawl(name="crawls/c", groups=4), crawl_pb.Crawl(name="crawls/c", groups=groups)
+        await crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=old))
+        await links.IngestPages(pb.IngestPagesRequest(crawl="crawls/c", pages=[page(1)]))
+        late = Ownership(store, "beside:1").standing()
+        if is_told:
+            await crawls.DeleteCrawl(crawl_pb.DeleteCrawlRequest(name="crawls/c"))
+        else:
+            await asyncio.to_thread(store.delete, *late.owners)
+        assert app.front.cluster is not None
+        number = app.front.owners.number
+        await app.front.cluster.hear(late._replace(servers={number: "it"}, mine=frozenset(late.owners)))
+        await crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=new))
+        got = await crawls.GetCrawl(crawl_pb.GetCrawlRequest(name="crawls/c"))
+        assert (got.crawl.groups, got.crawl.page_count) == (groups, 0)
+    await app.stop()
+    store.close()
 
 
 @pytest.mark.slow

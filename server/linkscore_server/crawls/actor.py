@@ -101,8 +101,8 @@ class CrawlActor:
 
     Attributes
     ----------
-    key
-        Of its shard, see `Shard`.
+    key, number
+        Of its shard, see `Shard` and `StoredShard`.
     listeners
         Called with each event that is applied from then on and its outcome; must not fail.
     """
@@ -120,7 +120,7 @@ class CrawlActor:
         make_room: Callable[[], Awaitable[None]] | None = None,
         space: SpaceAlarm | None = None,
     ) -> None:
-        self.model, self._shard, self.key = model, shard, shard.key
+        self.model, self._shard, self.key, self.number = model, shard, shard.key, shard.number
         model.watch = tracing.watch
         self.queries = CrawlQueries(model)
         self.anchors = AnchorTexts()

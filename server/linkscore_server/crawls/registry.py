@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
@@ -155,7 +155,6 @@ class CrawlRegistry:
         self.on_open: Callable[[CrawlActor], None] = lambda actor: None
         self.confirm: Callable[[str], None] = lambda key: None
         self.claim: Callable[[str], None] = lambda key: None
-        self._dropped: set[str] = set()  # let go of, to be deleted
         self._given: set[str] = set()  # let go of, and another server's
         self.embeddings = embeddings or Embeddings()
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
@@ -199,12 +198,6 @@ class CrawlRegistry:
     def crawl_count(self) -> int:
         """How many sound crawls have their first group here: of all processes together, each counts once."""
         return sum(Shard.of(name).group == 0 for name in self.names())
-
-    def shard_of(self, crawl: str) -> Shard | None:
-        """Return the first shard of a crawl that is here, damaged or not; None if none is."""
-        if crawl in self._names:
-            return Shard(crawl)
-        return min((shard for key in self._names if (shard := Shard.of(key)).crawl == crawl), default=None)
 
     def opened_now(self, name: str) -> CrawlActor | None:
         """Return a crawl if it is open, without opening it."""
@@ -276,7 +269,7 @@ class CrawlRegistry:
                 raise CorruptState(f"crawl {name!r}: {self.damaged[name]}")
             if name in self._given:
                 raise StoreAway(f"crawl {name!r}: another server has these sites, try again")
-            if name not in self._names and (name in self._dropped or not self._owns(Shard.of(name))):
+            if name not in self._names and not self._owns(Shard.of(name)):
                 raise CrawlNotFound.named(name)
             actor = self._actors.get(name)
             if actor is not None and actor.is_lost:
@@ -423,25 +416,26 @@ class CrawlRegistry:
         """Delete a crawl and its events; a damaged one too."""
         if name not in self._names:
             raise CrawlNotFound(f"crawl {name!r}: no such crawl")
-        await self._keep(self._drop(name, and_then=self._erase))
+        await self.erase(name)
+        await self.drop(name)
 
-    async def drop(self, name: str) -> None:
-        """Let go of a shard, which another process takes or deletes; it must not be there."""
-        self._dropped.add(name)
-        await self._keep(self._drop(name))
-
-    async def delete_all(self, crawl: str) -> None:
-        """Delete all groups of a crawl that every process has let go of."""
+    async def erase(self, crawl: str) -> None:
+        """Take all groups of a crawl from the store: whoever has one open can write nothing to it any more."""
         await self._in_thread(self._erase, crawl)
+
+    async def drop(self, crawl: str) -> None:
+        """Forget what is here of a crawl that the store has no more."""
+        here = {*self._names, *self._actors, *self._openings}
+        await self.forget_erased([key for key in here if Shard.of(key).crawl == crawl])
+
+    async def forget_erased(self, keys: Collection[str]) -> None:
+        """Forget those of some shards that the store has no more; one of that name made since is another."""
+        await self._keep(self._forget_erased(keys))
 
     def take(self, name: str) -> None:
         """Have a shard that the store has by now; it is opened when somebody asks for it."""
         self._names.add(name)
         self.damaged.pop(name, None)
-        self._is_here_again(name)
-
-    def _is_here_again(self, name: str) -> None:
-        self._dropped.discard(name)
         self._given.discard(name)
 
     async def let_go(self, name: str) -> None:
@@ -460,6 +454,7 @@ class CrawlRegistry:
         self, config: CrawlConfig, name: str, check_count: Callable[[set[str]], None]
     ) -> CrawlActor:
         async with self._change_locks[name]:
+            await self._forget_erased([name])
             if name in self._names:
                 with suppress(CrawlNotFound):  # deleted meanwhile
                     return await self._existing(config, name)
@@ -490,7 +485,7 @@ class CrawlRegistry:
         try:
             shard = await self._in_thread(self.store.create, name)
             await self._in_thread(self.claim, name)
-            self._is_here_again(name)
+            self._given.discard(name)
         except Fenced:
             return None
         model = StoredCrawl(
@@ -540,19 +535,21 @@ class CrawlRegistry:
         await actor.submit(ConfigChanged(config.to_state()))
         return actor
 
-    async def _drop(self, name: str, *, and_then: Callable[[str], None] = lambda name: None) -> None:
-        async with self._change_locks[name], self._locks[name]:
-            if (actor := self._actors.pop(name, None)) is not None:
-                await actor.discard()
-            await self._in_thread(and_then, name)
-            self._names.discard(name)
-            self.damaged.pop(name, None)
+    async def _forget_erased(self, names: Collection[str]) -> None:
+        for name in names:
+            async with self._locks[name]:
+                number, actor = await self._in_thread(self.store.number_of, name), self._actors.get(name)
+                if number is not None and (actor is None or actor.number == number):
+                    continue
+                if actor is not None:
+                    del self._actors[name]
+                    await actor.discard()
+                await self._in_thread(self.folder.erase_beside, name)
+                self._names.discard(name)
+                self.damaged.pop(name, None)
 
-    def _erase(self, name: str) -> None:
-        """Erase a shard, or all groups of a crawl, with what lies beside."""
-        for key in {name, *(key for key in self.store.shards() if Shard.of(key).crawl == name)}:
-            self.store.delete(key)
-            self.folder.erase_beside(key)
+    def _erase(self, crawl: str) -> None:
+        self.store.delete(*(key for key in self.store.shards() if Shard.of(key).crawl == crawl))
 
     async def _existing(self, config: CrawlConfig, name: str) -> CrawlActor:
         actor = await self.open(name)

@@ -149,8 +149,13 @@ class Cluster:
         except (LinkscoreError, OSError) as exc:
             _log.warning("the database does not say who has which crawl: %s", exc)
             return
+        await self.hear(standing)
+
+    async def hear(self, standing: Standing) -> None:
+        """Take in who has what, which may be some moments old."""
         self._owners.hear(standing, self._ownership.number)
         here = set(self._registry.keys())
+        await self._registry.forget_erased(here - standing.owners.keys())
         for key in here - standing.mine:
             if standing.owners.get(key, 0):  # else it is being made here
                 await self._registry.let_go(key)

@@ -10,7 +10,7 @@ from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard, shards_of
-from linkscore_scoring.errors import CorruptState, LimitExceeded, LinkscoreError
+from linkscore_scoring.errors import LimitExceeded, LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry, Locks
 from linkscore_server.front.owners import Owners
@@ -130,27 +130,16 @@ class CrawlCoordinator:
             return pb.UpdateCrawlResponse(crawl=await self._read(name, context))
 
     async def delete(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
-        """Delete a crawl; until all owners have let go of it, nothing of it is deleted."""
+        """Delete a crawl: from the store, which decides, then from the memory of whoever has some of it."""
         name = parse_crawl(request.name, "name")
         async with self._locks[name]:
             first = await self._found(name)
-            if first.groups == 1:
-                with suppress(CorruptState):  # what is damaged is deleted too
-                    await self._registry.open(first.key)
-                done: pb.DeleteCrawlResponse = await self._owners.local.call(
-                    "CrawlService/DeleteCrawl", request, context
-                )
-                return done
-            shards = shards_of(name, first.groups)
-            try:
-                for shard in shards:
-                    await self._owners.of(shard).ask("drop", shard=shard.key)
-                await self._registry.delete_all(name)
-            except BaseException:
-                for shard in shards:
-                    with suppress(Exception):
-                        await self._owners.of(shard).ask("take", shard=shard.key)
-                raise
+            await self._registry.erase(name)
+            for owner in self._owners.all:
+                try:
+                    await owner.ask("drop", crawl=name)
+                except LinkscoreError as exc:  # it can write nothing of it any more
+                    _log.warning("crawl %s is deleted, and a server does not say that it heard: %s", name, exc)
             self._behind.discard(first)
             return pb.DeleteCrawlResponse()
 

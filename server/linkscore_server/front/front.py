@@ -49,6 +49,8 @@ class Front:
     ----------
     servicers
         Who answers callers, by name of the service.
+    cluster
+        What keeps this server among those over one PostgreSQL, if it is one of them.
     is_alone
         Whether no other process is part of the server. If there are others, callers are let in last.
     """
@@ -73,7 +75,7 @@ class Front:
             self.owners, registry, settings, store, domain_of=registrable_domain, clock=clock
         )
         self.servicers = servicers_of(self.router, services)
-        self._cluster: Cluster | None = None
+        self.cluster: Cluster | None = None
         self._peer_server: grpc.aio.Server | None = None
         self._has_begun = False
         if not self.is_alone:
@@ -83,11 +85,11 @@ class Front:
             ownership = Ownership(store, address)
             registry.confirm = ownership.confirm
             registry.claim = ownership.claim
-            self._cluster = Cluster(ownership, self.owners, registry, self.router.coordinator.took)
+            self.cluster = Cluster(ownership, self.owners, registry, self.router.coordinator.took)
 
     def owns(self, shard: Shard) -> bool:
         """Say whether a shard may be of this process; of a cluster none is before it has begun."""
-        if self._cluster is not None:
+        if self.cluster is not None:
             return self._has_begun
         return place_of(shard, len(self._share.sockets)) == self._share.number
 
@@ -96,16 +98,16 @@ class Front:
         if self._peer_server is not None:
             await self._peer_server.start()
         self._has_begun = True
-        if self._cluster is not None:
-            await self._cluster.start()
+        if self.cluster is not None:
+            await self.cluster.start()
         else:
             await self.owners.all_there()
         self.router.coordinator.start()
 
     async def leave(self) -> None:
         """Give up what others can have, before callers are turned away."""
-        if self._cluster is not None:
-            await self._cluster.leave()
+        if self.cluster is not None:
+            await self.cluster.leave()
 
     def drain(self) -> None:
         """End streams once what they sent so far is answered."""

@@ -47,7 +47,6 @@ class Questions:
             "make": self._make,
             "configure": self._configure,
             "drop": self._drop,
-            "take": self._take,
             "bids": self._offers,
             "examples": self._examples,
             "shards": self._shards,
@@ -92,9 +91,7 @@ class Questions:
     async def _make(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
         """Make a group of a crawl that is being created; what an unfinished creation left is used again."""
         wanted = CrawlConfig.from_state(config)
-        there = self._registry.shard_of(wanted.name)
-        if there is not None and there.groups != wanted.groups:
-            raise CrawlExists(f"crawl {wanted.name!r} exists with {there.groups} groups")
+        await self._registry.forget_erased([shard])
         try:
             left = await self._registry.open(shard)
         except CrawlNotFound:
@@ -112,12 +109,9 @@ class Questions:
         await self._registry.configure(shard, CrawlConfig.from_state(config))
         return {}
 
-    async def _drop(self, shard: str) -> dict[str, Any]:
-        await self._registry.drop(shard)
-        return {}
-
-    async def _take(self, shard: str) -> dict[str, Any]:
-        self._registry.take(shard)
+    async def _drop(self, crawl: str) -> dict[str, Any]:
+        """Forget a crawl that the store has no more."""
+        await self._registry.drop(crawl)
         return {}
 
     async def _offers(self, request: bytes) -> dict[str, Any]:

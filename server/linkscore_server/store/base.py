@@ -13,7 +13,7 @@ class StoreAway(LinkscoreError):
 
 
 class Fenced(StoreAway):
-    """Another process has appended to the shard: it has these sites now."""
+    """Another process has appended to the shard, and has these sites now, or has erased it."""
 
 
 class NewEvent(NamedTuple):

@@ -49,7 +49,7 @@ SELECT id, address, session, {_NOW} - beat, EXISTS (
     AND (classid::bigint << 32) | objid::bigint = server.id)
 FROM server
 """
-_OWNERS = "SELECT name, owner, epoch FROM shard"
+_OWNERS = "SELECT name, owner, epoch, id FROM shard"
 _OWNER = "SELECT owner FROM shard WHERE name = ?"
 _TAKE = "UPDATE shard SET owner = ?, epoch = epoch + 1 WHERE name = ? AND epoch = ?"
 _CLAIM = "UPDATE shard SET owner = ?, epoch = epoch + 1 WHERE name = ? AND owner = 0"
@@ -71,7 +71,8 @@ class Standing(NamedTuple):
     leaving
         Those of them that another one should have: finish what was taken in, then `Ownership.hand_over`.
     returned
-        Those of them that another one had since the look before: what is open of them is old.
+        Those of them that another one had, or that were erased and made again, since the look before: what is
+        open of them is old.
     """
 
     servers: Mapping[int, str]
@@ -96,7 +97,8 @@ class Ownership:
         self._store, self._address = store, address
         self.number = 0
         self._epochs: dict[str, int] = {}
-        self._had: dict[str, int] = {}  # epochs of those that were this server's at the last look
+        self._numbers: dict[str, int] = {}
+        self._had: dict[str, tuple[int, int]] = {}  # epochs and numbers of those that were this server's
         self._is_leaving = False
         store.writer.on_session = self._joined
 
@@ -116,15 +118,16 @@ class Ownership:
                 owners[key] = self.number
         mine = frozenset(key for key, owner in owners.items() if owner == self.number)
         leaving = frozenset(key for key in mine if self.best(key, servers) != self.number)
-        had, self._had = self._had, {key: self._epochs[key] for key in mine}
+        had, self._had = self._had, {key: (self._epochs[key], self._numbers[key]) for key in mine}
         returned = frozenset(key for key in mine if had.get(key, self._had[key]) != self._had[key])
         return Standing(servers, owners, mine, leaving, returned)
 
     def standing(self) -> Standing:
         """Return who has what, and change nothing; errors as of `tick`."""
         rows = [row for row in self._store.engine.rows(_OWNERS) if not row[0].startswith(HIDDEN)]
-        self._epochs = {key: epoch for key, _, epoch in rows}
-        return Standing(self._live(), {key: owner for key, owner, _ in rows})
+        self._epochs = {key: epoch for key, _, epoch, _ in rows}
+        self._numbers = {key: number for key, _, _, number in rows}
+        return Standing(self._live(), {key: owner for key, owner, _, _ in rows})
 
     @staticmethod
     def best(key: str, servers: Mapping[int, str]) -> int:

@@ -160,7 +160,7 @@ def translated(place: str) -> Iterator[None]:
     Raises
     ------
     Fenced
-        If a key was there.
+        If a key was there, or the shard is erased.
     OSError
         If the disk of the database is full, or it refuses a statement.
     StoreAway
@@ -168,8 +168,8 @@ def translated(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except errors.UniqueViolation as exc:
-        raise Fenced(f"{place}: another process writes to it: {_line(exc)}") from exc
+    except (errors.UniqueViolation, errors.NotNullViolation) as exc:
+        raise Fenced(f"{place}: another process wrote or erased it: {_line(exc)}") from exc
     except errors.DiskFull as exc:
         raise OSError(errno.ENOSPC, f"{place}: {_line(exc)}") from exc
     except (psycopg.OperationalError, psycopg.InternalError, psycopg.InterfaceError) as exc:

@@ -221,7 +221,7 @@ def translated(place: str) -> Iterator[None]:
     Raises
     ------
     Fenced
-        If a key was there.
+        If a key was there, or the shard is erased.
     CorruptState
         If the file is damaged.
     OSError
@@ -230,7 +230,7 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as exc:
-        raise Fenced(f"{place}: another process writes to it: {exc}") from exc
+        raise Fenced(f"{place}: another process wrote or erased it: {exc}") from exc
     except sqlite3.Error as exc:
         whole = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_IOERR)
         if whole == sqlite3.SQLITE_IOERR_WRITE:  # of a quota too, which SQLite does not tell from a fault

@@ -34,7 +34,7 @@ SECRET_BYTES = 32
 """Bytes of a secret: a key of HMAC-SHA256."""
 _PAGE = 500
 """Rows of one query: what a reader holds at a time. Chosen, not measured."""
-_END = 1 << 62
+_END, _NUMBER_BITS = 1 << 62, 62
 _DELETED_AT_ONCE = 2_000
 """Events of a deleted crawl erased in one commit, between those of others. Chosen, not measured."""
 
@@ -103,6 +103,10 @@ class Store:
         """Return the keys of all shards, sorted."""
         return sorted(key for (key,) in self.engine.rows(schema.SHARDS))
 
+    def number_of(self, key: str) -> int | None:
+        """Return the number of a shard, None if there is none."""
+        return next((number for (number,) in self.engine.rows(schema.SHARD_OF, (key,))), None)
+
     def create(self, key: str) -> StoredShard:
         """Return a shard that has no events; it is one of `shards` from its first event on.
 
@@ -112,9 +116,8 @@ class Store:
             If it has events.
         """
         while not (found := self.engine.rows(schema.SHARD_OF, (key,))):
-            (largest,) = max(self.engine.rows(schema.LARGEST_SHARD), key=lambda row: row[0] or 0)
-            with suppress(Fenced):  # somebody else took the number, or the name
-                self._write([(schema.PUT_SHARD, [((largest or 0) + 1, key)])])
+            with suppress(Fenced):  # somebody else took the name
+                self._write([(schema.PUT_SHARD, [(secrets.randbits(_NUMBER_BITS), key)])])
         shard = StoredShard(self, found[0][0], key)
         if shard.last_seq:
             raise Fenced(f"{self.engine.place}: shard {key!r} has events")
@@ -135,13 +138,14 @@ class Store:
             raise KeyError(key)
         return StoredShard(self, found[0][0], key)
 
-    def delete(self, key: str) -> None:
-        """Erase a shard; on return it is gone, and its events are erased beside the commits of others.
+    def delete(self, *keys: str) -> None:
+        """Erase shards, all or none; on return nobody can open them or write to them.
 
-        None of that name is fine.
+        Their events are erased beside the commits of others. None of a name is fine.
         """
-        for (number,) in self.engine.rows(schema.SHARD_OF, (key,)):
-            self._write([(sql, [(number,)]) for sql in schema.DELETE_SHARD])
+        numbers = [row for key in keys for row in self.engine.rows(schema.SHARD_OF, (key,))]
+        self._write([(sql, numbers) for sql in schema.DELETE_SHARD])
+        for (number,) in numbers:
             self._erase_events(number)
 
     def rename(self, names: Mapping[str, str]) -> None:
@@ -235,8 +239,8 @@ class StoredShard:
 
     Attributes
     ----------
-    key
-        Its name.
+    key, number
+        Its name, and what no other one has, also of that name.
     last_seq
         Number of the last event that is durable.
     is_away
@@ -245,7 +249,7 @@ class StoredShard:
     """
 
     def __init__(self, store: Store, number: int, key: str) -> None:
-        self._store, self._engine, self._number, self.key = store, store.engine, number, key
+        self._store, self._engine, self.number, self.key = store, store.engine, number, key
         self.is_away = False
         rows = self._engine.rows
         self.last_seq: int = rows(schema.LAST_SEQ, (number,))[0][0] or 0
@@ -301,18 +305,18 @@ class StoredShard:
         for seq, event in enumerate(events, self.last_seq + 1):
             site, id = self._number_of(event.site, numbers), event.id.replace("\0", "\ufffd")
             body = self._codec.pack(_event_key(seq, event.site, id), event.body)
-            rows[schema.PUT_EVENT].append((self._number, seq, site, id, body))
+            rows[schema.PUT_EVENT].append((self.number, seq, site, id, body))
         rows[schema.NEW_SITE] = [
-            (self._number, site, name, b"", b"") for name, site in numbers.items() if site
+            (self.number, site, name, b"", b"") for name, site in numbers.items() if site
         ]
         with self._lock:
             owed, core = dict(self._owed), self._owed_core
         rows[schema.PUT_SITE] = [
-            (self._number, self._number_of(name, numbers), name, *row) for name, row in owed.items()
+            (self.number, self._number_of(name, numbers), name, *row) for name, row in owed.items()
         ]
-        rows[schema.PUT_CORE] = [(self._number, *core)] if core else []
+        rows[schema.PUT_CORE] = [(self.number, *core)] if core else []
         if trained := self._codec.take_trained():
-            rows[schema.PUT_DICTIONARY] = [(self._number, *trained)]
+            rows[schema.PUT_DICTIONARY] = [(self.number, *trained)]
         return Batch(self, rows, numbers, self.last_seq + len(events), owed, core)
 
     def written(self, batch: Batch) -> bool:
@@ -347,7 +351,7 @@ class StoredShard:
 
     def core(self) -> Core | None:
         """Return what the shard knows beside its sites, None if it was never kept; errors as of `site`."""
-        for seq, packed in self._engine.rows(schema.CORE, (self._number,)):
+        for seq, packed in self._engine.rows(schema.CORE, (self.number,)):
             with self._naming("core"):
                 return Core(seq, unpack_state(b"core %d" % seq, packed))
         return None
@@ -355,7 +359,7 @@ class StoredShard:
     def sites(self) -> Iterator[SiteFacts]:
         """Yield the rows of all sites without their states, in the order in which sites came."""
         last = 0
-        while page := self._engine.rows(schema.SITES, (self._number, last, _PAGE)):
+        while page := self._engine.rows(schema.SITES, (self.number, last, _PAGE)):
             for site, name, seq, facts, size in page:
                 with self._naming(f"facts of site {name!r}"):
                     known = checked(_row_key(name, seq), facts) if seq else b""
@@ -373,7 +377,7 @@ class StoredShard:
             If it cannot be read now.
         """
         number = self._numbers.get(name)
-        for kept, seq, facts, state in self._engine.rows(schema.SITE, (self._number, number or -1)):
+        for kept, seq, facts, state in self._engine.rows(schema.SITE, (self.number, number or -1)):
             if not seq:
                 return SiteRow(kept, 0, b"", b"")
             with self._naming(f"state of site {name!r}"):
@@ -383,7 +387,7 @@ class StoredShard:
 
     def behind(self) -> dict[str, int]:
         """Return the sites with events of their own after their row, and how many."""
-        return dict(self._engine.rows(schema.BEHIND, (self._number,)))
+        return dict(self._engine.rows(schema.BEHIND, (self.number,)))
 
     def events(
         self, after: int = 0, site: str | None = None, until: int | None = None
@@ -414,17 +418,17 @@ class StoredShard:
 
     def ids(self, limit: int = 100_000) -> list[str]:
         """Return the last ids of events that have one, the oldest first."""
-        found = self._engine.rows(schema.IDS, (self._number, limit))
+        found = self._engine.rows(schema.IDS, (self.number, limit))
         return [id for (id,) in reversed(found)]
 
     def _page(self, site: int | None, last: int, end: int) -> list[tuple[Any, ...]]:
         if site is None:
-            return self._engine.rows(schema.EVENTS, (self._number, last, end, _PAGE))
-        return self._engine.rows(schema.EVENTS_OF_SITE, (self._number, site, last, end, _PAGE))
+            return self._engine.rows(schema.EVENTS, (self.number, last, end, _PAGE))
+        return self._engine.rows(schema.EVENTS_OF_SITE, (self.number, site, last, end, _PAGE))
 
     def _name_of(self, number: int) -> str:
         if number not in self._names:  # another process has appended since
-            self._names |= dict(self._engine.rows(schema.SITE_NAMES, (self._number,)))
+            self._names |= dict(self._engine.rows(schema.SITE_NAMES, (self.number,)))
         if number not in self._names:
             raise CorruptState("damaged: there is no such site")
         return self._names[number]

@@ -133,7 +133,7 @@ async def test_an_event_that_is_damaged_keeps_its_crawl_closed_and_no_other(
         await actor.discard()
     del actor
     registry._actors.clear()
-    statement = ("UPDATE event SET body = ? WHERE seq = 2 AND shard = 1", [(b"\0",)])
+    statement = ("UPDATE event SET body = ? WHERE seq = 2 AND shard = ?", [(b"\0", store.number_of("a"))])
     store.writer.call(lambda session: session.commit([statement])).result()
     with pytest.raises(CorruptState, match=r"crawl 'a'.* event 2.* damaged"):
         await registry.open("a")

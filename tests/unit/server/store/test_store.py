@@ -213,6 +213,25 @@ def test_a_deleted_shard_is_gone_and_its_name_is_free(opened: Opened) -> None:
     assert opened().open("books").site("a.example") == SiteRow("a.example", 0, b"", b"")
 
 
+def test_nothing_is_written_of_a_deleted_shard_by_who_has_it_open(opened: Opened) -> None:
+    store = opened()
+    stale = opened().create("books")
+    stale.commit([event(1)]).result()
+    idle = opened().open("books")
+    store.delete("books", "films")
+    store.create("books").commit([event(7)]).result()
+
+    with pytest.raises(Fenced):
+        stale.commit([event(2)]).result()
+    idle.put([SiteRow("a.example", 1, b"", b"state")], Core(1, b"core"))
+    with pytest.raises(Fenced):
+        idle.flush().result()
+
+    again = store.open("books")
+    assert [found.body for found in again.events()] == [b"page 7"]
+    assert again.core() is None
+
+
 def test_a_deletion_that_a_crash_cut_short_is_finished_by_the_next_start(opened: Opened) -> None:
     store = opened()
     store.create("books").commit([event(n) for n in range(3_000)]).result()
