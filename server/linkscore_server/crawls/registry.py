@@ -420,7 +420,7 @@ class CrawlRegistry:
         await self.drop(name)
 
     async def erase(self, crawl: str) -> None:
-        """Take all groups of a crawl from the store: whoever has one open can write nothing to it any more."""
+        """Take all groups of a crawl from the store: who has one open can write nothing to it any more."""
         await self._in_thread(self._erase, crawl)
 
     async def drop(self, crawl: str) -> None:

@@ -139,7 +139,7 @@ class CrawlCoordinator:
                 try:
                     await owner.ask("drop", crawl=name)
                 except LinkscoreError as exc:  # it can write nothing of it any more
-                    _log.warning("crawl %s is deleted, and a server does not say that it heard: %s", name, exc)
+                    _log.warning("crawl %s is deleted, and a server has not heard of it: %s", name, exc)
             self._behind.discard(first)
             return pb.DeleteCrawlResponse()
 

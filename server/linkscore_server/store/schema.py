@@ -27,9 +27,10 @@ TABLES = (
 )
 """Of `event` and `site`, `site` is the number of a site within its shard, 0 that of all sites.
 
-The number of a shard is drawn: none is that of one erased before, which some server may believe to have. A
-site's row is there from its first event on. Who numbers two events alike is refused by the key of `event`:
-of two processes that take a shard for their own, one goes on.
+A site's row is there from its first event on. Who numbers two events alike is refused by the key of `event`:
+of two processes that take a shard for their own, one goes on. What is written of an erased shard has no
+number, which no table takes: so who has it open can write nothing of it. The number of a shard is drawn: none
+is that of one erased before, which some server may believe to have.
 """
 
 FORMAT_OF = "SELECT number FROM format"
@@ -45,8 +46,6 @@ RENAME_SHARD = "UPDATE shard SET name = ? WHERE name = ?"
 SHARD_OF = "SELECT id FROM shard WHERE name = ?"
 SHARD_IDS = "SELECT id FROM shard"
 PUT_SHARD = "INSERT INTO shard VALUES (?, ?, 0, 0)"
-_THERE = "(SELECT id FROM shard WHERE id = ?)"
-"""Nothing, which no table takes, once a shard is erased: who has it open still can write nothing of it."""
 DELETE_SHARD = (
     "DELETE FROM shard WHERE id = ?",
     "DELETE FROM site WHERE shard = ?",
@@ -60,7 +59,7 @@ SELECT coalesce(sum(length(body)), 0) FROM event WHERE shard = ?
 UNION ALL SELECT coalesce(sum(size), 0) FROM site WHERE shard = ?
 """
 
-PUT_EVENT = f"INSERT INTO event VALUES ({_THERE}, ?, ?, ?, ?)"
+PUT_EVENT = "INSERT INTO event VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?, ?, ?)"
 FIRST_SEQ = "SELECT min(seq) FROM event WHERE shard = ?"
 LAST_SEQ = "SELECT max(seq) FROM event WHERE shard = ?"
 EVENTS = "SELECT seq, site, id, body FROM event WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
@@ -70,9 +69,9 @@ WHERE shard = ? AND site IN (?, 0) AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?
 """
 IDS = "SELECT id FROM event WHERE shard = ? AND id <> '' ORDER BY seq DESC LIMIT ?"
 
-NEW_SITE = f"INSERT INTO site VALUES ({_THERE}, ?, ?, 0, ?, 0, ?)"
-PUT_SITE = f"""
-INSERT INTO site VALUES ({_THERE}, ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, site)
+NEW_SITE = "INSERT INTO site VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?, 0, ?, 0, ?)"
+PUT_SITE = """
+INSERT INTO site VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, site)
 DO UPDATE SET seq = excluded.seq, facts = excluded.facts, size = excluded.size, state = excluded.state
 WHERE excluded.seq > site.seq
 """
@@ -87,13 +86,15 @@ WHERE site.shard = ? AND event.seq > site.seq GROUP BY site.site, site.name ORDE
 """
 
 CORE = "SELECT seq, state FROM core WHERE shard = ?"
-PUT_CORE = f"""
-INSERT INTO core VALUES ({_THERE}, ?, ?) ON CONFLICT (shard)
+PUT_CORE = """
+INSERT INTO core VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?) ON CONFLICT (shard)
 DO UPDATE SET seq = excluded.seq, state = excluded.state WHERE excluded.seq > core.seq
 """
 
 DICTIONARIES = "SELECT number, body FROM dictionary WHERE shard = ?"
-PUT_DICTIONARY = f"INSERT INTO dictionary VALUES ({_THERE}, ?, ?) ON CONFLICT DO NOTHING"
+PUT_DICTIONARY = """
+INSERT INTO dictionary VALUES ((SELECT id FROM shard WHERE id = ?), ?, ?) ON CONFLICT DO NOTHING
+"""
 
 KEY_OF = "SELECT body FROM secret WHERE name = ?"
 PUT_KEY = "INSERT INTO secret VALUES (?, ?) ON CONFLICT DO NOTHING"
