@@ -1,7 +1,7 @@
 """Asks linkscore: what buckets are worth, where new URLs belong; and tells it which fetches failed.
 
-Nothing waits for it for long. While linkscore is away the stores go on by what they know (see `CrawlStore`),
-and a cheap call beside the crawl looks whether it is back; what was missed is made up for then.
+Each crawl has a `Connection`, as in the adapters of crawlers: while linkscore is away no call waits for it,
+and what it missed is made up for when it is back. The stores go on meanwhile by what they know.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import asyncio
 import logging
 import re
 import time
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from linkscore import AsyncClient, failed_page, rows, ticket_bytes, ticket_text
-from linkscore.errors import LinkscoreError, NotFound
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily
+
+from linkscore import failed_page, rows, ticket_bytes, ticket_text
+from linkscore.connection import Connection
 from linkscore.messages import is_dropped
-from linkscore.outages import CircuitBreaker
-from linkscore.v1 import common_pb2
+from linkscore.outages import OwedPage
 from linkscore_frontier import urlfrontier_pb2 as pb
-from linkscore_frontier.crawls import DEFAULT_CRAWL, Crawls
-from linkscore_frontier.metrics import FrontierMetrics
-from linkscore_frontier.records import Failure, Place, Question
+from linkscore_frontier.crawls import Crawls
+from linkscore_frontier.records import Arrival, Place, Question, State
 from linkscore_frontier.store import CrawlStore
 
 _log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 BUCKET, SCORE, VALUE, TICKET = "linkscore.bucket", "linkscore.score", "linkscore.value", "linkscore.ticket"
 """Metadata of a link that linkscore scored; docs/reference/clients.md says what they are."""
@@ -39,88 +39,120 @@ STATUS = "fetch.statusCode"
 
 # URLs of one ScoreLinks call: other calls are answered in between. Chosen.
 _BATCH = 500
-# Pages of one IngestPages call that reports failures: below the server's `max_pages_per_call` of 500.
-_FAILURES = 200
 # Longest name of a bucket: all are kept in memory. Those of linkscore have some twenty characters; a bound.
 _MAX_BUCKET_CHARS = 256
-# Deadline of the call that looks whether linkscore is back, and the longest pause between two.
-_PROBE_S, _PROBE_LONGEST_S = 1.0, 5.0
-# Longest pause after calls that were refused, which waiting may not mend.
-_REFUSED_LONGEST_S = 60.0
+# Longest wait of GetURLs for the order of buckets.
+_RANK_S = 1.0
 # Seconds between two looks for work: new URLs wait that long, at most, in the order they came. Chosen.
 _PAUSE_S = 0.1
+# Pause after URLs that linkscore refuses to score, which waiting may not mend. Chosen.
+_REFUSED_S = 10.0
+
+
+class FrontierMetrics:
+    """What a frontier counts, for Prometheus; what waits is read from the counts that are kept anyway."""
+
+    def __init__(self, crawls: Crawls) -> None:
+        self._crawls = crawls
+        registry = self.registry = CollectorRegistry()
+        self.put = Counter("linkscore_frontier_put", "URLs put, by outcome", ["status"], registry=registry)
+        self.given = Counter("linkscore_frontier_given", "URLs given", registry=registry)
+        self.get_s = Histogram("linkscore_frontier_get_seconds", "Time of GetURLs", registry=registry)
+        self.ranked = Counter("linkscore_frontier_ranked", "Answers of RankBuckets", registry=registry)
+        self.scored = Counter("linkscore_frontier_scored", "URLs placed by ScoreLinks", registry=registry)
+        self.failures = Counter(
+            "linkscore_frontier_failures_reported", "Failed fetches reported to linkscore", registry=registry
+        )
+        self.errors = Counter(
+            "linkscore_frontier_errors", "Calls that linkscore did not answer", ["code"], registry=registry
+        )
+        self.is_away: Callable[[], bool] = bool
+        registry.register(self)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Give the gauges."""
+        urls = GaugeMetricFamily("linkscore_frontier_urls", "URLs by state", labels=["crawl", "state"])
+        for crawl, store in list(self._crawls.stores.items()):
+            for state in State:
+                urls.add_metric([crawl, state.name.lower()], store.count(state))
+        yield urls
+        away = "1 while linkscore does not answer"
+        yield GaugeMetricFamily("linkscore_frontier_away", away, value=self.is_away())
 
 
 class Advisor:
-    """One connection to linkscore for all crawls of a frontier.
+    """The connections of all crawls to linkscore.
 
-    Parameters
-    ----------
-    client
-        The connection.
-    crawls
-        The frontier.
-    metrics
-        Counters.
-    crawl
-        Crawl of linkscore that all crawls of the frontier belong to; empty: each has one of its own name.
-    timeout_s
-        Longest wait of GetURLs for the order of buckets.
+    `crawl` is the one of linkscore that all belong to; empty: each has one of its own name. `client` has
+    options of `AsyncClient`: `tls`, `token`.
     """
 
     def __init__(
-        self,
-        client: AsyncClient,
-        crawls: Crawls,
-        metrics: FrontierMetrics,
-        *,
-        crawl: str = "",
-        timeout_s: float = 1.0,
+        self, crawls: Crawls, metrics: FrontierMetrics, *, target: str, crawl: str = "", **client: Any
     ) -> None:
-        self._client = client
-        self._crawls = crawls
-        self._metrics = metrics
-        self._crawl = crawl
-        self._timeout_s = timeout_s
-        self._breaker = CircuitBreaker(clock=time.monotonic, longest_s=_PROBE_LONGEST_S)
-        self._away_since = 0.0
-        self._refusals: dict[str, CircuitBreaker] = {}
-        self._ranking: dict[str, asyncio.Task[None]] = {}
+        self._crawls, self._metrics = crawls, metrics
+        self._target, self._crawl, self._client = target, crawl, client
+        self._connections: dict[str, Connection] = {}
+        self._failed: defaultdict[str, deque[OwedPage]] = defaultdict(deque)
         self._reporting: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._ranking: dict[str, asyncio.Task[None]] = {}
+        self._refused_until: dict[str, float] = {}
         self._work: asyncio.Task[None] | None = None
+        metrics.is_away = lambda: any(one.away for one in list(self._connections.values()))
 
     def start(self) -> None:
         """Begin to score and report beside the calls."""
         self._work = asyncio.create_task(self._keep_working())
 
     async def close(self) -> None:
-        """End all that runs beside the calls."""
+        """End all that runs beside the calls, and tell what can be told."""
         for task in (self._work, *self._ranking.values()):
             if task is not None:
                 task.cancel()
-        await self._client.close()
+        await asyncio.gather(*(one.close() for one in self._connections.values()))
+
+    async def forget(self, crawl: str) -> None:
+        """Close the connection of a crawl that is deleted."""
+        self._failed.pop(crawl, None)
+        if (connection := self._connections.pop(crawl, None)) is not None:
+            await connection.close()
 
     def name_of(self, crawl: str) -> str:
         """Return the crawl of linkscore that a crawl of the frontier belongs to."""
         return self._crawl or linkscore_name(crawl)
 
+    def _of(self, crawl: str) -> Connection:
+        connection = self._connections.get(crawl)
+        if connection is None:
+            name = self.name_of(crawl)
+            connection = self._connections[crawl] = Connection(
+                self._target, crawl=name, adapter=self, config={}, count=self._count, **self._client
+            )
+        return connection
+
+    def _count(self, name: str, by: int) -> None:
+        kind, _, code = name.partition("/")
+        if kind == "errors":
+            self._metrics.errors.labels(code).inc(by)
+
+    def failed(self, crawl: str, arrivals: Iterable[Arrival]) -> None:
+        """Note fetches that failed: linkscore is told of them soon, and before it is asked for the order."""
+        for one in arrivals:
+            page = failed_page(url=one.url, status_code=one.failed_status, ticket=one.ticket)
+            self._failed[crawl].append(OwedPage(page))
+
     async def rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
         """Bring the order of a crawl's buckets up to date, unless linkscore is away or takes too long.
 
-        Parameters
-        ----------
-        crawl
-            Its id.
-        ask
-            Returns the question. Who comes while one is being asked takes of what its answer hands out.
+        `ask` returns the question. Who comes while one is being asked takes of what its answer hands out.
         """
-        if crawl not in self._crawls:
+        if crawl not in self._crawls.stores:
             return
         running = self._ranking.get(crawl)
         if running is None:
             running = self._ranking[crawl] = asyncio.create_task(self._rank(crawl, ask))
             running.add_done_callback(lambda _: self._ranking.pop(crawl, None))
-        await asyncio.wait([running], timeout=self._timeout_s)
+        await asyncio.wait([running], timeout=_RANK_S)
 
     async def _rank(self, crawl: str, ask: Callable[[CrawlStore], Question | None]) -> None:
         # A fetch that failed is under way no longer: the order is asked for when linkscore knows of it, or
@@ -129,141 +161,70 @@ class Advisor:
         question = await self._crawls.ask(crawl, ask)
         if question is None:
             return
-        answer = await self._call(
-            crawl,
-            lambda client, name: client.rank_buckets(
+        name = self.name_of(crawl)
+        answer = await self._of(crawl).call(
+            lambda client: client.rank_buckets(
                 crawl=name,
                 buckets=question.waiting,
                 n=question.places,
                 in_flight=question.under_way,
                 fill=question.fill,
-                timeout_s=self._timeout_s,
-            ),
+                timeout_s=_RANK_S,
+            )
         )
         self._metrics.ranked.inc(answer is not None)
         await self._crawls.ask(crawl, lambda store: store.answered(question, answer))
 
+    async def _report(self, crawl: str) -> None:
+        failed = self._failed.get(crawl)
+        async with self._reporting[crawl]:
+            while failed:
+                await self._of(crawl).ingest(failed.popleft())
+                self._metrics.failures.inc()
+
     async def _keep_working(self) -> None:
         while True:
-            try:
-                if self._breaker.broken:
-                    await self._probe()
-                busy = [] if self._breaker.broken else self._crawls.busy()
-                worked = [await self._work_on(crawl) for crawl in busy]
-            except Exception:
-                _log.exception("scoring of new URLs failed, trying again")
-                worked = []
-            if not any(worked):
-                await asyncio.sleep(_PAUSE_S)
-
-    async def _work_on(self, crawl: str) -> bool:
-        """Score some new URLs of a crawl and report some failures; say whether there were any."""
-        return await self._score(crawl) | await self._report(crawl)
+            has_worked = False
+            for crawl, store in list(self._crawls.stores.items()):
+                try:
+                    await self._report(crawl)
+                    has_worked |= bool(store.new) and await self._score(crawl)
+                except Exception:
+                    _log.exception("crawl %s", crawl)
+            await asyncio.sleep(0 if has_worked else _PAUSE_S)
 
     async def _score(self, crawl: str) -> bool:
-        found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH))
-        if not found:
+        """Ask where URLs belong that came without a place; say whether more may be asked at once."""
+        if self._of(crawl).away or time.monotonic() < self._refused_until.get(crawl, 0.0):
             return False
+        found = await self._crawls.ask(crawl, lambda store: store.unscored(_BATCH)) or []
         links = [(url, _ticket(info)) for _, url, info in found]
-        answer = await self._call(crawl, lambda client, name: client.score_links(crawl=name, links=links))
+        name = self.name_of(crawl)
+        answer = await self._of(crawl).call(lambda client: client.score_links(crawl=name, links=links))
         if answer is None:
+            self._refused_until[crawl] = time.monotonic() + _REFUSED_S * (not self._of(crawl).away)
             return False
-        placed = [
-            (number, [place._replace(ticket=ticket_text(ticket)) for place in places])
-            for (number, _, _), (_, ticket), places in zip(found, links, places_of(answer.links), strict=True)
-        ]
-        reasons = zip(found, answer.links.skip_reasons, strict=False)  # none where nothing is to skip
-        dropped = [number for (number, _, _), reason in reasons if is_dropped(reason)]
+        placed: list[tuple[int, list[Place]]] = []
+        dropped = []
+        for (number, _, _), (_, ticket), row in zip(found, links, rows(answer.links), strict=True):
+            is_placed = row.usable and row.bucket
+            place = Place(row.bucket, row.score, row.bucket_value, ticket_text(ticket))
+            placed.append((number, [place] if is_placed else []))
+            dropped += [number] if is_dropped(row.skip_reason) else []
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
         await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
         return True
 
-    async def _report(self, crawl: str) -> bool:
-        async with self._reporting[crawl]:
-            failures = await self._unreported(crawl, _FAILURES)
-            pages = [_page(failure) for failure in failures]
-            if not pages or not await self._call(
-                crawl, lambda client, name: client.ingest_pages(crawl=name, pages=pages)
-            ):
-                return False
-            self._metrics.failures.inc(len(failures))
-            await self._crawls.ask(crawl, lambda store: store.reported(failures))
-            return True
+    # What a connection asks of its adapter; pages of failed fetches have no links
 
-    async def _unreported(self, crawl: str, most: int) -> list[Failure]:
-        return await self._crawls.ask(crawl, lambda store: store.unreported(most)) or []
+    def late_page(self, owed: OwedPage, result: Any) -> None:
+        """Place no links."""
 
-    async def _call(self, crawl: str, make: Callable[[AsyncClient, str], Awaitable[T]]) -> T | None:
-        """Make a call; None if linkscore is away or refuses it."""
-        refusal = self._refusals.get(crawl)
-        if self._breaker.broken or (refusal is not None and not refusal.allows()):
-            return None
-        name = self.name_of(crawl)
-        try:
-            try:
-                answer = await make(self._client, name)
-            except NotFound:
-                await self._client.ensure_crawl(crawl=name)
-                answer = await make(self._client, name)
-        except LinkscoreError as exc:
-            self._note(crawl, exc)
-            return None
-        except BaseException:
-            if refusal is not None:
-                refusal.gave_up()
-            raise
-        self._refusals.pop(crawl, None)
-        return answer
+    def late_links(self, links: Any) -> None:
+        """Place no links."""
 
-    async def _probe(self) -> None:
-        """Look whether linkscore is back: by a cheap call, then by a failure it was not told of, if any.
-
-        A server whose disk is full answers the first, and refuses the second.
-        """
-        if not self._breaker.allows():
-            return
-        crawl = next(iter(self._crawls.busy() or self._crawls.all()), DEFAULT_CRAWL)
-        try:
-            try:
-                await self._client.get_crawl(crawl=self.name_of(crawl), timeout_s=_PROBE_S)
-            except NotFound:
-                await self._client.ensure_crawl(crawl=self.name_of(crawl))
-            for failure in await self._unreported(crawl, 1):
-                await self._client.ingest_pages(crawl=self.name_of(crawl), pages=[_page(failure)])
-        except LinkscoreError as exc:
-            if exc.is_outage:
-                self._breaker.failed(min(exc.retry_after_s or 0.0, _PROBE_LONGEST_S))
-                return
-        except BaseException:
-            self._breaker.gave_up()
-            raise
-        self._breaker.succeeded()
-        self._metrics.away.set(0)
-        waiting = self._crawls.all().values()
-        _log.info(
-            "linkscore answers again after %.0f s: %d URLs are scored and %d failed fetches reported now",
-            *(time.monotonic() - self._away_since, sum(each.new for each in waiting)),
-            sum(each.failures for each in waiting),
-        )
-
-    def _note(self, crawl: str, error: LinkscoreError) -> None:
-        self._metrics.errors.labels(error.code.name).inc()
-        if not error.is_outage:  # refused again at once: one crawl waits, longer each time
-            refusal = self._refusals.get(crawl)
-            if refusal is None:
-                _log.warning("linkscore refuses calls of crawl %s: %s", crawl, error)
-                refusal = self._refusals[crawl] = CircuitBreaker(
-                    clock=time.monotonic, longest_s=_REFUSED_LONGEST_S
-                )
-            refusal.failed(error.retry_after_s)
-            return
-        if not self._breaker.broken:
-            _log.warning(
-                "linkscore does not answer (%s): URLs go on by what URLs like them were last worth", error
-            )
-            self._away_since = time.monotonic()
-        self._breaker.failed(min(error.retry_after_s or 0.0, _PROBE_LONGEST_S))
-        self._metrics.away.set(1)
+    async def back(self) -> None:
+        """Go on: what was not scored is noticed by the worker."""
 
 
 def linkscore_name(crawl: str) -> str:
@@ -273,15 +234,6 @@ def linkscore_name(crawl: str) -> str:
     ('default', 'news-2026')
     """
     return re.sub(r"[^a-z0-9_-]", "-", crawl.lower())[:64]
-
-
-def places_of(links: common_pb2.LinkScores) -> Iterable[list[Place]]:
-    """Give the places of each link of an answer; none of one that could not be scored."""
-    values = dict(zip(links.bucket_names, links.bucket_values, strict=False))
-    for row in rows(links):
-        usable = row.usable and row.bucket
-        value = values.get(row.bucket, row.score)
-        yield [Place(row.bucket, row.score, value, ticket_text(row.ticket))] if usable else []
 
 
 def places_in(metadata: dict[str, list[str]]) -> list[Place] | None:
@@ -315,15 +267,6 @@ def ticket_in(metadata: dict[str, list[str]]) -> bytes:
 def _ticket(info: bytes) -> bytes:
     metadata = pb.URLInfo.FromString(info).metadata
     return ticket_in({TICKET: list(metadata[TICKET].values)} if TICKET in metadata else {})
-
-
-def _page(failure: Failure) -> common_pb2.Page:
-    return failed_page(
-        url=failure.url,
-        status_code=failure.status,
-        ticket=failure.ticket,
-        event_id=failure.event,
-    )
 
 
 def _number(text: str) -> float:

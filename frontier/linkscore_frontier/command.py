@@ -55,7 +55,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option(
     "--max-crawls",
     type=click.IntRange(1),
-    default=1_000,
+    default=100,
     show_default=True,
     help="Crawls there may be; URLs of one more are not taken.",
 )
@@ -90,7 +90,7 @@ def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> No
         with reading("--target-token-file", target_token_file):
             token = text_of(target_token_file).strip()
     try:
-        asyncio.run(app.run(app.FrontierSettings(**given, target_token=token)))
+        asyncio.run(app.serve(**given, target_token=token))
     except (OSError, ValueError) as exc:
         logs.log_failed_start(exc)
         sys.exit(1)

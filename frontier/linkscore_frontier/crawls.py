@@ -1,8 +1,4 @@
-"""All crawls of a frontier: a folder of stores, what holds for the node as a whole, and the one writer.
-
-A store takes three descriptors and the memory of its queues, so only those used of late are open; of the
-others what they hold is remembered as counts.
-"""
+"""All crawls of a frontier: a folder of stores, what holds for the node as a whole, and the one writer."""
 
 from __future__ import annotations
 
@@ -12,12 +8,11 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import quote, unquote
 
-from linkscore_frontier.records import Given, Summary
+from linkscore_frontier.records import Given, State
 from linkscore_frontier.store import MAX_GIVEN, MAX_GIVEN_BYTES, CrawlStore
 
 T = TypeVar("T")
@@ -28,12 +23,7 @@ DEFAULT_CRAWL = "DEFAULT"
 MAX_CRAWL_CHARS = 200
 """Characters of a crawl id, percent-encoded: what a file name takes."""
 
-# Seconds between two gifts of a queue, unless SetDelay says another number: that of URLFrontier.
-_DELAY_S = 1
-
-
-MAX_OPEN = 64
-"""Crawls whose files are open at a time: 192 descriptors of the usual 1,024. A bound."""
+_DELAY_S = 1  # between two gifts of a queue, unless SetDelay says another number: that of URLFrontier
 
 
 class TooManyCrawlsError(Exception):
@@ -41,25 +31,13 @@ class TooManyCrawlsError(Exception):
 
 
 class Crawls:
-    """The crawls below a folder.
+    """The crawls below a folder, `stores` in the order in which they take turns; all files are open.
 
-    Parameters
-    ----------
-    folder
-        Made if it is not there; one process at a time may have it open.
-    max_crawls
-        Crawls there may be; those that are there already are kept.
-    max_open
-        Crawls whose files are open at a time.
-
-    Raises
-    ------
-    OSError
-        Another process has the folder open, or it cannot be written.
+    OSError if another process has the folder open, or it cannot be written.
     """
 
-    def __init__(self, folder: Path, *, max_crawls: int = 1_000, max_open: int = MAX_OPEN) -> None:
-        self._max_crawls, self._max_open = max_crawls, max_open
+    def __init__(self, folder: Path, *, max_crawls: int = 100) -> None:
+        self._max_crawls = max_crawls
         self._folder = folder / "crawls"
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder / "lock")
@@ -67,12 +45,8 @@ class Crawls:
         node = json.loads(self._node.read_text()) if self._node.exists() else {}
         self.is_active: bool = node.get("active", True)
         self.delay_s: int = node.get("delay_s", _DELAY_S)
-        self._summaries: dict[str, Summary] = {}  # of each crawl, in the order in which they take turns
-        self._open: dict[str, CrawlStore] = {}  # the one used last at the end
-        for path in sorted(self._folder.glob("*.sqlite")):
-            name = unquote(path.name.removesuffix(".sqlite"))
-            self._summaries[name] = Summary()
-            self._summaries[name] = self._opened(name).summary()
+        files = sorted(self._folder.glob("*.sqlite"))
+        self.stores = {unquote(file.name.removesuffix(".sqlite")): CrawlStore(file) for file in files}
         # SQLite is used by one thread: writes of all calls come one after the other anyway.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="frontier-writer")
 
@@ -82,88 +56,34 @@ class Crawls:
 
     async def ask(self, crawl: str, work: Callable[[CrawlStore], T]) -> T | None:
         """Do something with one store, in the thread of the stores; None if there is no such crawl."""
-
-        def ask() -> T | None:
-            store = self.find(crawl)
-            return None if store is None else work(store)
-
-        return await self.run(ask)
-
-    def all(self) -> dict[str, Summary]:
-        """Return what each crawl holds, in the order in which they take turns."""
-        return {
-            name: store.summary() if (store := self._open.get(name)) else summary
-            for name, summary in list(self._summaries.items())
-        }
-
-    def __contains__(self, crawl: str) -> bool:
-        """Say whether there is such a crawl."""
-        return crawl in self._summaries
-
-    def busy(self) -> list[str]:
-        """Return the crawls with URLs linkscore was not asked about, or failures it was not told of."""
-        known = ((name, self._open.get(name) or summary) for name, summary in list(self._summaries.items()))
-        return [name for name, what in known if what.new or what.failures]
+        return await self.run(lambda: work(self.stores[crawl]) if crawl in self.stores else None)
 
     def close(self) -> None:
         """Wait for what is being written, and close all files."""
         self._writer.shutdown()
-        for store in self._open.values():
+        for store in self.stores.values():
             store.close()
         self._lock.close()
 
     # In the thread of the stores
 
-    def names(self) -> list[str]:
-        """Return the ids of crawls that have queues."""
-        return sorted(name for name, summary in self.all().items() if summary.queues)
-
-    def find(self, crawl: str) -> CrawlStore | None:
-        """Return the store of a crawl, if there is one; good until the next is asked for."""
-        return self._opened(crawl) if crawl in self._summaries else None
-
     def open(self, crawl: str) -> CrawlStore:
-        """Return the store of a crawl, made if there is none; good until the next is asked for.
-
-        Raises
-        ------
-        TooManyCrawlsError
-            There is none, and there may be no more.
-        """
-        if crawl not in self._summaries and len(self._summaries) >= self._max_crawls:
-            raise TooManyCrawlsError(f"max_crawls: there are {len(self._summaries)} crawls, no more are made")
-        store = self._opened(crawl)
-        self._summaries.setdefault(crawl, Summary())
-        return store
-
-    def _opened(self, crawl: str) -> CrawlStore:
-        store = self._open.pop(crawl, None)
+        """Return the store of a crawl, made if there is none; TooManyCrawlsError if there may be no more."""
+        store = self.stores.get(crawl)
         if store is None:
-            while len(self._open) >= self._max_open:
-                self._close(next(iter(self._open)))
-            store = CrawlStore(self._folder / f"{file_name(crawl)}.sqlite")
-        self._open[crawl] = store
+            if len(self.stores) >= self._max_crawls:
+                raise TooManyCrawlsError(f"max_crawls: there are {len(self.stores)} crawls, no more are made")
+            store = self.stores[crawl] = CrawlStore(self._folder / f"{file_name(crawl)}.sqlite")
         return store
-
-    def _close(self, crawl: str) -> None:
-        store = self._open.pop(crawl)
-        self._summaries[crawl] = store.summary()
-        store.close()
 
     def delete(self, crawl: str) -> int:
         """Delete a crawl; return how many of its URLs were not done."""
-        store = self.find(crawl)
+        store = self.stores.pop(crawl, None)
         if store is None:
             return 0
-        active = store.summary().active
-        del self._summaries[crawl], self._open[crawl]
+        active = store.count(State.WAITING, State.LATER, State.LEASED)
         store.erase()
         return active
-
-    def turns(self, may_take: Callable[[str], bool]) -> list[str]:
-        """Return the crawls with URLs that a call for any takes from: as many as can be open."""
-        able = (name for name, summary in self.all().items() if summary.active and may_take(name))
-        return list(islice(able, self._max_open))
 
     def take(
         self, crawls: list[str], *, queues: int, each: int, lease_s: int, now: float, key: str = ""
@@ -174,8 +94,7 @@ class Crawls:
         for crawl in crawls:
             if (queues and keys >= queues) or len(given) >= MAX_GIVEN or room <= 0:
                 break
-            store = self.find(crawl)
-            if store is None:
+            if (store := self.stores.get(crawl)) is None:
                 continue
             left = queues - keys if queues else 0
             taken = store.take(
@@ -184,8 +103,8 @@ class Crawls:
             keys += len({one.key for one in taken})
             room -= sum(one.size for one in taken)
             given += [(crawl, one) for one in taken]
-            if len(crawls) > 1 and (taken or len(crawls) == self._max_open):
-                self._summaries[crawl] = self._summaries.pop(crawl)  # last next time
+            if len(crawls) > 1 and taken:
+                self.stores[crawl] = self.stores.pop(crawl)  # last next time
         return given
 
     def set_node(self, *, is_active: bool | None = None, delay_s: int | None = None) -> None:

@@ -45,32 +45,16 @@ class QueueSlot(NamedTuple):
 
 
 def read_slots(text: str | None) -> list[QueueSlot] | None:
-    """Read the places of a URL from JSON; a place that is guessed has no ticket.
-
-    >>> read_slots('[[2, 0.0], [3, 0.1, "-_A"]]')
-    [QueueSlot(bucket=2, score_penalty=0.0, ticket=''), QueueSlot(bucket=3, score_penalty=0.1, ticket='-_A')]
-    """
+    """Read the places of a URL from JSON; a place that is guessed has no ticket."""
     return None if text is None else [QueueSlot(*place) for place in json.loads(text)]
 
 
 @dataclass(slots=True)
 class Arrival:
-    """A URL that is put.
+    """A URL that is put into a queue, with what the crawler keeps with it.
 
-    Attributes
-    ----------
-    url, key
-        The URL and its queue.
-    info
-        What the crawler keeps with it, as bytes.
-    places
-        Buckets it waits in; None if linkscore was not asked about it, empty if it knows nothing.
-    is_known
-        Whether it was fetched.
-    due
-        Second from which it may be fetched again; 0: never.
-    failed_status, ticket
-        HTTP status of a fetch that failed, 0 if it did not; ticket of the link.
+    `places` is None if linkscore was not asked about it, empty if it knows nothing. A known URL was fetched;
+    it may be again from the second `due`, never if that is 0. `failed_status` is that of a fetch that failed.
     """
 
     url: str
@@ -93,7 +77,6 @@ class Given(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes, about."""
         return len(self.url) + len(self.key) + len(self.info) + len(self.ticket)
 
 
@@ -109,20 +92,6 @@ class Listed(NamedTuple):
     created: int
 
 
-class Summary(NamedTuple):
-    """What a crawl holds: queues, URLs by state, URLs and failures that linkscore does not know of yet."""
-
-    queues: int = 0
-    states: tuple[int, ...] = (0,) * len(State)
-    new: int = 0
-    failures: int = 0
-
-    @property
-    def active(self) -> int:
-        """URLs that are not done."""
-        return sum(self.states) - self.states[State.DONE]
-
-
 class Question(NamedTuple):
     """What RankBuckets is asked: links that wait and fetches under way, by bucket, and places to fill.
 
@@ -133,16 +102,6 @@ class Question(NamedTuple):
     under_way: dict[str, int]
     places: int
     fill: bool
-
-
-class Failure(NamedTuple):
-    """A fetch that failed, to be reported: a repeated report of one `event` counts once."""
-
-    id: int
-    event: str
-    url: str
-    status: int
-    ticket: bytes
 
 
 @dataclass(slots=True)

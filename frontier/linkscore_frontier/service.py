@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,20 +15,17 @@ import grpc
 
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier import urlfrontier_pb2_grpc
-from linkscore_frontier.access import Refused, may_touch, may_touch_all
-from linkscore_frontier.advice import NEXT, STATUS, TICKET, Advisor, places_in, ticket_in
+from linkscore_frontier.access import may_touch, may_touch_all
+from linkscore_frontier.advice import NEXT, STATUS, TICKET, Advisor, FrontierMetrics, places_in, ticket_in
 from linkscore_frontier.crawls import DEFAULT_CRAWL, MAX_CRAWL_CHARS, Crawls, TooManyCrawlsError, file_name
-from linkscore_frontier.metrics import FrontierMetrics
 from linkscore_frontier.records import Arrival, Listed, Question, State, Status
 from linkscore_frontier.store import CrawlStore
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-# Items of one stream in work at a time; more stay with the client. One write to the disk takes up to so many.
-_WINDOW = 1_024
-# Bytes of items of one stream at which it is read no further until they are written.
-_WINDOW_BYTES = 1 << 20
+# Items of one stream that are read ahead, and written at once at most; more stay with the client.
+_WINDOW = 256
 # URLs of one read of a list: 6 MB with the most metadata that is kept.
 _PAGE = 200
 # Entries of a list that does not say how many it wants, as in URLFrontier.
@@ -49,26 +45,10 @@ _MAX_DIGITS = 16
 # The first HTTP status of a fetch that failed (RFC 9110, section 15.5).
 _FIRST_FAILURE = 400
 _NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
-_DAY_S = 24 * 60 * 60  # PurgeURLs counts in days
-_LEVELS = {0: logging.DEBUG, 1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
 
 
 class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
-    """Answers the calls; the stores decide.
-
-    Parameters
-    ----------
-    crawls
-        What is kept.
-    advisor
-        What linkscore says.
-    metrics
-        Counters.
-    address
-        What ListNodes names.
-    clock
-        Seconds since 1970.
-    """
+    """Answers the calls; the stores decide. `address` is what ListNodes names."""
 
     def __init__(
         self,
@@ -96,14 +76,6 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
                 for item, status in zip(items, statuses, strict=True):
                     yield pb.AckMessage(ID=item.ID or _info(item).url, status=int(status))  # type: ignore[arg-type]
 
-    async def PutDiscovered(
-        self, request_iterator: AsyncIterator[pb.DiscoveredBatch], context: Any
-    ) -> AsyncIterator[pb.BatchAck]:
-        """Take in batches of discovered URLs."""
-        async for batch in request_iterator:
-            statuses = await self._put([_discovered(info) for info in batch.items])
-            yield pb.BatchAck(ID=batch.ID, statuses=[int(status) for status in statuses])  # type: ignore[misc]
-
     async def _put(self, arrivals: Sequence[tuple[str, Arrival | None]]) -> list[Status]:
         """Write URLs of one or several crawls; those that are none are skipped."""
         statuses = [Status.SKIPPED] * len(arrivals)
@@ -126,13 +98,15 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def _write(self, crawl: str, arrivals: list[Arrival], now: float) -> list[Status]:
         try:
-            return await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
+            written = await self._crawls.run(lambda: self._crawls.open(crawl).put(arrivals, now))
         except TooManyCrawlsError as exc:
             _log.warning("%d URLs of crawl %s are refused: %s", len(arrivals), crawl, exc)
             return [Status.FAIL] * len(arrivals)
         except Exception:  # a full disk, say: the crawler sends them again
             _log.exception("%d URLs of crawl %s could not be written", len(arrivals), crawl)
             return [Status.FAIL] * len(arrivals)
+        self._advisor.failed(crawl, (one for one in arrivals if one.failed_status))
+        return written
 
     async def GetURLs(self, request: pb.GetParams, context: Any) -> AsyncIterator[pb.URLInfo]:
         """Give the best URLs of the best queues, and lease them."""
@@ -142,7 +116,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
             if request.HasField("crawlID"):
                 crawls = [crawl for crawl in [_crawl(request.crawlID)] if may_touch(crawl)]
             else:
-                crawls = self._crawls.turns(may_touch)
+                stores = list(self._crawls.stores.items())
+                crawls = [crawl for crawl, store in stores if store.queues and may_touch(crawl)]
             await asyncio.gather(*(self._advisor.rank(crawl, self._asker(request)) for crawl in crawls))
             given = await self._crawls.run(
                 lambda: self._crawls.take(
@@ -175,11 +150,13 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Say where a URL stands."""
         key = request.key or _host(request.url)
         if not key:
-            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, f"url: has no host, got {request.url[:200]!r}")
+            rule = f"url: has no host, got {request.url[:200]!r}"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, rule)
         crawl = _crawl(request.crawlID)
-        found = await self._read(crawl, lambda store: store.listing.find(key, request.url))
+        found = await self._read(crawl, lambda store: store.find(key, request.url))
         if found is None:
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"url: not in queue {key} of crawl {crawl}")
+        assert found is not None
         return _item(crawl, found)
 
     async def ListURLs(self, request: pb.ListUrlParams, context: Any) -> AsyncIterator[pb.URLItem]:
@@ -197,15 +174,9 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Count URLs, done ones too."""
         count = await self._read(
             _crawl(request.crawlID),
-            lambda store: store.listing.count(key=request.key, text=request.filter, fold=request.ignoreCase),
+            lambda store: store.count_urls(key=request.key, text=request.filter, fold=request.ignoreCase),
         )
         return pb.Long(value=count or 0)
-
-    async def PurgeURLs(self, request: pb.PurgeUrlParams, context: Any) -> pb.Long:
-        """Delete URLs that came more than so many days ago."""
-        before = int(self._clock()) - request.days * _DAY_S
-        gone = await self._read(_crawl(request.crawlID), lambda store: store.purge(before, request.key))
-        return pb.Long(value=gone or 0)
 
     # Queues and crawls
 
@@ -215,13 +186,14 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def ListCrawls(self, request: pb.Local, context: Any) -> pb.StringList:
         """Name the crawls that have queues."""
-        names = await self._crawls.run(self._crawls.names)
-        return pb.StringList(values=[name for name in names if may_touch(name)])
+        named = sorted(name for name, store in list(self._crawls.stores.items()) if store.queues)
+        return pb.StringList(values=[name for name in named if may_touch(name)])
 
     async def DeleteCrawl(self, request: pb.DeleteCrawlMessage, context: Any) -> pb.Long:
         """Delete a crawl; how many URLs were not done."""
         crawl = _crawl(request.value)
-        _check(crawl)
+        await _check(crawl, context)
+        await self._advisor.forget(crawl)
         return pb.Long(value=await self._crawls.run(lambda: self._crawls.delete(crawl)))
 
     async def ListQueues(self, request: pb.Pagination, context: Any) -> pb.QueueList:
@@ -250,7 +222,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def DeleteQueue(self, request: pb.QueueWithinCrawlParams, context: Any) -> pb.Long:
         """Delete a queue; how many URLs were not done."""
-        _check(_crawl(request.crawlID))
+        await _check(_crawl(request.crawlID), context)
         gone = await self._read(_crawl(request.crawlID), lambda store: store.delete_queue(request.key))
         return pb.Long(value=gone or 0)
 
@@ -258,7 +230,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
 
     async def SetActive(self, request: pb.Active, context: Any) -> pb.Empty:
         """Let GetURLs give URLs, or none; it stays so over restarts."""
-        _check_node()
+        await _check_node(context)
         await self._crawls.run(lambda: self._crawls.set_node(is_active=request.state))
         return pb.Empty()
 
@@ -271,7 +243,7 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         if request.key:
             await self._set(request, "delay", request.delay_requestable)
         else:
-            _check_node()
+            await _check_node(context)
             await self._crawls.run(lambda: self._crawls.set_node(delay_s=request.delay_requestable))
         return pb.Empty()
 
@@ -284,17 +256,8 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         """Bound how many URLs of a queue are fetched at all."""
         if not await self._set(request, "most", request.limit):
             crawl = _crawl(request.crawlID)
-            raise Refused(grpc.StatusCode.NOT_FOUND, f"key: no queue {request.key} in crawl {crawl}")
-        return pb.Empty()
-
-    async def SetLogLevel(self, request: pb.LogLevelParams, context: Any) -> pb.Empty:
-        """Set how much a package of this process writes, `linkscore_frontier` for example; empty: all.
-
-        One that this process has not is passed over.
-        """
-        _check_node()
-        if not request.package or request.package in logging.root.manager.loggerDict:
-            logging.getLogger(request.package or None).setLevel(_LEVELS.get(request.level, logging.INFO))
+            rule = f"key: no queue {request.key} in crawl {crawl}"
+            await context.abort(grpc.StatusCode.NOT_FOUND, rule)
         return pb.Empty()
 
     async def _set(self, request: Any, name: str, value: int) -> bool:
@@ -306,66 +269,48 @@ class FrontierService(urlfrontier_pb2_grpc.URLFrontierServicer):
         return await self._crawls.ask(crawl, ask) if may_touch(crawl) else None
 
 
-def _check(crawl: str) -> None:
+async def _check(crawl: str, context: Any) -> None:
     if not may_touch(crawl):
-        raise Refused(grpc.StatusCode.PERMISSION_DENIED, f"crawl {crawl} is not among those of the caller")
+        rule = f"crawl {crawl} is not among those of the caller"
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
 
 
-def _check_node() -> None:
+async def _check_node(context: Any) -> None:
     """Refuse what holds for the crawls of others too."""
     if not may_touch_all():
-        raise Refused(
-            grpc.StatusCode.PERMISSION_DENIED, "this holds for all crawls: it needs a token for the crawls *"
-        )
+        rule = "this holds for all crawls: it needs a token for the crawls *"
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, rule)
 
 
 async def _batches(items: AsyncIterator[pb.URLItem]) -> AsyncGenerator[list[pb.URLItem], None]:
     """Give what has come since the last batch: a write takes all that came during the one before."""
-    coming: asyncio.Queue[pb.URLItem | _End] = asyncio.Queue(_WINDOW)
-    size, room = 0, asyncio.Event()
-    room.set()
+    coming: asyncio.Queue[pb.URLItem | None] = asyncio.Queue(_WINDOW)
 
     async def read() -> None:
-        nonlocal size
         try:
             async for item in items:
-                size += item.ByteSize()
                 await coming.put(item)
-                if size >= _WINDOW_BYTES:
-                    room.clear()
-                await room.wait()
-        except Exception as exc:
-            await coming.put(_End(exc))
-        else:
-            await coming.put(_End(None))
+        finally:
+            await coming.put(None)
 
-    reader, end = asyncio.create_task(read()), None
+    reader, is_over = asyncio.create_task(read()), False
     try:
-        while end is None:
+        while not is_over:
             found = [await coming.get()]
             while not coming.empty():
                 found.append(coming.get_nowait())
-            end, size = next((item for item in found if isinstance(item, _End)), None), 0
-            room.set()
-            if batch := [item for item in found if not isinstance(item, _End)]:
+            is_over = found[-1] is None
+            if batch := [item for item in found if item is not None]:
                 yield batch
-        if end.error is not None:
-            raise end.error
+        await reader  # raises what ended the stream
     finally:
         reader.cancel()
-
-
-@dataclass(frozen=True, slots=True)
-class _End:
-    """The end of a stream; with an error, what ended it."""
-
-    error: Exception | None
 
 
 def _portion(
     request: pb.ListUrlParams, after: int, most: int, skip: int
 ) -> Callable[[CrawlStore], list[Listed]]:
-    return lambda store: store.listing.urls(
+    return lambda store: store.urls(
         after=after, most=most, key=request.key, text=request.filter, fold=request.ignoreCase, skip=skip
     )
 

@@ -1,9 +1,9 @@
 """The URLs of one crawl in one SQLite file: what waits, what is leased, what is done; one writer.
 
 A URL waits in up to four buckets of its queue. Buckets are ordered by their values, the URLs of a bucket by
-the part of the score that is their own, then first in, first out. While linkscore is away, or learns nothing,
-the value of a bucket fades with each URL that is taken from it, and a new URL waits behind the others of the
-bucket where the last new URL of its shape was, until linkscore says where it belongs (`linkscore.outages`).
+the part of the score that is their own, then first in, first out. While linkscore is away the value of a
+bucket fades with each URL that is taken from it, and a new URL waits behind the others of the bucket where
+the last new URL of its shape was, until linkscore says where it belongs (`linkscore.outages`).
 
 Counts of what waits and of what is under way are kept in memory and read anew when the file is opened;
 everything else is in the file before a call returns.
@@ -14,10 +14,10 @@ from __future__ import annotations
 import heapq
 import json
 import sqlite3
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -26,18 +26,16 @@ from linkscore.order import Allotment
 from linkscore.outages import Outlook
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
-from linkscore_frontier.listing import Listing, condition, mark
 from linkscore_frontier.records import (
     Arrival,
-    Failure,
     Given,
+    Listed,
     Place,
     Question,
     Queue,
     QueueSlot,
     State,
     Status,
-    Summary,
     read_slots,
 )
 
@@ -50,9 +48,6 @@ MAX_GIVEN = 10_000
 MAX_GIVEN_BYTES = 8 << 20
 """Bytes of one answer at which no further URL is leased for it; a crawler asks again. A bound, chosen."""
 
-# Pages fetched without one event of linkscore, after which it is taken to learn nothing: its disk is full,
-# say. A crawler may have so many on their way. Chosen.
-_UNHEARD = 32
 # How far behind the best URL of a bucket one waits that is only guessed to belong there: behind all others.
 _GUESSED = 1.0
 # What one RankBuckets call may carry (the server's default of `max_buckets_per_call`).
@@ -64,16 +59,13 @@ _SWEPT = 10_000
 # Digits of a part of a score that count: differences below are noise of the server's arithmetic.
 _DIGITS = 6
 
-NEW = 0
-"""The bucket of URLs that linkscore was not asked about yet."""
-
-UNKNOWN = 1
-"""The bucket of URLs that linkscore says nothing about."""
+NEW, UNKNOWN = 0, 1
+"""Buckets of URLs that linkscore was not asked about yet, and that it says nothing about."""
 
 # Both come after all buckets of linkscore, whose values are in [0, 1]; what is new may turn out to be good.
 _VALUES = {NEW: -1.0, UNKNOWN: -2.0}
 
-_FORMAT = 1  # of the file (`user_version`); another one is refused
+_FORMAT = 2  # of the file (`user_version`); another one is refused
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, key TEXT UNIQUE, delay INTEGER,
     blocked INTEGER DEFAULT 0, most INTEGER DEFAULT 0, given REAL DEFAULT 0);
@@ -84,8 +76,6 @@ CREATE INDEX IF NOT EXISTS url_queue ON url (queue);
 CREATE INDEX IF NOT EXISTS url_due ON url (due) WHERE state IN (1, 2);
 CREATE TABLE IF NOT EXISTS wait (bucket INTEGER, queue INTEGER, worse REAL, since INTEGER, url INTEGER,
     PRIMARY KEY (bucket, queue, worse, since, url)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS failure (id INTEGER PRIMARY KEY, event TEXT, url TEXT, status INTEGER,
-    ticket BLOB);
 """
 
 
@@ -100,34 +90,14 @@ class _Kept(NamedTuple):
     taken: int
 
 
-_KEPT = "id, queue, state, due, places, taken"
+_KEPT = "url.id, url.queue, state, due, places, taken"
 
 
 class CrawlStore:
-    """The URLs of one crawl.
+    """The URLs of one crawl; sqlite3.Error if the file cannot be opened, or is of another format.
 
-    Parameters
-    ----------
-    path
-        The file; made if it is not there.
-
-    Raises
-    ------
-    sqlite3.Error
-        If it cannot be opened, or is of another format.
-
-    Attributes
-    ----------
-    listing
-        Answers questions about single URLs, lists and counts.
-    queues
-        By key.
-    values
-        What buckets are worth, by number.
-    new
-        How many URLs linkscore was not asked about yet.
-    failures
-        How many failed fetches linkscore was not told of yet.
+    `queues` has them by key, `values` what buckets are worth by number, `new` how many URLs linkscore was not
+    asked about yet.
     """
 
     def __init__(self, path: Path) -> None:
@@ -138,12 +108,9 @@ class CrawlStore:
         self._db.execute("PRAGMA cache_size = -65536")  # 64 MiB: the inner pages of some ten million URLs
         self._check_format()
         self._db.executescript(_SCHEMA)
-        self.listing = Listing(self._db)
-        self._allotment = Allotment()
+        self._allotment, self._outlook = Allotment(), Outlook()
         self._has_stopped = False
         self._is_scored = False
-        self._outlook = Outlook()
-        self._event_seq, self._unheard = 0, 0
         self._load()
 
     def close(self) -> None:
@@ -156,15 +123,9 @@ class CrawlStore:
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
-    def summary(self) -> Summary:
-        """Return what it holds."""
-        queues = list(self.queues.values())
-        return Summary(
-            len(queues),
-            tuple(sum(queue.states[state] for queue in queues) for state in State),
-            self.new,
-            self.failures,
-        )
+    def count(self, *states: State) -> int:
+        """Count the URLs in some states."""
+        return sum(queue.states[state] for queue in self.queues.values() for state in states)
 
     def _check_format(self) -> None:
         (number,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -181,20 +142,17 @@ class CrawlStore:
         for number, name, value in db.execute("SELECT id, name, value FROM bucket"):
             self._buckets[name], self.values[number] = number, value
         self._names = {number: name for name, number in self._buckets.items()}
-        self.queues: dict[str, Queue] = {}
-        by_id: dict[int, Queue] = {}
-        for row in db.execute("SELECT id, key, delay, blocked, most, given FROM queue"):
-            self.queues[row[1]] = by_id[row[0]] = Queue(*row)
+        found = (Queue(*row) for row in db.execute("SELECT id, key, delay, blocked, most, given FROM queue"))
+        self._by_id = {queue.id: queue for queue in found}
+        self.queues: dict[str, Queue] = {queue.key: queue for queue in self._by_id.values()}
         for queue, state, n in db.execute("SELECT queue, state, COUNT(*) FROM url GROUP BY queue, state"):
-            by_id[queue].states[State(state)] = n
+            self._by_id[queue].states[State(state)] = n
         for queue, bucket, n in db.execute("SELECT queue, bucket, COUNT(*) FROM wait GROUP BY bucket, queue"):
-            by_id[queue].waiting[bucket] = n
-        self.new = sum(queue.waiting[NEW] for queue in by_id.values())
+            self._by_id[queue].waiting[bucket] = n
+        self.new = sum(queue.waiting[NEW] for queue in self._by_id.values())
         leased = "SELECT taken, COUNT(*) FROM url WHERE state = 2 GROUP BY taken"
         self._under_way = Counter(dict(db.execute(leased)))
         self._is_news = True
-        self._by_id = by_id
-        self.failures: int = db.execute("SELECT COUNT(*) FROM failure").fetchone()[0]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -218,33 +176,24 @@ class CrawlStore:
 
     def _put(self, new: Arrival, now: int) -> Status:
         queue = self._queue(new.key)
-        known = self._kept(mark(new.key, new.url))
+        known = self._kept(_mark(new.key, new.url))
         places = self._places(new, known)
         if known is not None and not new.is_known:
             if known.state == State.WAITING and places:
-                self._wait_also(known.number, queue, known.due, read_slots(known.places), places)
+                self._wait_also(known, queue, places)
             return Status.SKIPPED
         if known is not None:
             self._leave(known)
             places = places or read_slots(known.places)
         state = State.WAITING
-        if new.is_known and new.due == 0:
-            state = State.DONE
-        elif new.is_known and new.due > now:
-            state = State.LATER
-        due = new.due if new.is_known else now
-        written = None if places is None else json.dumps(places)
-        number = self._write(new, known, queue, (state, due, written), now)
-        queue.states[state] += 1
         if new.is_known:
-            self._unheard += 1
             self._outlook.fetched(new.url, is_page=not new.failed_status)
+            state = State.DONE if new.due == 0 else State.LATER if new.due > now else State.WAITING
+        due = new.due if new.is_known else now
+        number = self._write(new, known, queue, (state, due, _written(places), new.info), now)
+        queue.states[state] += 1
         if state is State.WAITING:
             self._wait(number, queue, due, places)
-        if new.failed_status:
-            failure = (uuid.uuid4().hex, new.url, new.failed_status, new.ticket)
-            self._db.execute("INSERT INTO failure (event, url, status, ticket) VALUES (?, ?, ?, ?)", failure)
-            self.failures += 1
         return Status.OK
 
     def _places(self, new: Arrival, known: _Kept | None) -> list[QueueSlot] | None:
@@ -258,23 +207,27 @@ class CrawlStore:
         return places
 
     def _write(
-        self, new: Arrival, known: _Kept | None, queue: Queue, fields: tuple[State, int, str | None], now: int
+        self,
+        new: Arrival,
+        known: _Kept | None,
+        queue: Queue,
+        fields: tuple[State, int, str | None, bytes],
+        now: int,
     ) -> int:
-        """Write state, due time and places of a URL; return its number."""
+        """Write state, due time, places and information of a URL; return its number."""
         if known is not None:
             update = "UPDATE url SET state = ?, due = ?, places = ?, info = ? WHERE id = ?"
-            self._db.execute(update, (*fields, new.info, known.number))
+            self._db.execute(update, (*fields, known.number))
             return known.number
-        state, due, written = fields
         cursor = self._db.execute(
-            "INSERT INTO url (mark, url, queue, state, due, created, places, info) "
+            "INSERT INTO url (mark, url, queue, created, state, due, places, info) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (mark(new.key, new.url), new.url, queue.id, state, due, now, written, new.info),
+            (_mark(new.key, new.url), new.url, queue.id, now, *fields),
         )
         return cursor.lastrowid or 0
 
-    def _kept(self, marked: bytes) -> _Kept | None:
-        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE mark = ?", (marked,)).fetchone()
+    def _kept(self, mark: bytes) -> _Kept | None:
+        row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE mark = ?", (mark,)).fetchone()
         return None if row is None else _Kept(*row)
 
     def _queue(self, key: str) -> Queue:
@@ -314,25 +267,24 @@ class CrawlStore:
     def _wait(self, number: int, queue: Queue, since: int, places: list[QueueSlot] | None) -> None:
         for bucket, score_penalty, _ in _where(places):
             row = (bucket, queue.id, score_penalty, since, number)
-            self._db.execute(
-                "INSERT INTO wait (bucket, queue, worse, since, url) VALUES (?, ?, ?, ?, ?)", row
-            )
+            self._db.execute("INSERT INTO wait VALUES (?, ?, ?, ?, ?)", row)
             queue.waiting[bucket] += 1
             self.new += bucket == NEW
 
-    def _wait_also(
-        self, number: int, queue: Queue, since: int, old: list[QueueSlot] | None, new: list[QueueSlot]
-    ) -> None:
-        if not old or _is_new(old) or _is_of_no_page(old, new):  # by now more is known of it
-            self._stop_waiting(number, queue, since, old)
+    def _wait_also(self, known: _Kept, queue: Queue, new: list[QueueSlot]) -> None:
+        """Let a URL that waits wait in further buckets, or elsewhere if by now more is known of it."""
+        old = read_slots(known.places)
+        if not old or _is_new(old) or _is_of_no_page(old, new):
+            self._stop_waiting(known.number, queue, known.due, old)
             old = []
-        known = {slot.bucket for slot in old or ()}
-        more = [slot for slot in new if slot.bucket not in known][: MAX_PLACES - len(known)]
-        if not more:
-            return
-        self._wait(number, queue, since, more)
-        places = json.dumps([*(old or ()), *more])
-        self._db.execute("UPDATE url SET places = ? WHERE id = ?", (places, number))
+        there = {slot.bucket for slot in old}
+        more = [slot for slot in new if slot.bucket not in there][: MAX_PLACES - len(there)]
+        if more:
+            self._wait(known.number, queue, known.due, more)
+            self._keep_places(known.number, [*old, *more])
+
+    def _keep_places(self, number: int, places: list[QueueSlot]) -> None:
+        self._db.execute("UPDATE url SET places = ? WHERE id = ?", (_written(places), number))
 
     def _leave(self, url: _Kept) -> None:
         """Take a URL out of the state it is in."""
@@ -402,8 +354,7 @@ class CrawlStore:
         given: list[Given] = []
         with self._transaction():
             for _, queue in best:
-                most = queue.room(each, MAX_GIVEN - len(given))
-                taken = self._take(queue, most, int(now) + lease_s, room)
+                taken = self._take(queue, queue.room(each, MAX_GIVEN - len(given)), int(now) + lease_s, room)
                 room -= sum(one.size for one in taken)
                 if taken:  # not what an earlier queue left nothing for
                     given += taken
@@ -426,10 +377,7 @@ class CrawlStore:
                 yield self._worth(bucket), queue
 
     def _next_bucket(self, queue: Queue) -> int | None:
-        """Return the bucket of a queue to take from; None if nothing of it should go before the next answer.
-
-        Of buckets of equal value it is the older one.
-        """
+        """Return the bucket to take from, of equal ones the older; None: nothing before the next answer."""
         if self._has_stopped:
             return None
         for may_go in self._allotment.rounds(idle=not self._under_way):
@@ -449,12 +397,10 @@ class CrawlStore:
             is_one = self._allotment.short or self._outlook.away
             limit = self._allotment.left(name) or (1 if is_one else most)
             rows = self._db.execute(
-                "SELECT url.url, info, url.id, url.queue, state, due, places, taken "
-                "FROM wait JOIN url ON url.id = wait.url "
+                f"SELECT url.url, info, {_KEPT} FROM wait JOIN url ON url.id = wait.url "
                 "WHERE wait.bucket = ? AND wait.queue = ? ORDER BY worse, since, wait.url LIMIT ?",
                 (bucket, queue.id, min(limit, most - len(given), _TAKEN)),
             ).fetchall()
-            taken = 0
             for url, info, *kept in rows:
                 if room <= 0:
                     break
@@ -462,10 +408,9 @@ class CrawlStore:
                 self._lease(leased, queue, until, bucket)
                 tickets = {slot.bucket: slot.ticket for slot in read_slots(leased.places) or ()}
                 given.append(Given(url, queue.key, info, tickets.get(bucket, "")))
-                self._outlook.taken(name)
                 room -= given[-1].size
-                taken += 1
-            self._allotment.take(name, taken)
+                self._outlook.taken(name)
+                self._allotment.take(name)
         return given
 
     def _lease(self, url: _Kept, queue: Queue, until: int, bucket: int) -> None:
@@ -525,11 +470,8 @@ class CrawlStore:
 
     def answered(self, question: Question, answer: scoring_pb2.RankBucketsResponse | None) -> None:
         """Take in what buckets are worth now and how many links of each may go; None: linkscore is away."""
-        if answer is not None and answer.event_seq != self._event_seq:
-            self._event_seq, self._unheard = answer.event_seq, 0
-        learns_nothing = self._is_scored and self._unheard > _UNHEARD
-        self._outlook.away = answer is None or learns_nothing
-        if answer is None or learns_nothing:
+        self._outlook.away = answer is None
+        if answer is None:
             self._allotment.lift()
             return
         values = self._allotment.read(answer, waiting=question.waiting, n=question.places)
@@ -555,53 +497,34 @@ class CrawlStore:
         """
         with self._transaction():
             for number in dropped:
-                self._drop(number)
+                if (url := self._waiting(number)) is not None:
+                    self._leave(url)
+                    self._by_id[url.queue].states[State.DONE] += 1
+                    self._db.execute("UPDATE url SET state = ? WHERE id = ?", (State.DONE, number))
             for number, places in found:
-                row = self._db.execute(
-                    "SELECT queue, due, places, url FROM url WHERE id = ? AND state = 0", (number,)
-                ).fetchone()
-                if row is None or not _is_new(old := read_slots(row[2])):  # given, deleted or found meanwhile
+                url = self._waiting(number)
+                if url is None or not _is_new(old := read_slots(url.places)):  # given or found meanwhile
                     continue
-                queue, written = self._by_id[row[0]], self._numbered(places)
-                if written:
-                    self._placed(row[3], written)
+                if written := self._numbered(places):
+                    (address,) = self._db.execute("SELECT url FROM url WHERE id = ?", (number,)).fetchone()
+                    self._placed(address, written)
                 else:
                     written = [slot for slot in old or () if slot.bucket != NEW]
-                self._stop_waiting(number, queue, row[1], old)
-                self._wait(number, queue, row[1], written)
-                update = (json.dumps(written), number)
-                self._db.execute("UPDATE url SET places = ? WHERE id = ?", update)
+                self._stop_waiting(number, self._by_id[url.queue], url.due, old)
+                self._wait(number, self._by_id[url.queue], url.due, written)
+                self._keep_places(number, written)
 
-    def _drop(self, number: int) -> None:
+    def _waiting(self, number: int) -> _Kept | None:
         row = self._db.execute(f"SELECT {_KEPT} FROM url WHERE id = ? AND state = 0", (number,)).fetchone()
-        if row is not None:
-            kept = _Kept(*row)
-            self._leave(kept)
-            self._by_id[kept.queue].states[State.DONE] += 1
-            self._db.execute("UPDATE url SET state = ? WHERE id = ?", (State.DONE, number))
+        return None if row is None else _Kept(*row)
 
-    def unreported(self, most: int) -> list[Failure]:
-        """Return failed fetches that linkscore was not told of, oldest first."""
-        rows = self._db.execute(
-            "SELECT id, event, url, status, ticket FROM failure ORDER BY id LIMIT ?", (most,)
-        )
-        return [Failure(*row) for row in rows]
+    # Control and lists
 
-    def reported(self, failures: Iterable[Failure]) -> None:
-        """Forget failed fetches that linkscore was told of."""
-        numbers = [(failure.id,) for failure in failures]
-        with self._transaction():
-            self._db.executemany("DELETE FROM failure WHERE id = ?", numbers)
-            self.failures -= len(numbers)
-
-    # Control
-
-    def set_queue(self, key: str, name: str, value: int) -> bool:
+    def set_queue(self, key: str, column: str, value: int) -> bool:
         """Set `delay`, `blocked` or `most` of a queue; false if there is none of this key."""
         queue = self.queues.get(key)
         if queue is None:
             return False
-        column = {"delay": "delay", "blocked": "blocked", "most": "most"}[name]
         with self._transaction():
             self._db.execute(f"UPDATE queue SET {column} = ? WHERE id = ?", (value, queue.id))
             setattr(queue, column, value)
@@ -624,17 +547,52 @@ class CrawlStore:
             self.new -= queue.waiting[NEW]
         return queue.active
 
-    def purge(self, before: int, key: str = "") -> int:
-        """Delete URLs that came before a second, of a queue or of all; return how many."""
-        where, values = condition(key)
+    def find(self, key: str, url: str) -> Listed | None:
+        """Return a URL of a queue."""
+        rows = self._listed("mark = ?", [_mark(key, url)], limit=1)
+        return rows[0] if rows else None
+
+    def urls(
+        self, *, after: int, most: int, key: str = "", text: str = "", fold: bool = False, skip: int = 0
+    ) -> list[Listed]:
+        """Return URLs by the order they came, those with a number above `after`, without the first `skip`."""
+        where, values = _condition(key, text, fold=fold)
+        return self._listed(f"url.id > ? AND {where}", [after, *values], limit=most, skip=skip)
+
+    def count_urls(self, *, key: str = "", text: str = "", fold: bool = False) -> int:
+        """Count URLs, done ones too."""
+        where, values = _condition(key, text, fold=fold)
+        found: int = self._db.execute(f"SELECT COUNT(*) FROM url WHERE {where}", values).fetchone()[0]
+        return found
+
+    def _listed(self, where: str, values: Sequence[object], *, limit: int, skip: int = 0) -> list[Listed]:
         rows = self._db.execute(
-            f"SELECT {_KEPT} FROM url WHERE created < ? AND {where}", (before, *values)
-        ).fetchall()
-        with self._transaction():
-            for url in map(_Kept._make, rows):
-                self._leave(url)
-                self._db.execute("DELETE FROM url WHERE id = ?", (url.number,))
-        return len(rows)
+            "SELECT url.id, url, key, info, state, due, created FROM url JOIN queue ON queue.id = url.queue "
+            f"WHERE {where} ORDER BY url.id LIMIT ? OFFSET ?",
+            (*values, limit, skip),
+        )
+        return [Listed._make(row)._replace(state=State(row[4])) for row in rows]
+
+
+def _mark(key: str, url: str) -> bytes:
+    """Return what identifies a URL of a queue: 128 bits, so that no two of any crawl are taken for one."""
+    return blake2b(f"{key}\0{url}".encode(), digest_size=16).digest()
+
+
+def _condition(key: str, text: str, *, fold: bool) -> tuple[str, list[str]]:
+    """Return the SQL condition, with its values, of URLs of a queue that hold a text; empty: of any."""
+    parts, values = ["1"], list[str]()
+    if key:
+        parts.append("queue = (SELECT id FROM queue WHERE key = ?)")
+        values.append(key)
+    if text:
+        parts.append("instr(lower(url), lower(?))" if fold else "instr(url, ?)")
+        values.append(text)
+    return " AND ".join(parts), values
+
+
+def _written(places: list[QueueSlot] | None) -> str | None:
+    return None if places is None else json.dumps(places)
 
 
 def _is_new(places: list[QueueSlot] | None) -> bool:

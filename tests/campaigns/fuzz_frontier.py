@@ -21,7 +21,7 @@ MOST_MB = 600
 
 NOWHERE = "127.0.0.1:1"
 METHODS = list(pb.DESCRIPTOR.services_by_name["URLFrontier"].methods)
-_OFTEN = {"PutURLs": 6, "PutDiscovered": 4, "GetURLs": 6, "ListURLs": 2, "DeleteCrawl": 0.2, "SetActive": 0.2}
+_OFTEN = {"PutURLs": 10, "GetURLs": 6, "ListURLs": 2, "DeleteCrawl": 0.2, "SetActive": 0.2}
 _NUMBERS = (0, 1, 2, 3, 30, 1_000, 2**31 - 1, 2**31, 2**32 - 1)
 _TEXTS = ("", "a.org", "http://a.org/", "DEFAULT", "é" * 70, "\x00", "../../x", "%", "'; DROP TABLE url", "[")
 

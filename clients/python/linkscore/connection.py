@@ -395,8 +395,12 @@ class Connection:
             )
 
     async def _tell_each_minute(self) -> None:
+        told = self.counts.copy()
         while True:
             await asyncio.sleep(MINUTE_S)
+            if told["scored"] == self.counts["scored"]:
+                continue
+            told = self.counts.copy()
             best = f"best bucket {self.best[0]} ({self.best[1]:.2f})" if self.best else "no bucket ranked"
             logger.info("linkscore: %s; %s", self._scored(), best)
 
@@ -430,7 +434,8 @@ class Connection:
         self._cancel_beside()
         if self._client is not None:
             lost = f"; {len(self.buffer)} pages were never sent" if len(self.buffer) else ""
-            logger.info("linkscore: %s%s", self._scored(), lost)
+            if lost or self.counts["scored"] + self.counts["fallback"]:
+                logger.info("linkscore: %s%s", self._scored(), lost)
             await self._client.close()
             self._client = None
 

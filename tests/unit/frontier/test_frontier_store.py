@@ -94,20 +94,6 @@ def test_a_url_found_again_waits_in_further_buckets_and_is_given_once(store: Cra
     assert waiting(store) == ["mid"]
 
 
-def test_a_url_is_given_with_the_ticket_of_the_bucket_it_is_taken_from(store: CrawlStore) -> None:
-    first, again = link("a", "x"), link("a", "y")
-    first.places, again.places = [Place("x", 0.5, 0.5, "of-x")], [Place("y", 0.9, 0.9, "of-y")]
-    store.put([first, again, link("b", "x", 0.1)], NOW)
-    given = store.take(queues=0, each=0, lease_s=60, now=NOW, delay=0)
-    assert [(one.url, one.ticket) for one in given] == [("http://a.org/a", "of-y"), ("http://a.org/b", "")]
-
-
-def test_a_url_waits_in_four_buckets_at_most(store: CrawlStore) -> None:
-    for n in range(6):
-        store.put([link("a", f"b{n}")], NOW)
-    assert waiting(store) == ["b0", "b1", "b2", "b3"]
-
-
 def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlStore) -> None:
     store.put([link("a"), link("b")], NOW)
     assert take(store, each=1, lease_s=30) == "a"
@@ -134,14 +120,6 @@ def test_a_fetched_url_is_done_unless_it_has_a_date(store: CrawlStore) -> None:
     }
 
 
-def test_known_urls_go_out_by_their_dates(store: CrawlStore) -> None:
-    later, sooner = link("later"), link("sooner")
-    later.is_known = sooner.is_known = True
-    later.due, sooner.due = int(NOW), int(NOW) - 500
-    store.put([later, sooner], NOW)
-    assert take(store) == "sooner later"
-
-
 def test_a_queue_rests_between_two_gifts(store: CrawlStore) -> None:
     store.put([link("a"), link("b"), link("c")], NOW)
     assert take(store, each=1) == "a"
@@ -166,23 +144,6 @@ def test_a_queue_has_no_more_under_way_than_is_asked_for(store: CrawlStore) -> N
 def test_the_queues_with_the_best_urls_give_first(store: CrawlStore) -> None:
     store.put([link("a", "x", 0.2, 0.2), link("b", "y", 0.9, 0.9, key="b.org"), link("c", key="c.org")], NOW)
     assert take(store, queues=2, each=1) == "b a"
-
-
-def test_a_blocked_queue_gives_nothing_until_its_time(store: CrawlStore) -> None:
-    store.put([link("a")], NOW)
-    store.set_queue("a.org", "blocked", int(NOW) + 50)
-    assert take(store, NOW + 50) == ""
-    assert take(store, NOW + 51) == "a"
-
-
-def test_a_queue_stops_at_its_limit(store: CrawlStore) -> None:
-    done = link("a")
-    done.is_known = True
-    store.put([done, link("b")], NOW)
-    store.set_queue("a.org", "most", 1)
-    assert take(store) == ""
-    store.set_queue("a.org", "most", 2)
-    assert take(store) == "b"
 
 
 def test_linkscore_is_told_what_waits_what_is_under_way_and_how_many_places_there_are(
@@ -220,15 +181,6 @@ def test_links_are_given_as_they_are_handed_out_and_places_stay_empty_until_a_fe
     assert take(store, delay=0) == "u"
 
 
-def test_a_queue_that_was_given_nothing_does_not_rest(store: CrawlStore) -> None:
-    store.put([link("x", "x"), link("y", "y", key="b.org")], NOW)
-    answer(store, question(store), x=(0.9, 1), y=(0.8, 0))
-    assert take(store) == "x"
-    store.put([fetched("x")], NOW)
-    answer(store, question(store), y=(0.8, 1))
-    assert take(store) == "y"
-
-
 def test_without_linkscore_all_places_are_filled(store: CrawlStore) -> None:
     store.put([link("x0", "x"), link("x1", "x"), link("y", "y")], NOW)
     asked = question(store)
@@ -236,13 +188,6 @@ def test_without_linkscore_all_places_are_filled(store: CrawlStore) -> None:
     assert take(store, delay=0) == "x0"
     store.answered(asked, None)
     assert take(store, delay=0) == "x1 y"
-
-
-def test_a_server_that_hands_nothing_out_orders_as_before(store: CrawlStore) -> None:
-    store.put([link("x", "x"), link("y", "y")], NOW)
-    asked = question(store)
-    store.answered(asked, scoring_pb2.RankBucketsResponse(order=[1, 0], values=[0.9, 0.1]))
-    assert take(store) == "y x"
 
 
 def test_a_crawl_whose_pages_linkscore_never_sees_has_all_places_filled(store: CrawlStore) -> None:
@@ -253,44 +198,18 @@ def test_a_crawl_whose_pages_linkscore_never_sees_has_all_places_filled(store: C
     assert not question(store).fill
 
 
-def test_what_is_under_way_is_known_when_the_file_is_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "d.sqlite"
-    store = CrawlStore(path)
-    store.put([link("a", "x"), link("b", "x"), link("c", "y")], NOW)
-    assert take(store, each=1) == "a"
-    store.close()
-    again = CrawlStore(path)
-    assert question(again, NOW + 1).under_way == {"x": 1}
-    again.delete_queue("a.org")
-    again.put([link("d", "z")], NOW + 1)
-    assert question(again, NOW + 1).under_way == {}
-    again.close()
-
-
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "d.sqlite"
     CrawlStore(path).close()
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA user_version = 9")
-    with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 1"):
+    with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 2"):
         CrawlStore(path)
-
-
-def test_new_urls_are_placed_when_linkscore_answers(store: CrawlStore) -> None:
-    store.put([link("a"), link("b"), link("c")], NOW)
-    numbers = {url.rpartition("/")[2]: number for number, url, _ in store.unscored(10)}
-    store.place([(numbers["b"], [Place("x", 0.9, 0.9)]), (numbers["a"], [])])
-    assert [url for _, url, _ in store.unscored(10)] == ["http://a.org/c"]
-    assert take(store) == "b c a"
-    store.place([(numbers["c"], [Place("x", 0.9, 0.9)])])  # given meanwhile
-    assert waiting(store) == []
 
 
 def test_everything_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
     store = CrawlStore(tmp_path / "d.sqlite")
-    failed = link("gone")
-    failed.is_known, failed.failed_status, failed.ticket = True, 404, b"t"
-    store.put([link("a", "x", 0.9, 0.9), link("b", "y", 0.1, 0.1), link("c"), failed], NOW)
+    store.put([link("a", "x", 0.9, 0.9), link("b", "y", 0.1, 0.1), link("c")], NOW)
     assert take(store, each=1) == "a"
     store.set_queue("a.org", "delay", 7)
     before = store.queues
@@ -299,66 +218,18 @@ def test_everything_is_there_when_the_file_is_opened_again(tmp_path: Path) -> No
     assert {key: (q.waiting, +q.states, q.delay, q.given) for key, q in again.queues.items()} == {
         key: (q.waiting, +q.states, q.delay, q.given) for key, q in before.items()
     }
-    (failure,) = again.unreported(5)
-    assert (failure.url, failure.status, failure.ticket) == ("http://a.org/gone", 404, b"t")
-    again.reported([failure])
-    assert again.unreported(5) == []
-    assert again.failures == 0
+    assert question(again, NOW + 7).under_way == {"x": 1}
     assert take(again, NOW + 7) == "b c"
     again.close()
 
 
-def test_a_write_that_fails_changes_nothing(store: CrawlStore) -> None:
-    store.put([link("a", "x")], NOW)
-    broken = link("c", "z")
-    broken.url = None  # type: ignore[assignment]
-    broken.key = 3j  # type: ignore[assignment]
-    with pytest.raises(Exception, match="supported"):
-        store.put([link("b", "y"), broken], NOW)
-    assert waiting(store) == ["x"]
-    assert store.listing.count() == 1
-    assert take(store) == "a"
-
-
-def test_queues_and_old_urls_are_deleted_with_all_they_hold(store: CrawlStore) -> None:
+def test_queues_are_deleted_with_all_they_hold(store: CrawlStore) -> None:
     store.put([link("a", "x"), link("b", key="b.org"), link("c", key="b.org")], NOW)
     store.put([link("d", "y", key="d.org")], NOW + 100)
     assert store.delete_queue("b.org") == 2
     assert store.delete_queue("b.org") == 0
-    assert store.purge(int(NOW) + 50) == 1
-    assert waiting(store) == ["y"]
-    assert take(store, NOW + 100) == "d"
-
-
-def test_lists_are_cut_and_filtered(store: CrawlStore) -> None:
-    store.put([link("a"), link("B"), link("b", key="b.org"), link("c")], NOW)
-
-    def names(**asked: object) -> str:
-        return " ".join(one.url.rpartition("/")[2] for one in store.listing.urls(after=0, most=10, **asked))  # type: ignore[arg-type]
-
-    assert names() == "a B b c"
-    assert names(skip=1) == "B b c"
-    assert names(key="b.org") == "b"
-    assert names(text="/b") == "b"
-    assert names(text="/b", fold=True) == "B b"
-    assert store.listing.count(text="/b", fold=True) == 2
-    assert store.listing.count(key="nowhere") == 0
-    found = store.listing.find("a.org", "http://a.org/c")
-    assert found is not None
-    assert (found.state, found.due, found.created) == (State.WAITING, int(NOW), int(NOW))
-
-
-def ranked(store: CrawlStore, event_seq: int = 0, **given: tuple[float, int]) -> None:
-    """Ask, and answer as linkscore does after so many events."""
-    asked = question(store, delay=0)
-    best = sorted(given, key=lambda name: -given[name][0])
-    said = scoring_pb2.RankBucketsResponse(
-        order=[list(asked.waiting).index(name) for name in best],
-        values=[given[name][0] for name in best],
-        urls=[given[name][1] for name in best],
-        event_seq=event_seq,
-    )
-    store.answered(asked, said)
+    assert waiting(store) == ["x", "y"]
+    assert take(store, NOW + 100) == "a d"
 
 
 def test_a_crawl_that_has_stopped_gives_nothing_until_it_goes_on(store: CrawlStore) -> None:
@@ -382,10 +253,10 @@ def test_while_linkscore_is_away_an_untried_bucket_does_not_take_the_rest_of_the
     """A bucket of many links and a fair value was eaten whole, though others had proved themselves."""
     links = [link(f"p/p{n}", "proven", 0.5, 0.5) for n in range(200)]
     store.put([*links, *(link(f"u/u{n}", "untried", 0.51, 0.51) for n in range(200))], NOW)
-    ranked(store, 1, untried=(0.1, 0), proven=(0.5, 60))
+    answer(store, question(store, delay=0), untried=(0.1, 0), proven=(0.5, 60))
     assert len(take(store, each=60, delay=0).split()) == 60
     store.put([fetched(f"p/p{n}") for n in range(60)], NOW)
-    ranked(store, 2, untried=(0.51, 1), proven=(0.5, 1))
+    answer(store, question(store, delay=0), untried=(0.51, 1), proven=(0.5, 1))
     away(store)
     names = take(store, each=140, delay=0).split()
     assert len(names) == 140
@@ -400,17 +271,6 @@ def test_new_urls_wait_with_those_of_their_shape_while_linkscore_is_away(store: 
     assert [url for _, url, _ in store.unscored(10)] == []
 
 
-def test_a_url_found_again_does_not_change_where_new_ones_of_its_shape_wait(store: CrawlStore) -> None:
-    """Links of side bars lead to what is known: nothing is taken from their buckets."""
-    store.put([link("post/1", "list", 0.5, 0.5), link("post/2", "list", 0.5, 0.5)], NOW)
-    assert take(store, each=1) == "1"
-    store.put([fetched("post/1")], NOW)
-    store.put([link("post/1", "side", 0.9, 0.9), link("post/2", "side", 0.9, 0.9)], NOW)
-    away(store)
-    store.put([link("post/3")], NOW)
-    assert question(store, delay=0).waiting == {"list": 2, "side": 1}
-
-
 def test_what_was_guessed_is_scored_when_linkscore_is_back(store: CrawlStore) -> None:
     store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
     away(store)
@@ -421,16 +281,6 @@ def test_what_was_guessed_is_scored_when_linkscore_is_back(store: CrawlStore) ->
     store.place([(found[0][0], [Place("low", 0.1, 0.1)]), (found[1][0], [Place("high", 0.95, 0.95)])])
     assert (store.new, store.queues["a.org"].waiting.total()) == (0, 3)
     assert take(store) == "3 1 2"
-
-
-def test_a_guess_gives_way_to_the_bucket_a_url_is_found_in(store: CrawlStore) -> None:
-    store.put([link("q/1", "questions", 0.9, 0.9)], NOW)
-    away(store)
-    store.put([link("q/2")], NOW)
-    store.put([link("q/2", "low", 0.1, 0.1)], NOW)
-    assert store.new == 0
-    assert waiting(store) == ["questions", "low"]
-    assert store.queues["a.org"].waiting.total() == 2
 
 
 def test_what_is_said_of_a_url_alone_gives_way_to_what_its_page_says(store: CrawlStore) -> None:
@@ -450,50 +300,10 @@ def test_what_is_said_of_a_url_alone_gives_way_to_what_its_page_says(store: Craw
     assert store.queues["a.org"].waiting.total() == 0
 
 
-def test_what_linkscore_says_nothing_about_after_an_outage_waits_on_where_it_was_guessed_to(
-    store: CrawlStore,
-) -> None:
-    store.put([link("tag/1", "tags", 0.2, 0.2), link("q/1", "questions", 0.9, 0.9)], NOW)
-    away(store)
-    store.put([link("elsewhere/deep/x"), link("q/2")], NOW)
-    store.place([(number, []) for number, _, _ in store.unscored(10)])
-    assert (store.new, store.unscored(10)) == (0, [])
-    assert take(store) == "1 2 1 x"
-
-
-def test_guesses_outlive_a_restart(tmp_path: Path) -> None:
-    with closing(CrawlStore(tmp_path / "d.sqlite")) as first:
-        first.put([link("q/1", "questions", 0.9, 0.9)], NOW)
-        away(first)
-        first.put([link("q/2")], NOW)
-    with closing(CrawlStore(tmp_path / "d.sqlite")) as again:
-        assert again.new == 1
-        assert take(again) == "1 2"
-        assert again.new == 0
-
-
-def test_values_fade_while_linkscore_answers_and_learns_nothing(store: CrawlStore) -> None:
-    """Its disk is full, say: the order it gives is that of yesterday."""
-    store.put([link(f"x/x{n}", "x", 0.9, 0.9) for n in range(100)], NOW)
-    store.put([link(f"y/y{n}", "y", 0.7, 0.7) for n in range(100)], NOW)
-    ranked(store, 7, x=(0.9, 1), y=(0.7, 1))
-    assert take(store, each=2, delay=0) == "x0 y0"
-    store.put([fetched(name) for name in ("x/x0", "y/y0", *(f"z/z{n}" for n in range(40)))], NOW)
-    ranked(store, 7, x=(0.9, 50), y=(0.7, 0))  # no event since
-    names = take(store, each=50, delay=0).split()
-    assert 0 < sum(name.startswith("x") for name in names) < 50
-    store.put([fetched(f"{name[0]}/{name}") for name in names], NOW)
-    ranked(store, 8, x=(0.9, 5), y=(0.7, 0))
-    assert take(store, each=50, delay=0).count("x") == 5
-
-
-def test_while_linkscore_is_away_what_failed_before_waits(store: CrawlStore) -> None:
-    """On a site that answers 404 to half its addresses the crawl ran into these for the rest of its life."""
-    store.put([link(f"register/to{n}", f"r{n}", 0.5, 0.5) for n in range(9)], NOW)
-    store.put([link(f"q/{n}", f"q{n}", 0.4, 0.4) for n in range(9)], NOW)
-    for name in ("register/to0", "register/to1"):
-        gone = fetched(name)
-        gone.failed_status = 404
-        store.put([gone], NOW)
-    away(store)
-    assert take(store, each=9) == "0 1 2 3 4 5 6 7 8"
+def test_urls_that_a_setting_forbids_are_done_with(store: CrawlStore) -> None:
+    store.put([link("a"), link("b"), link("c")], NOW)
+    numbers = {url.rpartition("/")[2]: number for number, url, _ in store.unscored(10)}
+    store.place([(numbers["b"], [Place("x", 0.9, 0.9)]), (numbers["a"], [])], dropped=[numbers["c"]])
+    assert (store.new, store.count(State.DONE)) == (0, 1)
+    assert store.put([link("c")], NOW) == [Status.SKIPPED]
+    assert take(store) == "b a"
