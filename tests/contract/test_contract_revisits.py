@@ -153,7 +153,7 @@ def test_a_crawl_without_revisit_says_nothing_of_changes(
 
 def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
     crawl = new_crawl()
-    revisit = crawl_pb.Revisit(rule="adaptive", objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
+    revisit = crawl_pb.Revisit(objective=crawl_pb.REVISIT_OBJECTIVE_FRESHNESS)
     revisit.longest_interval.FromSeconds(30 * DAY_S)
 
     def update(**fields: Any) -> crawl_pb.Crawl:
@@ -171,7 +171,6 @@ def test_revisit_can_be_set_later_and_taken_away(server: Stubs, new_crawl: Calla
 @pytest.mark.parametrize(
     "revisit",
     [
-        crawl_pb.Revisit(rule="weekly"),
         crawl_pb.Revisit(objective=9),  # type: ignore[arg-type]
         crawl_pb.Revisit(fetches_per_day=-1.0),
     ],

@@ -104,7 +104,7 @@ def started(server: ServerProcess, base: str, crawl: str, job: Path, **more: Any
         "SCHEDULER_PRIORITY_QUEUE": "linkscore.scrapy.BucketQueue",
         "LINKSCORE_TARGET": server.target,
         "LINKSCORE_CRAWL": crawl,
-        "LINKSCORE_REVISIT": {"rule": "fixed"},
+        "LINKSCORE_REVISIT": {"objective": "REVISIT_OBJECTIVE_BOTH"},
         "JOBDIR": str(job),
         "CONCURRENT_REQUESTS": 1,
         "LOG_LEVEL": "WARNING",
@@ -134,7 +134,7 @@ def know(server: ServerProcess, base: str, crawl: str, *paths: str) -> None:
         for path in paths
     ]
     with Client(server.target) as client:
-        client.create_crawl(crawl=crawl, revisit={"rule": "fixed"})
+        client.create_crawl(crawl=crawl, revisit={"objective": "REVISIT_OBJECTIVE_BOTH"})
         client.ingest_pages(crawl=crawl, pages=pages)
 
 

@@ -112,7 +112,7 @@ def test_what_a_build_erases_to_write_it_again_was_never_gone(blog: Repository) 
 def test_a_crawl_learns_from_files_and_finds_pages_by_their_links(blog: Repository) -> None:
     lived(blog)
     site = GitSite(blog.path, root="site", base_url=URL)
-    learned = follow(site.history, Crawled(site, "greedy"), 365.0, site.links)
+    learned = follow(site.history, Crawled(site), 365.0, site.links)
     known = follow(site.history, Oracle(site.history), 365.0, site.links)
     site.close()
     assert learned.total == known.total > 50

@@ -830,14 +830,12 @@ type Revisit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What for.
 	Objective RevisitObjective `protobuf:"varint,1,opt,name=objective,proto3,enum=linkscore.v1.RevisitObjective" json:"objective,omitempty"`
-	// Name of the schedule: `greedy`, `greedy_alone`, `adaptive`, `fixed`, `proportional` or a plug-in's; empty means greedy.
-	Rule string `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Fetches of known pages a day, of each site, >= 0; by it PageResult has a `next_fetch_time`. 0: nobody says.
-	FetchesPerDay float64 `protobuf:"fixed64,3,opt,name=fetches_per_day,json=fetchesPerDay,proto3" json:"fetches_per_day,omitempty"`
+	FetchesPerDay float64 `protobuf:"fixed64,2,opt,name=fetches_per_day,json=fetchesPerDay,proto3" json:"fetches_per_day,omitempty"`
 	// Least time between two fetches of a page, > 0; absent means an hour.
-	LeastInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=least_interval,json=leastInterval,proto3" json:"least_interval,omitempty"`
+	LeastInterval *durationpb.Duration `protobuf:"bytes,3,opt,name=least_interval,json=leastInterval,proto3" json:"least_interval,omitempty"`
 	// Time after which a page is fetched again in any case, at least `least_interval`; absent means 365 days.
-	LongestInterval *durationpb.Duration `protobuf:"bytes,5,opt,name=longest_interval,json=longestInterval,proto3" json:"longest_interval,omitempty"`
+	LongestInterval *durationpb.Duration `protobuf:"bytes,4,opt,name=longest_interval,json=longestInterval,proto3" json:"longest_interval,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -877,13 +875,6 @@ func (x *Revisit) GetObjective() RevisitObjective {
 		return x.Objective
 	}
 	return RevisitObjective_REVISIT_OBJECTIVE_UNSPECIFIED
-}
-
-func (x *Revisit) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
 }
 
 func (x *Revisit) GetFetchesPerDay() float64 {
@@ -2187,13 +2178,12 @@ const file_linkscore_v1_crawl_service_proto_rawDesc = "" +
 	"\x06Copies\x12\"\n" +
 	"\n" +
 	"skip_above\x18\x01 \x01(\x01H\x00R\tskipAbove\x88\x01\x01B\r\n" +
-	"\v_skip_above\"\x8b\x02\n" +
+	"\v_skip_above\"\xf7\x01\n" +
 	"\aRevisit\x12<\n" +
-	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12\x12\n" +
-	"\x04rule\x18\x02 \x01(\tR\x04rule\x12&\n" +
-	"\x0ffetches_per_day\x18\x03 \x01(\x01R\rfetchesPerDay\x12@\n" +
-	"\x0eleast_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
-	"\x10longest_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x86\b\n" +
+	"\tobjective\x18\x01 \x01(\x0e2\x1e.linkscore.v1.RevisitObjectiveR\tobjective\x12&\n" +
+	"\x0ffetches_per_day\x18\x02 \x01(\x01R\rfetchesPerDay\x12@\n" +
+	"\x0eleast_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\rleastInterval\x12D\n" +
+	"\x10longest_interval\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x0flongestInterval\"\x86\b\n" +
 	"\x05Crawl\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
 	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12?\n" +

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from linkscore_research.revisits import cost, dated_runs, history, picture, scrapy_runs
 from linkscore_research.revisits.histories import SiteHistory, living, read_log
-from linkscore_research.revisits.replay import Learned, Listed, Noticed, Oracle, replay
-from linkscore_scoring.revisits.rules import BUILTIN, DEFAULT
+from linkscore_research.revisits.replay import SCHEDULES, Listed, Noticed, Oracle, replay, schedule_named
 
 _COMMANDS: dict[str, Callable[[list[str]], object]] = {
     "cost": cost.main,
@@ -40,7 +39,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=100, help="seed of the first of them")
     parser.add_argument("--fetches", type=float, nargs="+", default=[1.0], help="a page and year")
     parser.add_argument("--objective", default="both", help="both, freshness or discovery")
-    parser.add_argument("--rules", nargs="+", default=[kind.name for kind in BUILTIN])
+    parser.add_argument("--rules", nargs="+", default=SCHEDULES, choices=SCHEDULES)
     parser.add_argument("--sitemap", action="store_true", help="with a sitemap too, honest and lying")
     parser.add_argument(
         "--notices", action="store_true", help="with notices of changes too, honest and lying"
@@ -55,13 +54,13 @@ def main() -> None:
             best = replay(site, Oracle(site, given.objective), per_year)
             found = {"oracle": best}
             for rule in given.rules:
-                found[rule] = replay(site, Learned(rule, given.objective), per_year)
+                found[rule] = replay(site, schedule_named(rule, given.objective), per_year)
             if given.sitemap:
                 for name, lies in (("sitemap", False), ("lying sitemap", True)):
-                    found[name] = replay(site, Listed(DEFAULT, site, lies=lies), per_year)
+                    found[name] = replay(site, Listed(site, lies=lies), per_year)
             if given.notices:
                 for name, lies in (("notices", False), ("lying notices", True)):
-                    found[name] = replay(site, Noticed(DEFAULT, site, lies=lies), per_year)
+                    found[name] = replay(site, Noticed(site, lies=lies), per_year)
             for rule, row in found.items():
                 share = row.freshness / best.freshness if best.freshness else 1.0
                 print(

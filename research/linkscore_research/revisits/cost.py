@@ -24,7 +24,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits.companion import SiteRevisitor
+from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.revisits.values import DAY_S
 from linkscore_scoring.urls.identity import host_of, identity
 

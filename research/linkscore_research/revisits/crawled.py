@@ -1,4 +1,4 @@
-"""A rule of the library behind a crawl that sees what a site answered: pages, 304 and 404, not the truth."""
+"""Revisits behind a crawl that sees what a site answered: pages, 304 and 404, not the truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits.companion import SiteRevisitor
+from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.revisits.values import DAY_S
 from linkscore_scoring.urls.identity import host_of, identity
 
@@ -25,8 +25,8 @@ class Crawled(Schedule):
     Requests are conditional: a file that is as it was fetched last is answered by 304.
     """
 
-    def __init__(self, site: GitSite, rule: str, objective: str = "both") -> None:
-        revisit = {"rule": rule, "objective": objective, "least_s": 1.0, "longest_s": _LONGEST_S}
+    def __init__(self, site: GitSite, objective: str = "both") -> None:
+        revisit = {"objective": objective, "least_s": 1.0, "longest_s": _LONGEST_S}
         self._model = CrawlModel(CrawlConfig("history", revisit=revisit), ticket_key=bytes(32))
         self._site, self._copies, self._seq = site, dict[int, str](), 0
         self._host = host_of(site.pages[0].url)
@@ -39,8 +39,8 @@ class Crawled(Schedule):
         self._fetch(row, day)
 
     def best(self, day: float, n: int) -> list[int]:
-        companion = cast("SiteRevisitor", self._model.shard(self._host).revisitor)
-        rows = (self._site.row_of(due.url) for due in companion.revisits.rank(START_S + day * DAY_S, n))
+        revisits = cast("SiteRevisitor", self._model.shard(self._host).revisitor)
+        rows = (self._site.row_of(due.url) for due in revisits.rank(START_S + day * DAY_S, n))
         return [row for row in rows if row >= 0]
 
     def _fetch(self, row: int, day: float) -> None:

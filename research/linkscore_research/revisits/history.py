@@ -23,9 +23,8 @@ from linkscore_cli.output import figures_to, json_file_option, write_json
 from linkscore_lab.commands import lab_errors
 from linkscore_research.revisits.crawled import Crawled
 from linkscore_research.revisits.git_site import GitSite
-from linkscore_research.revisits.replay import Measured, Oracle, Schedule, follow
+from linkscore_research.revisits.replay import SCHEDULES, Measured, Oracle, Schedule, follow, schedule_named
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.revisits.rules import rule_named
 from linkscore_scoring.revisits.values import OBJECTIVES
 
 ORACLE = "rates known"
@@ -53,7 +52,7 @@ _DAY = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
     "--rule",
     "rules",
     multiple=True,
-    default=("greedy", "adaptive", "fixed"),
+    default=SCHEDULES,
     help="Schedule; repeatable.  [default: greedy, adaptive, fixed]",
 )
 @click.option("--objective", default="both", show_default=True, help="both, freshness or discovery.")
@@ -71,7 +70,7 @@ def replay_history(
     start: datetime | None = None,
     end: datetime | None = None,
     branch: str = "HEAD",
-    rules: Sequence[str] = ("greedy", "adaptive", "fixed"),
+    rules: Sequence[str] = SCHEDULES,
     per_year: Sequence[float] = (4.0,),
     objective: str = "both",
     console: Console | None = None,
@@ -80,8 +79,8 @@ def replay_history(
     console = console or Console()
     if objective not in OBJECTIVES:
         raise InvalidInput(f"must be one of {', '.join(OBJECTIVES)}, got {objective!r}", field="objective")
-    for rule in rules:
-        rule_named(rule)
+    if not set(rules) <= set(SCHEDULES):
+        raise InvalidInput(f"must be among {', '.join(SCHEDULES)}, got {', '.join(rules)}", field="rules")
     table, figures = Table(*_COLUMNS), []
     site = GitSite(
         repository, root=root, base_url=base_url, start=_seconds(start), end=_seconds(end), branch=branch
@@ -100,7 +99,9 @@ def replay_history(
 
 
 def _reached(site: GitSite, rules: Sequence[str], per_year: float, objective: str) -> dict[str, Measured]:
-    schedules: dict[str, Schedule] = {rule: Crawled(site, rule, objective) for rule in rules}
+    schedules: dict[str, Schedule] = {
+        rule: Crawled(site, objective) if rule == SCHEDULES[0] else schedule_named(rule) for rule in rules
+    }
     schedules[ORACLE] = Oracle(site.history, objective)
     return {
         name: follow(site.history, schedule, per_year, site.links).measured()

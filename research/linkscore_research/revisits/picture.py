@@ -10,9 +10,8 @@ import numpy as np
 
 from linkscore_lab.report import CurveChart, drawn
 from linkscore_research.revisits.histories import living
-from linkscore_research.revisits.replay import Learned, Run, follow
+from linkscore_research.revisits.replay import SCHEDULES, Run, follow, schedule_named
 
-_RULES = ("greedy", "adaptive", "fixed")
 POINTS = 60
 """Points of a curve. Chosen, not measured."""
 
@@ -27,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--fetches", type=float, default=4.0, help="a page and year")
     given = parser.parse_args(argv)
     site = living(given.seed)
-    runs = {rule: follow(site, Learned(rule), given.fetches) for rule in _RULES}
+    runs = {rule: follow(site, schedule_named(rule), given.fetches) for rule in SCHEDULES}
     for rule, run in runs.items():
         print(f"{rule:10} {run.measured().freshness:.3f} fresh, {run.total:,} fetches")
     title = f"Fresh copies of {len(site.pages)} pages, {given.fetches:g} fetches a page and year"

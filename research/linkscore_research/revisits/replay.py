@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_research.revisits.histories import YEAR_DAYS, SiteHistory, Times
-from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.rates import Column, discovery_worth
+from linkscore_scoring.revisits.site import FIRST_DAYS, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Fetched, RevisitSettings
-from linkscore_scoring.revisits.worth import discovery_worth, known_rate_worth
 
+FASTER, SLOWER = 0.2, 0.4
+"""How an interval falls and rises, see `Intervals`."""
 START_S = 1e9
 """When histories begin, in seconds since the epoch: any time will do."""
 _AT_ONCE = 100
@@ -28,6 +30,8 @@ _OWN = 1_000
 """Characters of own text of every page: only changes count."""
 
 
+SCHEDULES = ("greedy", "adaptive", "fixed")
+"""What is compared: the library's, and two that crawlers have, see `Intervals`."""
 Shown = Callable[[int, float], list[int]]
 """Rows of the pages that a page shows on a day."""
 
@@ -65,15 +69,42 @@ class Schedule(ABC):
         """Return up to `n` pages to fetch."""
 
 
-class Learned(Schedule):
-    """A rule of the library, by name, and what it learns from the fetches."""
+class Intervals(Schedule):
+    """What crawlers have: each page has an interval, and the most overdue by it comes first.
 
-    def __init__(self, rule: str, objective: str = "both") -> None:
-        settings = RevisitSettings(objective=objective, rule=rule, least_s=1.0, longest_s=_FOREVER_S)
+    With `adapts` an interval falls by .2 of itself at a change and else rises by .4, the defaults of Nutch's
+    ``AdaptiveFetchSchedule`` (``db.fetch.schedule.adaptive.dec_rate`` and ``inc_rate``); StormCrawler's
+    ``AdaptiveScheduler`` does the same. Without, every page comes after the same time.
+    """
+
+    def __init__(self, *, adapts: bool) -> None:
+        self._adapts, self._last, self._days = adapts, dict[int, float](), dict[int, float]()
+
+    def first(self, row: int, group: int, day: float) -> None:
+        self._last[row], self._days[row] = day, FIRST_DAYS
+
+    def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
+        self._last[row] = day
+        if self._adapts:
+            self._days[row] *= 1.0 - FASTER if changed or links else 1.0 + SLOWER
+        if gone:
+            del self._last[row]
+
+    def best(self, day: float, n: int) -> list[int]:
+        return heapq.nlargest(
+            n, self._last, key=lambda row: ((day - self._last[row]) / self._days[row], -row)
+        )
+
+
+class Learned(Schedule):
+    """What the library learns from the fetches."""
+
+    def __init__(self, objective: str = "both") -> None:
+        settings = RevisitSettings(objective=objective, least_s=1.0, longest_s=_FOREVER_S)
         self.site = SiteRevisits(settings)
 
     def first(self, row: int, group: int, day: float) -> None:
-        self.site.fetched(Fetched(row, str(row), _time(day), link_path=1, pattern=group, own=_OWN))
+        self.site.fetched(Fetched(row, str(row), _time(day), own=_OWN))
 
     def again(self, row: int, day: float, *, changed: bool, links: int, gone: bool) -> None:
         if gone:
@@ -96,10 +127,10 @@ class Listed(Learned):
     changed by the latest build, which is daily.
     """
 
-    def __init__(self, rule: str, history: SiteHistory, *, lies: bool) -> None:
-        super().__init__(rule)
+    def __init__(self, history: SiteHistory, *, lies: bool) -> None:
+        super().__init__()
         self._history, self._lies, self._reads = history, lies, 0
-        self.site.fetched(Fetched(_SITEMAP, "sitemap", _time(0.0), link_path=2))
+        self.site.fetched(Fetched(_SITEMAP, "sitemap", _time(0.0)))
 
     def reads(self) -> int:
         read, self._reads = self._reads, 0
@@ -129,8 +160,8 @@ class Noticed(Learned):
     Who lies names as many pages, at the same times, as who is honest.
     """
 
-    def __init__(self, rule: str, history: SiteHistory, *, lies: bool) -> None:
-        super().__init__(rule)
+    def __init__(self, history: SiteHistory, *, lies: bool) -> None:
+        super().__init__()
         told = sorted((float(day), row) for row, page in enumerate(history.pages) for day in page.changes)
         named = np.random.default_rng(len(told)).permutation(len(history.pages)) if lies else None
         self._told = deque((day, row if named is None else int(named[row])) for day, row in told)
@@ -170,6 +201,38 @@ class Oracle(Schedule):
         worth = self._fresh * stale + self._found * discovery_worth(self._links[rows], waited)
         found: list[int] = rows[np.argsort(-worth, kind="stable")[:n]].tolist()
         return found
+
+
+def known_rate_worth(rate: Column, waited: Column) -> Column:
+    """Return what a fetch is worth of pages whose rates are known, (n,) days of freshness, >= 0.
+
+    Parameters
+    ----------
+    rate
+        Changes a day, >= 0.
+    waited
+        Days since the last fetch, >= 0.
+
+    References
+    ----------
+    Azar, Horvitz, Lubetzky, Peres and Shahaf, Tractable near-optimal policies for crawling, PNAS 115(32),
+    2018: (w / D) (1 - (1 + D t) e^(-D t)).
+
+    Examples
+    --------
+    >>> known_rate_worth(np.array([1.0, 0.0]), np.array([1.0, 5.0])).round(4)  # 1 - 2 / e
+    array([0.2642, 0.    ])
+    """
+    grown = rate * waited
+    small = grown < 1e-4  # the formula would cancel; its series is grown * t / 2
+    safe = np.where(small, 1.0, rate)
+    exact = (1.0 - (1.0 + grown) * np.exp(-grown)) / safe
+    return np.where(small, grown * waited / 2.0, exact)
+
+
+def schedule_named(name: str, objective: str = "both") -> Schedule:
+    """Return one of `SCHEDULES`."""
+    return Learned(objective) if name == "greedy" else Intervals(adapts=name == "adaptive")
 
 
 def _time(day: float) -> float:

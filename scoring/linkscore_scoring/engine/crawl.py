@@ -34,6 +34,7 @@ from linkscore_scoring.engine.sites import Configure, Make, SiteTable
 from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies.answers import MAX_RESCORED
+from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
@@ -266,7 +267,8 @@ class CrawlModel:
         shard = self.sites.writable(event.site)
         if shard.revisitor is None:
             return []
-        return shard.revisitor.told(event.urls, event.time, shard.model)
+        revisits, site = shard.revisitor, shard.model
+        return [revisits.notified(key_of(url, site), event.time) for url in event.urls]
 
     def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
         """Make a learned model active; of a site that is not known nothing is learned."""

@@ -18,7 +18,8 @@ from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import find_policy, policy_class
-from linkscore_scoring.revisits.companion import SiteRevisitor
+from linkscore_scoring.revisits.revisitor import SiteRevisitor, answer_of
+from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
@@ -133,7 +134,7 @@ class SiteShard:
         elif self.revisitor is None:
             self.revisitor = SiteRevisitor(config.revisit, self.model.bounds)
         else:
-            self.revisitor.configure(config.revisit)
+            self.revisitor.configure(RevisitSettings(**config.revisit))
 
     @property
     def is_unsupervised(self) -> bool:
@@ -178,8 +179,10 @@ class SiteShard:
 
     def unchanged(self, fetch: Fetch) -> Revisit | None:
         """Learn for revisits alone that a page is as it was."""
+        if self.revisitor is None:
+            return None
         page = self.model.aliases.get(fetch.requested, fetch.requested)
-        return self.revisitor.unchanged(fetch, page) if self.revisitor is not None else None
+        return answer_of(self.revisitor.unchanged(page, fetch.now_s))
 
     def activate(self, learned: LearnedSite) -> None:
         """Make a learned model active and tell every policy."""

@@ -5,16 +5,27 @@ and what several pages share are nobody's or somebody else's. A stamp that each 
 time of generation, is found by its size: most fetches bring a change of just that many characters.
 
 What is not seen: a change within a block that keeps its first 32 characters and its length, one in a text
-shorter than 25 characters, and one of structured data alone other than what `structured` reads.
+shorter than 25 characters, and one of structured data other than its prices and dates.
 """
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from linkscore_scoring.errors import InvalidPage
+from linkscore_scoring.features.body import decompress
 from linkscore_scoring.state import Stateful, Stored
 
+VALIDATORS, TITLE, STRUCTURED = "validators", "title", "structured"
+"""Names of the facts of a page, see `SiteRevisitor.read`."""
+_MAX_BYTES = 64 * 1024 * 1024
+"""A bound: larger bodies are refused before."""
+_MOST_CHARS = 256
+"""A bound: longer validators are not kept. Entity tags are digests as a rule, dates have 29 characters."""
 LEAST_CHARS = 3
 """Characters that a change has at least: numbers grow by one or two. Chosen, not measured."""
 _SIZE = 4
@@ -25,6 +36,20 @@ _OFTEN = 0.5
 """Share of the fetches that change by one size, from which on it is that of a stamp; chosen likewise."""
 _WINDOW = 512
 """A bound: when so many fetches were counted, all counts are halved."""
+_TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,1024})", re.IGNORECASE)
+_WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
+_NAMES = rb"price|lowPrice|highPrice|availability|startDate|endDate|eventStatus|datePublished"
+"""Properties of schema.org by which a thing itself changed. Most others are furniture: counters of visits,
+ratings, related things, the time of a build."""
+_MOST_VALUE_BYTES, _MOST_VALUES, _JSON_BYTES = 200, 256, 262_144
+"""Bounds: bytes of a value, and of the tag that has it; values of a page, the first ones: a list has one or
+two of each product; bytes of JSON-LD that are looked through, in all blocks of a page together."""
+_JSON_START, _JSON_END, _PROPERTY = b"application/ld+json", b"</script", b"itemprop="
+_JSON = re.compile(rb'"(%s)"\s{0,9}:\s{0,9}("[^"]{0,%d}"|[-\d.]{1,40})' % (_NAMES, _MOST_VALUE_BYTES))
+_MICRODATA = re.compile(
+    rb"""itemprop=["']?(%s)["'\s>][^<>]{0,%d}""" % (_NAMES, _MOST_VALUE_BYTES)
+    + rb">?[^<>]{0,%d}" % _MOST_VALUE_BYTES
+)
 
 
 class PageChange(NamedTuple):
@@ -54,6 +79,29 @@ UNCHANGED = PageChange()
 GONE = PageChange(changed=True, share=1.0, gone=True)
 
 
+class Validators(NamedTuple):
+    """`ETag` and `Last-Modified` of an answer (RFC 9110, section 8.8), as they came; empty if none did."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+
+NOTHING_SAID = Validators()
+"""Of an answer without either."""
+
+
+def read_validators(headers: Sequence[tuple[str, str]]) -> Validators:
+    """Return the validators among headers; names in upper or lower case.
+
+    Examples
+    --------
+    >>> read_validators([("ETAG", '"a1"'), ("Server", "nginx")])
+    Validators(etag='"a1"', last_modified='')
+    """
+    said = {name.lower(): value.strip() for name, value in headers if len(value) <= _MOST_CHARS}
+    return Validators(said.get("etag", ""), said.get("last-modified", ""))
+
+
 def own_difference(before: int, now: int) -> int:
     """Return how many characters longer own text is, of lengths that are kept modulo 2^16.
 
@@ -63,38 +111,6 @@ def own_difference(before: int, now: int) -> int:
     (-10, 10)
     """
     return (now - before + 0x8000) % 0x10000 - 0x8000
-
-
-def changed_chars(unseen: int, longer: int) -> int:
-    """Return the characters that a change has: the larger of what came and what went.
-
-    Parameters
-    ----------
-    unseen
-        In blocks that the site had never shown.
-    longer
-        By which all own text is longer than before, may be below 0.
-
-    Examples
-    --------
-    A paragraph of 100 characters instead of one of 80; one taken out; one that grew.
-
-    >>> changed_chars(100, 20), changed_chars(0, -80), changed_chars(0, 30)
-    (100, 80, 30)
-    """
-    return max(unseen, unseen - longer, longer)
-
-
-def marked(before: int, now: int, counts: Stamps | None) -> tuple[int, Stamps | None]:
-    """Return the characters that another mark counts as, and the counts of such changes, from the first on.
-
-    A mark is of a title or of structured data, 0 if unknown. Where most fetches bring another one it says
-    nothing.
-    """
-    chars = LEAST_CHARS if before and now and now != before else 0
-    if chars and counts is None:
-        counts = Stamps()
-    return (0 if counts is None else counts.without(chars)), counts
 
 
 class Stamps(Stateful):
@@ -122,6 +138,15 @@ class Stamps(Stateful):
         left = chars - stamp * _SIZE if stamp and size > stamp else chars
         return left if left >= LEAST_CHARS else 0
 
+    def of_mark(self, before: int, now: int) -> int:
+        """Return the characters that another mark counts as, 0 where most fetches bring another one.
+
+        A mark is of a title or of structured data, 0 if unknown.
+        """
+        if not self._fetches and (now == before or not (before and now)):
+            return 0  # counted from the first change on
+        return self.without(LEAST_CHARS if before and now and now != before else 0)
+
     def _stamp(self) -> int:
         """Return the size of the stamp in steps of `_SIZE`, 0 if there seems to be none."""
         if self._fetches < _FETCHES or not self._sizes:
@@ -132,3 +157,69 @@ class Stamps(Stateful):
         size = min(size for size, count in self._sizes.items() if count == most)
         near = sum(self._sizes[size + off] for off in (-1, 0, 1))
         return size if near >= least else 0
+
+
+def unpacked(body: bytes, content_encoding: str) -> bytes:
+    """Return a body as it was before it was compressed, nothing of a broken one."""
+    if not content_encoding and body[:2] != b"\x1f\x8b":
+        return body
+    try:
+        return decompress(body, content_encoding, max_bytes=_MAX_BYTES)
+    except InvalidPage:
+        return b""
+
+
+def title_mark(body: bytes) -> int:
+    """Return 16 bits that tell one title from another, 0 if there is none.
+
+    Numbers in it say nothing, nor whether there are any: titles count what is unread, or name the minute of
+    a build.
+
+    Examples
+    --------
+    >>> one, other = title_mark(b"<title>News (3)</title>"), title_mark(b"<title>Old news</title>")
+    >>> one == title_mark(b"<TITLE lang=en> News\\n(12)</TITLE>"), one == other, title_mark(b"<p>")
+    (True, False, 0)
+    """
+    found = _TITLE.search(body)
+    title = b" ".join(_WORDS.findall(found[1])) if found else b""
+    return zlib.crc32(title) % 0xFFFF + 1 if title else 0
+
+
+def structured_mark(body: bytes) -> int:
+    """Return 8 bits that tell the prices and dates of a page's JSON-LD and microdata from others, 0: none.
+
+    Examples
+    --------
+    >>> page = b'<script type="application/ld+json">{"offers": {"price": "%s", "ratingCount": %d}}</script>'
+    >>> mark = structured_mark(page % (b"9.99", 1))
+    >>> mark == structured_mark(page % (b"9.99", 2)), mark == structured_mark(page % (b"8.99", 1))
+    (True, False)
+    """
+    found = [*_json_values(body), *_microdata_values(body)]
+    return zlib.crc32(b"\n".join(found)) % 0xFF + 1 if found else 0
+
+
+def _json_values(body: bytes) -> Iterator[bytes]:
+    left, at, many = _JSON_BYTES, body.find(_JSON_START), _MOST_VALUES
+    while at >= 0 and left > 0 and many > 0:
+        end = body.find(_JSON_END, at, at + left)
+        end = at + left if end < 0 else end
+        for each in _JSON.finditer(body, at, end):
+            yield each[0]
+            many -= 1
+            if not many:
+                return
+        left -= end - at
+        at = body.find(_JSON_START, end)
+
+
+def _microdata_values(body: bytes) -> Iterator[bytes]:
+    at = body.find(_PROPERTY)
+    for _ in range(_MOST_VALUES):
+        if at < 0:
+            return
+        found = _MICRODATA.match(body, at)
+        if found is not None:
+            yield found[0]
+        at = body.find(_PROPERTY, at + len(_PROPERTY))

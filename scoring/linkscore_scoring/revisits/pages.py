@@ -1,4 +1,4 @@
-"""The known pages of a site as columns of numbers: 32 bytes a page, the key among them, and its URL."""
+"""The known pages of a site as columns of numbers: 28 bytes a page, the key among them, and its URL."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ ROW = np.dtype(
         ("key", "<u8"),  # identity hash
         ("last", "<u4"),  # seconds since the epoch of its last fetch
         ("url", "<u4"),  # where its URL begins
-        ("changes", "<f2"),  # evidence of its own, see `rates.Belief`: what it adds to that of its group
+        ("changes", "<f2"),  # evidence of its own, see `rates.Belief`: what it adds to that of its site
         ("days", "<f2"),
         ("watched", "<f2"),  # days that its fetches looked back on, forgotten like the evidence
-        ("interval", "<f2"),  # days, see `rules.Rule.next_interval`
         ("own", "<u2"),  # characters of own text, modulo 2^16: only differences are read
-        ("group", "<u2"),  # see `shared.SharedRates`
-        ("title", "<u2"),  # see `titles.title_mark`
-        ("structured", "u1"),  # see `structured.structured_mark`
+        ("title", "<u2"),  # see `changes.title_mark`
+        ("structured", "u1"),  # see `changes.structured_mark`
         ("flags", "u1"),
     ]
 )
@@ -50,9 +48,7 @@ class Row(NamedTuple):
     changes: float = 0.0
     days: float = 0.0
     watched: float = 0.0
-    interval: float = 0.0
     own: int = 0
-    group: int = 0
     title: int = 0
     structured: int = 0
     flags: int = 0

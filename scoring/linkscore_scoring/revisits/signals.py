@@ -1,9 +1,10 @@
-"""What dates of sitemaps and feeds say of changes, measured by what fetches then found.
+"""What dates of sitemaps and feeds, and notices, say of changes, measured by what fetches then found.
 
 A listing is read again and again. Of each page it lists, its date has moved past the last fetch, or it has
 not. How much that says is the factor on the odds that the copy is stale: 1 if it says nothing, as a date that
 every build moves. Both factors are counted from fetches of pages in the same state, so that choosing pages by
-their state does not skew them.
+their state does not skew them. Of notices only that a page was named says anything: who names some changes
+may be silent about others.
 
 References
 ----------
@@ -17,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.revisits.worth import Column
+from linkscore_scoring.revisits.rates import Column
 from linkscore_scoring.state import Stateful, Stored
 
 _PRIOR = 2.0
@@ -44,12 +45,10 @@ class Signals(Stateful):
     (8.0, 1.0)
     """
 
-    read_s: Stored[float]
     _moved: Stored[list[float]]
     _still: Stored[list[float]]
 
     def __init__(self) -> None:
-        self.read_s = 0.0
         self._moved, self._still = [0.0, 0.0], [0.0, 0.0]
 
     def learn(self, *, stale: float, moved: bool, changed: bool, keep: float = 1.0) -> None:
@@ -102,8 +101,28 @@ class Signals(Stateful):
         return np.where(fresh < 1.0, np.minimum(found, _MOST_FACTOR), 1.0)
 
 
+def noticed(trust: Signals, fresh: Column, listed: Column, moved: NDArray[np.bool_]) -> Column:
+    """Return what the worth of fetches of pages with notices is multiplied by, (n,) > 0.
+
+    A notice never makes a fetch worth less: else who lies of some pages could hold others back. Where a
+    date moved too, the better of both counts, for both tell of one change.
+
+    Parameters
+    ----------
+    trust
+        What notices were worth.
+    fresh
+        Chance that each copy is as its page, without any signal, in (0, 1].
+    listed, moved
+        Factors by the dates of listings, 1 where there is none; whether a date has moved.
+    """
+    ones = np.ones(len(fresh))
+    told = np.maximum(1.0, trust.factors(fresh, ones, ones > 0.0))
+    return np.where(moved, np.maximum(told, listed), told * listed)
+
+
 def _gain(stale: Column) -> Column:
-    """Return `known_rate_worth` times the rate, by the chance of being stale: q + (1 - q) log(1 - q)."""
+    """Return Azar's worth times the rate, by the chance of being stale: q + (1 - q) log(1 - q)."""
     safe = np.clip(stale, _SMALL, 1.0 - 1e-12)
     exact = safe + (1.0 - safe) * np.log1p(-safe)
     return np.where(stale < _SMALL, stale * stale / 2.0, exact)

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from linkscore_scoring.errors import FieldProblem, NotFound
-from linkscore_scoring.revisits.changes import PageChange
+from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.revisits.changes import NOTHING_SAID, PageChange, Validators
 from linkscore_scoring.revisits.rates import Belief
-from linkscore_scoring.revisits.rules import DEFAULT, rule_named
-from linkscore_scoring.revisits.validators import NOTHING_SAID, Validators
 
 DAY_S = 86_400.0
 """Seconds of a day, by definition: events come in seconds, rates are by the day."""
@@ -26,8 +24,6 @@ class RevisitSettings:
     ----------
     objective
         One of `OBJECTIVES`.
-    rule
-        Name of the schedule, see `rules`.
     fetches_per_day
         Fetches of known pages a day, of each site; 0 if nobody said. By it pages are given a next time.
     least_s, longest_s
@@ -35,7 +31,6 @@ class RevisitSettings:
     """
 
     objective: str = "both"
-    rule: str = DEFAULT
     fetches_per_day: float = 0.0
     least_s: float = 3_600.0
     longest_s: float = 365.0 * DAY_S
@@ -46,10 +41,6 @@ class RevisitSettings:
         if self.objective not in OBJECTIVES:
             rule = f"must be one of {', '.join(OBJECTIVES)}, got {self.objective!r}"
             found.append(FieldProblem(f"{prefix}.objective", rule))
-        try:
-            rule_named(self.rule)
-        except NotFound as exc:
-            found.append(FieldProblem(f"{prefix}.rule", str(exc)))
         if not (math.isfinite(self.fetches_per_day) and self.fetches_per_day >= 0.0):
             rule = f"must be at least 0, got {self.fetches_per_day}"
             found.append(FieldProblem(f"{prefix}.fetches_per_day", rule))
@@ -71,8 +62,6 @@ class Fetched(NamedTuple):
         Identity hash and URL of the page.
     now_s
         When, in seconds since the epoch.
-    link_path, pattern
-        What it was reached through, and the pattern of its URL.
     own
         Characters of own text now.
     unseen, taken
@@ -80,7 +69,7 @@ class Fetched(NamedTuple):
     fresh_links
         Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
     title, structured
-        What `titles.title_mark` and `structured.structured_mark` say of it; 0 if nobody knows.
+        What `changes.title_mark` and `structured_mark` say of it; 0 if nobody knows.
     validators
         What the site said of this copy, for conditional requests.
     kind
@@ -90,8 +79,6 @@ class Fetched(NamedTuple):
     key: int
     url: str
     now_s: float
-    link_path: int = 0
-    pattern: int = 0
     own: int = 0
     unseen: int = 0
     taken: int = 0
@@ -110,7 +97,7 @@ class Due(NamedTuple):
     url, key
         The page, by URL and identity hash.
     worth
-        By the rule; comparable between sites.
+        In days of one page; comparable between sites.
     reason
         ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`.
     last_s

@@ -286,8 +286,6 @@ def _revisit_of(crawl: pb.Crawl) -> dict[str, Any] | None:
             rule = f"is not a known value, got {asked.objective}"
             raise InvalidInput(rule, field="crawl.revisit.objective")
         found["objective"] = _OBJECTIVES[asked.objective]
-    if asked.rule:
-        found["rule"] = asked.rule
     if asked.fetches_per_day:
         found["fetches_per_day"] = asked.fetches_per_day
     for field, name in (("least_interval", "least_s"), ("longest_interval", "longest_s")):
@@ -301,7 +299,7 @@ def _revisit_message(given: Mapping[str, Any] | None) -> pb.Revisit | None:
     """Return how a crawl fetches pages again, None if it does not."""
     if given is None:
         return None
-    message = pb.Revisit(rule=given.get("rule", ""), fetches_per_day=given.get("fetches_per_day", 0.0))
+    message = pb.Revisit(fetches_per_day=given.get("fetches_per_day", 0.0))
     if "objective" in given:
         message.objective = wire(pb.RevisitObjective.Value(f"REVISIT_OBJECTIVE_{given['objective'].upper()}"))
     if "least_s" in given:

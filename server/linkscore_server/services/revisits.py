@@ -14,9 +14,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, Event, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.revisits.companion import GONE_STATUSES, SiteRevisitor
-from linkscore_scoring.revisits.notices import NOTED, UNKNOWN
-from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.revisitor import GONE_STATUSES, key_of
+from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Due
 from linkscore_scoring.site.fetch import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
@@ -140,7 +139,7 @@ def _check_set(model: CrawlModel) -> None:
 
 def _revisits_of(model: CrawlModel, site: str) -> SiteRevisits:
     """Return what a known site of a crawl that fetches again knows of its pages."""
-    return cast("SiteRevisitor", model.shard(site).revisitor).revisits
+    return cast("SiteRevisits", model.shard(site).revisitor)
 
 
 def _message(crawl: str, site: str, page: Due) -> pb.DuePage:
@@ -214,7 +213,8 @@ def _news(model: CrawlModel, site: str, urls: Sequence[str], change_s: float) ->
     if site not in model.sites:
         return [UNKNOWN] * len(urls)
     shard = model.shard(site)
-    return cast("SiteRevisitor", shard.revisitor).news(urls, change_s, shard.model)
+    revisits = _revisits_of(model, site)
+    return [revisits.news(key_of(url, shard.model), change_s) for url in urls]
 
 
 async def _submit(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.revisits.pages import GONE, ROW, PageTable, Row
+from linkscore_scoring.revisits.pages import GONE, PageTable, Row
 
 KEYS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60)
 
@@ -52,10 +52,6 @@ def test_state_gives_the_same_table_and_goes_on_the_same() -> None:
         one.add(Row(9_999, 7), "http://a.org/9999")
     assert again.to_state() == table.to_state()
     assert again.url(again.find(1_500)) == "http://a.org/1500"
-
-
-def test_a_row_takes_24_bytes_beside_its_key() -> None:
-    assert ROW.itemsize - ROW["key"].itemsize == 24
 
 
 @pytest.mark.parametrize("broken", [{"urls": b""}, {"sorted": 9}, {"numbers": {}}])

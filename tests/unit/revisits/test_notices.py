@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import msgpack
 import numpy as np
-import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.revisits import notices as noticed
-from linkscore_scoring.revisits.notices import NOTED, REPEATED, UNKNOWN, Notices
-from linkscore_scoring.revisits.pages import NOTICED
-from linkscore_scoring.revisits.site import SiteRevisits
+from linkscore_scoring.revisits.signals import Signals, noticed
+from linkscore_scoring.revisits.site import NOTED, REPEATED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 
 START = 1_000_000.0
@@ -25,7 +22,7 @@ def day(number: float) -> float:
 
 def fetch(site: SiteRevisits, key: int, at: float, *, changed: bool = False) -> None:
     unseen = 50 + int(at) * 7 if changed else 0
-    site.fetched(Fetched(key, f"http://a.org/{key}", day(at), pattern=1, own=500, unseen=unseen))
+    site.fetched(Fetched(key, f"http://a.org/{key}", day(at), own=500, unseen=unseen))
 
 
 def watched(*, lies: bool, told: bool = True) -> SiteRevisits:
@@ -57,22 +54,22 @@ def test_an_honest_notice_brings_its_page_forward_and_one_that_lies_fades() -> N
 
 def test_trust_that_was_earned_is_lost_again() -> None:
     site = watched(lies=False)
-    trusted = site.notices.trust.odds(moved=True)  # type: ignore[union-attr]
+    trusted = site.notices.odds(moved=True)
     for number in range(80, 400, 2):
         site.notified(1, day(number - 1))
         fetch(site, 1, number)
-    assert site.notices.trust.odds(moved=True) < trusted / 5.0  # type: ignore[union-attr]
+    assert site.notices.odds(moved=True) < trusted / 5.0
 
 
 def test_a_notice_never_makes_a_fetch_worth_less_and_counts_beside_a_date() -> None:
-    lying, honest, fresh = Notices(), Notices(), np.array([0.5, 0.9])
+    lying, honest, fresh = Signals(), Signals(), np.array([0.5, 0.9])
     for _ in range(100):
-        lying.trust.learn(stale=0.5, moved=True, changed=False)
-        honest.trust.learn(stale=0.5, moved=True, changed=True)
+        lying.learn(stale=0.5, moved=True, changed=False)
+        honest.learn(stale=0.5, moved=True, changed=True)
     listed, moved = np.array([3.0, 0.5]), np.array([True, False])
-    assert lying.factors(fresh, listed, moved).tolist() == [3.0, 0.5]
-    alone = honest.factors(fresh, np.ones(2), ~np.ones(2, np.bool_))
-    assert honest.factors(fresh, listed, moved).tolist() == [max(3.0, alone[0]), 0.5 * alone[1]]
+    assert noticed(lying, fresh, listed, moved).tolist() == [3.0, 0.5]
+    alone = noticed(honest, fresh, np.ones(2), ~np.ones(2, np.bool_))
+    assert noticed(honest, fresh, listed, moved).tolist() == [max(3.0, alone[0]), 0.5 * alone[1]]
 
 
 def test_a_notice_counts_once_until_the_next_fetch() -> None:
@@ -96,22 +93,17 @@ def test_pages_that_nobody_knows_or_that_are_gone_are_unknown_and_leave_no_trace
     before = msgpack.packb(site.to_state())
     assert [site.notified(key, day(2)) for key in (1, 77)] == [UNKNOWN, UNKNOWN]
     assert msgpack.packb(site.to_state()) == before
-    assert "notices" not in site.to_state()
 
 
 def test_a_fetch_from_before_the_change_checks_nothing() -> None:
     site = watched(lies=False)
-    trusted = site.notices.trust.odds(moved=True)  # type: ignore[union-attr]
+    trusted = site.notices.odds(moved=True)
     site.notified(1, day(84))
     fetch(site, 1, 82)  # ingested late
-    assert site.notices.trust.odds(moved=True) == trusted  # type: ignore[union-attr]
-    assert site.pages.row(site.pages.find(1)).flags & NOTICED
-    site.notified(1, day(88))
-    fetch(site, 1, 86)  # after the first change, before the second
-    assert site.notices.trust.odds(moved=True) < trusted  # type: ignore[union-attr]
-    assert site.pages.row(site.pages.find(1)).flags & NOTICED
-    fetch(site, 1, 90, changed=True)
-    assert not site.pages.row(site.pages.find(1)).flags & NOTICED
+    assert site.notices.odds(moved=True) == trusted
+    assert site.notified(1, day(84)) == REPEATED
+    fetch(site, 1, 86)
+    assert site.notices.odds(moved=True) < trusted
 
 
 def test_asking_changes_nothing_and_a_state_gives_the_same_site() -> None:
@@ -127,18 +119,6 @@ def test_asking_changes_nothing_and_a_state_gives_the_same_site() -> None:
     for each in (site, again):
         fetch(each, 1, 82, changed=True)
     assert again.to_state() == site.to_state()
-
-
-def test_notices_that_no_fetch_checks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noticed, "MOST", 3)
-    site = SiteRevisits(RevisitSettings())
-    for key in range(1, 6):
-        fetch(site, key, 0)
-        site.notified(key, day(1))
-    kept = [key for key in range(1, 6) if site.pages.row(site.pages.find(key)).flags & NOTICED]
-    assert kept == [3, 4, 5]
-    assert site.notified(1, day(1)) == NOTED
-    assert Notices().memory_bytes() == 0 < site.notices.memory_bytes()  # type: ignore[union-attr]
 
 
 def crawl(*, revisits: bool) -> CrawlModel:

@@ -59,9 +59,7 @@ def site() -> SiteRevisits:
         made.listed([(1, int(day(number)) if number % 4 else 0), (2, int(day(-9)))], day(number) + 9)
         for key in (1, 2):
             unseen = 50 + number * 7 if key == 1 and number % 4 else 0
-            made.fetched(
-                Fetched(key, f"http://a.org/{key}", day(number) + 10, pattern=1, own=500, unseen=unseen)
-            )
+            made.fetched(Fetched(key, f"http://a.org/{key}", day(number) + 10, own=500, unseen=unseen))
     return made
 
 
@@ -84,21 +82,15 @@ def test_dates_of_the_future_and_of_unknown_pages_say_nothing() -> None:
     assert not made.pages.row(made.pages.find(2)).flags
 
 
-def test_a_crawl_without_listings_keeps_nothing_of_them() -> None:
-    made = SiteRevisits(RevisitSettings())
-    made.fetched(Fetched(1, "http://a.org/1", day(0)))
-    assert "signals" not in made.to_state()
-
-
 @pytest.mark.long
 def test_an_honest_sitemap_gains_and_one_that_lies_costs_little() -> None:
     history = living(101, pages=150, years=3.0)
     alone, honest, lying = (
         replay(history, schedule, 4.0).freshness
         for schedule in (
-            Learned("greedy"),
-            Listed("greedy", history, lies=False),
-            Listed("greedy", history, lies=True),
+            Learned(),
+            Listed(history, lies=False),
+            Listed(history, lies=True),
         )
     )
     assert honest > alone + 0.03

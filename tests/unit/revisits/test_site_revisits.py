@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable
-
 import msgpack
-import numpy as np
 import pytest
 
-from linkscore_scoring.errors import NotFound
-from linkscore_scoring.revisits.changes import LEAST_CHARS
-from linkscore_scoring.revisits.pages import ENTRY_BYTES
-from linkscore_scoring.revisits.rules import BUILTIN, Rule, rule_named
+from linkscore_scoring.revisits.changes import LEAST_CHARS, Validators
 from linkscore_scoring.revisits.site import SiteRevisits
-from linkscore_scoring.revisits.validators import Validators
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
 
 START = 1_000_000.0
@@ -25,17 +17,17 @@ def day(number: float) -> float:
 
 
 def page(key: int, number: float, **said: int) -> Fetched:
-    return Fetched(key, f"http://a.org/{key}", day(number), **{"pattern": 1, "own": 500, **said})
+    return Fetched(key, f"http://a.org/{key}", day(number), **{"own": 500, **said})
 
 
-def lived(rule: str = "greedy", days: int = 40, **said: object) -> SiteRevisits:
+def lived(days: int = 40, **said: object) -> SiteRevisits:
     """Return a site of a list (1), a page that changes every day (2), one that never does (3)."""
-    site = SiteRevisits(RevisitSettings(rule=rule, **said))  # type: ignore[arg-type]
+    site = SiteRevisits(RevisitSettings(**said))  # type: ignore[arg-type]
     for key in (1, 2, 3):
-        site.fetched(page(key, 0, pattern=key))
+        site.fetched(page(key, 0))
     for number in range(1, days):
-        site.fetched(page(1, number, pattern=1, fresh_links=3))
-        site.fetched(page(2, number, pattern=2, unseen=20 + 31 * number))
+        site.fetched(page(1, number, fresh_links=3))
+        site.fetched(page(2, number, unseen=20 + 31 * number))
         site.unchanged(3, day(number))
     return site
 
@@ -51,7 +43,8 @@ def test_the_list_and_the_busy_page_come_first_and_say_why() -> None:
 def test_objectives_count_what_they_are_for() -> None:
     fresh = lived(objective="freshness").rank(day(42), 1)
     found = lived(objective="discovery").rank(day(42), 1)
-    assert (fresh[0].key, found[0].key) == (2, 1)
+    assert [due[0].reason for due in (fresh, found)] == ["stale", "hub"]
+    assert found[0].key == 1
 
 
 def test_a_page_is_not_due_before_the_least_interval_and_checked_at_the_longest() -> None:
@@ -116,7 +109,7 @@ def test_another_mark_is_a_change_and_one_that_nobody_knew_is_none(mark: str) ->
 def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str) -> None:
     site = lived()
     found = [site.fetched(page(3, 41 + n, **{mark: 1 + n})).change.changed for n in range(40)]
-    again = SiteRevisits(RevisitSettings(rule="greedy"))
+    again = SiteRevisits(RevisitSettings())
     again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
     assert sum(found) < 10
     assert not any(found[10:])
@@ -124,13 +117,6 @@ def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str
         for n in range(80):
             each.fetched(page(3, 90 + n, **{mark: 40}))
         assert each.fetched(page(3, 171, **{mark: 41})).change.changed
-
-
-def test_a_crawl_whose_marks_stay_keeps_nothing_of_them() -> None:
-    site = lived()
-    for n in range(9):
-        site.fetched(page(3, 41 + n, title=7, structured=8))
-    assert {"titles", "structured"}.isdisjoint(site.to_state())
 
 
 def test_pages_found_together_are_due_one_after_another_and_once_there_were_rounds_anywhere_in_one() -> None:
@@ -146,7 +132,7 @@ def test_pages_found_together_are_due_one_after_another_and_once_there_were_roun
 
 def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None:
     site, hour = lived(), DAY_S / 24
-    before = site.belief(site.pages.find(2))
+    before = site.belief(2)
     tried = day(41)
     for hours in (1, 2, 4):
         site.failed(2, tried)
@@ -154,8 +140,7 @@ def test_a_failed_fetch_is_no_visit_and_is_tried_again_later_each_time() -> None
         found = next(due for due in site.rank(tried + hours * hour, 9) if due.key == 2)
         assert found.last_s == day(39)
         tried += hours * hour
-    assert site.belief(site.pages.find(2)) == before
-    assert "failures" in site.to_state()
+    assert site.belief(2) == before
 
 
 def test_a_page_that_came_again_has_not_failed() -> None:
@@ -164,7 +149,6 @@ def test_a_page_that_came_again_has_not_failed() -> None:
     site.fetched(page(2, 42, unseen=77))
     assert site.rank(day(42) + DAY_S / 24, 9)[0].last_s == day(39)
     assert 2 in [due.key for due in site.rank(day(42) + DAY_S / 24, 9)]
-    assert "failures" not in site.to_state()
 
 
 def test_a_failed_fetch_says_when_to_try_again() -> None:
@@ -175,52 +159,12 @@ def test_a_failed_fetch_says_when_to_try_again() -> None:
     assert site.failed(99, day(41)) is None
 
 
-@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
-def test_one_page_has_the_interval_that_it_has_among_many(rule: str) -> None:
-    site = lived(rule, fetches_per_day=0.5)
-    site.important(2, 0.3)
-    rows = site._known_rows()
-    waiting = site._waiting(rows, np.zeros(len(rows)))
-    for price in (1e-9, 0.03, 1.0, 40.0, 1e6):
-        ones = [site._one(site.pages.row(int(row)), site.belief(int(row))) for row in rows]
-        alone = [site.rule.interval(one, price) for one in ones]
-        assert alone == pytest.approx(site.rule.intervals(waiting, price).tolist(), rel=1e-9)
-        assert Rule.interval(site.rule, ones[1], price) == pytest.approx(alone[1], rel=1e-9)
-
-
 def test_pages_get_their_time_by_how_many_there_are_and_not_by_how_many_there_were() -> None:
     site = SiteRevisits(RevisitSettings(fetches_per_day=1.0))
     found = [site.fetched(page(key, 0)) for key in range(1, 101)]
     waits = [(each.next_s - day(0)) / DAY_S for each in found if each.next_s is not None]
     assert len(waits) == 100
     assert waits[-1] > 50.0 * waits[0]
-
-
-def test_memory_counts_what_is_kept_beside_the_pages() -> None:
-    def grown(change: Callable[[SiteRevisits, int], object]) -> tuple[int, int]:
-        site = SiteRevisits(RevisitSettings())
-        for key in range(3_000):
-            site.fetched(page(key, 0))
-        change(site, 0)
-        tracemalloc.start()
-        counted = site.memory_bytes()
-        for key in range(3_000):
-            change(site, key)
-        really = tracemalloc.get_traced_memory()[0]
-        tracemalloc.stop()
-        return site.memory_bytes() - counted, really
-
-    for change in (
-        lambda site, key: site.important(key, 0.5 + key),
-        lambda site, key: site.failed(key, day(1) + key),
-    ):
-        counted, really = grown(change)
-        assert 0.5 < counted / really < 2.0
-    site = SiteRevisits(RevisitSettings())
-    empty = site.memory_bytes()
-    site.fetched(page(1, 0))
-    site.fetched(page(1, 1, fresh_links=3))
-    assert site.memory_bytes() - empty >= 3 * ENTRY_BYTES  # not sorted in yet, a hub, and a group of its own
 
 
 def test_text_that_a_page_lost_to_others_is_no_change_of_it() -> None:
@@ -233,26 +177,6 @@ def test_share_is_that_of_the_own_text() -> None:
     site = lived()
     found = site.fetched(page(3, 41, own=500, unseen=125)).change
     assert found.share == pytest.approx(0.25)
-
-
-def test_unknown_pages_are_nobody() -> None:
-    site = lived()
-    assert site.unchanged(99, day(41)) is None
-    assert site.gone(99, day(41)) is None
-
-
-def test_a_new_page_is_believed_to_change_like_others_of_its_kind() -> None:
-    believed = {}
-    for rule in ("greedy", "greedy_alone"):
-        site = SiteRevisits(RevisitSettings(rule=rule))
-        for number in range(20):
-            for key in range(12):
-                changes = 20 + 31 * number if key < 6 and number else 0
-                site.fetched(page(key, number, pattern=1 + key // 6, unseen=changes))
-        found = [site.fetched(page(90 + pattern, 41, pattern=pattern)) for pattern in (1, 2)]
-        believed[rule] = [revisited.rate.mean for revisited in found]
-    assert believed["greedy"][0] > 5.0 * believed["greedy"][1]
-    assert believed["greedy_alone"][0] == believed["greedy_alone"][1]
 
 
 def test_importance_divides_fetches() -> None:
@@ -271,17 +195,8 @@ def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> Non
     assert day(50) < busy.next_s < quiet.next_s
 
 
-@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
-def test_intervals_of_a_price_are_where_pages_are_worth_it(rule: str) -> None:
-    site = lived(rule, fetches_per_day=1.0, objective="freshness")
-    rows = site._known_rows()
-    spent = site._fetches(site._waiting(rows, np.zeros(len(rows))), site._price_now())
-    assert spent == pytest.approx(1.0, rel=0.02)
-
-
-@pytest.mark.parametrize("rule", [kind.name for kind in BUILTIN])
-def test_the_same_from_its_state_and_asking_changes_nothing(rule: str) -> None:
-    site = lived(rule, fetches_per_day=1.0)
+def test_the_same_from_its_state_and_asking_changes_nothing() -> None:
+    site = lived(fetches_per_day=1.0)
     plain = msgpack.packb(site.to_state())
     assert site.rank(day(50), 9) == site.rank(day(50), 9)
     assert 0.0 < site.expected_freshness(day(50)) < 1.0
@@ -303,22 +218,10 @@ def test_the_first_pages_of_an_answer_are_those_of_a_longer_one() -> None:
     assert len(site.rank(day(50), 100)) == 59
 
 
-def test_adaptive_halves_nothing_but_takes_a_fifth_and_adds_two() -> None:
-    adaptive = rule_named("adaptive")
-    assert adaptive.next_interval(10.0, changed=True) == pytest.approx(8.0)
-    assert adaptive.next_interval(10.0, changed=False) == pytest.approx(14.0)
-
-
-def test_rules_are_found_by_name() -> None:
-    assert {rule_named(kind.name).name for kind in BUILTIN} == {kind.name for kind in BUILTIN}
-    with pytest.raises(NotFound, match="'weekly' is not registered; known: adaptive, fixed"):
-        rule_named("weekly")
-
-
 def test_settings_say_what_is_wrong_by_field() -> None:
-    settings = RevisitSettings("fast", "weekly", -1.0, 10.0, 5.0)
+    settings = RevisitSettings("fast", -1.0, 10.0, 5.0)
     found = [problem.field for problem in settings.problems("revisit")]
-    fields = ("objective", "rule", "fetches_per_day", "least_interval")
+    fields = ("objective", "fetches_per_day", "least_interval")
     assert found == [f"revisit.{name}" for name in fields]
     assert RevisitSettings().problems("revisit") == []
     (wrong,) = RevisitSettings(longest_s=0.0).problems("revisit")
@@ -336,37 +239,34 @@ def test_a_page_that_was_gone_and_is_not_modified_is_there_again() -> None:
 def test_fetches_at_one_time_or_out_of_order_teach_no_rate(late: float) -> None:
     site = SiteRevisits(RevisitSettings())
     site.fetched(page(1, 0))
-    before = site.belief(0)
+    before = site.belief(1)
     for number in range(1, 30):
         found = site.fetched(page(1, late * number, unseen=20 + 31 * number))
         assert found.change.changed
-    assert site.belief(0) == before
+    assert site.belief(1) == before
 
 
 def test_what_is_believed_is_that_of_one_page_in_any_column() -> None:
-    for rule in ("greedy", "greedy_alone"):
-        site = lived(rule)
-        for found in site.rank(day(42), 3):
-            assert found.rate == site.belief(site.pages.find(found.key)).mean
+    site = lived()
+    for found in site.rank(day(42), 3):
+        assert found.rate == pytest.approx(site.belief(found.key).mean)
 
 
 def test_intervals_of_less_than_a_second_count_as_one() -> None:
-    site = SiteRevisits(RevisitSettings(rule="adaptive", least_s=1e-9, longest_s=1e-3))
+    site = SiteRevisits(RevisitSettings(least_s=1e-9, longest_s=1e-3))
     site.fetched(page(1, 0))
     assert site.rank(day(0), 9) == []
     assert site.rank(day(1), 9)[0].reason == "check"
 
 
 def test_a_page_to_check_has_the_changes_that_its_rate_says() -> None:
-    for rule in BUILTIN:
-        found = lived(rule.name, longest_s=30 * DAY_S).rank(day(79), 9)
-        assert {page.reason for page in found} == {"check"}
-        assert [page.changes for page in found] == pytest.approx([40.0 * page.rate for page in found])
+    found = lived(longest_s=30 * DAY_S).rank(day(79), 9)
+    assert {page.reason for page in found} == {"check"}
+    assert [page.changes for page in found] == pytest.approx([40.0 * page.rate for page in found])
 
 
 def test_validators_are_those_of_the_copy_and_kept() -> None:
     site = lived()
-    assert "validators" not in site.to_state()
     said = Validators('"1"', "")
     site.fetched(page(2, 41, unseen=77)._replace(validators=said))
     site.unchanged(2, day(42))
@@ -375,7 +275,7 @@ def test_validators_are_those_of_the_copy_and_kept() -> None:
     for each in (site, again):
         assert {due.key: due.validators for due in each.rank(day(50), 9)}[2] == said
     site.fetched(page(2, 51, unseen=99))
-    assert "validators" not in site.to_state()
+    assert {due.key: due.validators for due in site.rank(day(60), 9)}[2] == Validators()
 
 
 @pytest.mark.parametrize("often", [0.1, 0.5, 2.0])
@@ -397,3 +297,26 @@ def test_what_a_hub_shows_is_believed_of_it_however_many_pages_show_nothing(ofte
     again = SiteRevisits(site.settings)
     again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
     assert again.rank(day(1_510), quiet + 1) == site.rank(day(1_510), quiet + 1)
+
+
+def test_new_pages_are_believed_to_change_as_new_ones_of_the_site_were_found() -> None:
+    rates = []
+    for is_edited in (True, False):
+        site = SiteRevisits(RevisitSettings())
+        for key in range(1, 21):
+            site.fetched(page(key, 0))
+            site.fetched(page(key, 1, unseen=50 + 7 * key if is_edited else 0))
+        rates.append(site.fetched(page(99, 1)).rate.mean)
+    assert rates[0] > 2.0 * rates[1]
+
+
+def test_dates_are_given_so_that_there_are_as_many_fetches_as_may_be() -> None:
+    site = SiteRevisits(RevisitSettings(fetches_per_day=2.0, objective="freshness"))
+    for key in range(1, 101):
+        site.fetched(page(key, 0))
+    dates = {}
+    for number in range(1, 40):
+        for key in range(1, 101):
+            found = site.fetched(page(key, number, unseen=(20 + 31 * number) * (key % 4 == 0)))
+            dates[key] = (found.next_s or 0.0) - day(number)
+    assert sum(DAY_S / wait for wait in dates.values()) == pytest.approx(2.0, rel=0.05)

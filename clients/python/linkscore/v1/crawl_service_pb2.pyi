@@ -153,18 +153,16 @@ class Copies(_message.Message):
     def __init__(self, skip_above: _Optional[float] = ...) -> None: ...
 
 class Revisit(_message.Message):
-    __slots__ = ("objective", "rule", "fetches_per_day", "least_interval", "longest_interval")
+    __slots__ = ("objective", "fetches_per_day", "least_interval", "longest_interval")
     OBJECTIVE_FIELD_NUMBER: _ClassVar[int]
-    RULE_FIELD_NUMBER: _ClassVar[int]
     FETCHES_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     LEAST_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     LONGEST_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     objective: RevisitObjective
-    rule: str
     fetches_per_day: float
     least_interval: _duration_pb2.Duration
     longest_interval: _duration_pb2.Duration
-    def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., rule: _Optional[str] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, objective: _Optional[_Union[RevisitObjective, str]] = ..., fetches_per_day: _Optional[float] = ..., least_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., longest_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
     __slots__ = ("name", "policy", "extra_policies", "scope", "learning", "observe_only", "seed", "create_time", "page_count", "feedback_count", "site_count", "event_seq", "examples", "learn", "wanted", "groups", "keep_titles", "experience", "experience_count", "budget", "copies", "decision", "decision_reason", "revisit", "respect")

@@ -1,4 +1,4 @@
-"""Structured data: another price or date is another mark, and what moves by itself is none."""
+"""What counts as a change of a page, and what is furniture: text, titles, prices and dates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.engine.limits import SentPage
-from linkscore_scoring.revisits.companion import SiteRevisitor
-from linkscore_scoring.revisits.structured import FACT, structured_mark
+from linkscore_scoring.revisits.changes import (
+    STRUCTURED,
+    TITLE,
+    Stamps,
+    own_difference,
+    structured_mark,
+    title_mark,
+    unpacked,
+)
+from linkscore_scoring.revisits.revisitor import SiteRevisitor
 
+WORDS = st.text("abcdefgh ", min_size=1, max_size=40).filter(str.strip)
 JSON = '<script type="application/ld+json">{"@type": "Product", %s, "offers": [{%s}]}</script>'
 FORMS: dict[str, Callable[[object], str]] = {
     "JSON-LD text": lambda value: JSON % ('"name": "x"', f'"price": "{value}"'),
@@ -24,6 +33,82 @@ FORMS: dict[str, Callable[[object], str]] = {
     "availability": lambda value: JSON % (f'"availability":"https://schema.org/{value}"', '"url": "x"'),
 }
 CENTS = st.decimals(1, 9_999, places=2)
+
+
+def test_lengths_are_compared_across_the_edge_of_sixteen_bits() -> None:
+    assert own_difference(65_000, 66_000 % 65_536) == 1_000
+    assert own_difference(66_000 % 65_536, 65_000) == -1_000
+
+
+def test_stamp_that_every_fetch_brings_is_no_change_once_it_is_known() -> None:
+    stamps = Stamps()
+    found = [stamps.without(40 + fetch % 3) for fetch in range(200)]
+    assert all(found[:7])
+    assert not any(found[8:])
+    assert sum(map(bool, found)) / len(found) <= 0.05
+
+
+def test_own_text_beside_a_stamp_counts_without_it() -> None:
+    stamps = Stamps()
+    for _ in range(20):
+        stamps.without(40)
+    assert stamps.without(440) == pytest.approx(400, abs=4)
+
+
+def test_changes_of_all_sizes_are_no_stamp() -> None:
+    stamps = Stamps()
+    assert all(stamps.without(20 + 37 * fetch % 900) for fetch in range(100))
+
+
+def test_stamps_forget_and_keep_their_state() -> None:
+    stamps = Stamps()
+    for _ in range(2_000):
+        stamps.without(40)
+    again = Stamps()
+    again.load_state(stamps.to_state())
+    assert again.without(41) == 0
+    assert stamps.to_state()["fetches"] <= 512
+
+
+def test_a_number_that_grows_by_a_digit_is_no_change() -> None:
+    assert Stamps().without(2) == 0
+
+
+@given(WORDS, WORDS, st.integers(0), st.integers(0))
+def test_marks_differ_by_words_and_not_by_numbers(one: str, other: str, number: int, later: int) -> None:
+    marks = [
+        title_mark(f"<html><title>{text}</title>".encode())
+        for text in (one, f"{one} {number}", f"({later}) {one}", f"{one} {number:,} - {later}:00")
+    ]
+    assert len(set(marks)) == 1
+    assert marks[0] > 0
+    if one.split() != other.split():
+        assert title_mark(f"<title>{one}</title>".encode()) != title_mark(f"<title>{other}</title>".encode())
+
+
+def test_a_late_title_is_a_title() -> None:
+    assert title_mark(b"<style>" + b"x" * 100_000 + b"</style><title>News</title>") == title_mark(
+        b"<title>News</title>"
+    )
+
+
+def test_a_title_without_words_is_none() -> None:
+    assert title_mark(b"<title>12:05 | 3</title>") == title_mark(b"<title> </title>") == 0
+
+
+@given(st.binary(max_size=300), st.sampled_from(["", "gzip", "br", "no such coding"]))
+def test_no_body_is_too_broken_for_a_title(body: bytes, encoding: str) -> None:
+    assert 0 <= title_mark(unpacked(body, encoding)) <= 0xFFFF
+    assert 0 <= title_mark(unpacked(b"\x1f\x8b" + body, encoding)) <= 0xFFFF
+
+
+def test_events_keep_the_title_of_a_page_and_none_of_a_sitemap() -> None:
+    body = b"<head><title>News</title></head><p>What is new.</p>"
+    plain = SiteRevisitor.read(SentPage(9, body=body))
+    packed = SiteRevisitor.read(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
+    assert plain == packed == {TITLE: title_mark(body)}
+    assert TITLE not in SiteRevisitor.read(SentPage(9, body=body, kind="sitemap"))
+    assert SiteRevisitor.read(SentPage(9, body=b"<p>No title.</p>")) == {}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -60,14 +145,14 @@ def test_counters_and_times_of_a_build_are_no_change(furniture: str) -> None:
 def test_a_page_without_any_has_no_mark() -> None:
     plain = b'<p>price: 3</p><script>{"price": 3}</script><i itemprop="name">x</i>'
     assert structured_mark(plain) == 0
-    assert FACT not in SiteRevisitor.read(SentPage(9, body=plain))
+    assert STRUCTURED not in SiteRevisitor.read(SentPage(9, body=plain))
 
 
 def test_events_keep_the_mark_of_a_page_however_it_is_packed() -> None:
     body = (JSON % ('"name": "x"', '"price": 3')).encode()
     plain = SiteRevisitor.read(SentPage(9, body=body))
     packed = SiteRevisitor.read(SentPage(9, body=gzip.compress(body), content_encoding="gzip"))
-    assert plain == packed == {FACT: structured_mark(body)}
+    assert plain == packed == {STRUCTURED: structured_mark(body)}
 
 
 @pytest.mark.parametrize(
