@@ -125,7 +125,11 @@ def test_validators_of_a_page_are_sent() -> None:
     ("given", "revisit", "pages"),
     [
         ({"LINKSCORE_REVISIT": {"fetches_per_day": 40}}, {"fetches_per_day": 40}, 40),
-        ({"LINKSCORE_REVISIT": {"objective": "REVISIT_OBJECTIVE_FRESHNESS"}}, {"rule": "fixed"}, 100),
+        (
+            {"LINKSCORE_REVISIT": {"objective": "REVISIT_OBJECTIVE_FRESHNESS"}},
+            {"objective": "REVISIT_OBJECTIVE_FRESHNESS"},
+            100,
+        ),
         (
             {"LINKSCORE_REVISIT": {"fetches_per_day": 40}, "LINKSCORE_REVISIT_PAGES": "7"},
             {"fetches_per_day": 40},
