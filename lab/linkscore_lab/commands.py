@@ -226,7 +226,7 @@ def conformance(command: tuple[str, ...], names: tuple[str, ...], only_list: boo
         from linkscore_lab.conformance import SCENARIOS, play
     if only_list:
         for name, scenario in SCENARIOS.items():
-            click.echo(f"{name}: {scenario.__doc__}")
+            click.echo(f"{name}: {scenario['says']}")
         return
     if not command:
         raise click.UsageError("say how to start the driver: linkscore conformance -- COMMAND ...")

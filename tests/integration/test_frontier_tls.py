@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from linkscore import Client, page
-from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_lab.conformance.scenarios import make_certificates
 from linkscore_server.tokens import digest_of
 from support.frontier.process import Crawler, discovered, frontier
 from support.server_process import refusal, serving

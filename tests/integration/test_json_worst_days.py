@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_lab.conformance.scenarios import make_certificates
 from linkscore_server.tokens import digest_of
 from support.json_calls import JSON, Posted, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, serving

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_lab.conformance.scenarios import make_certificates
 from support.crawlers.page_server import serving_pages
 from support.server_process import serving
 

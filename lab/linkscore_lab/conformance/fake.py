@@ -45,12 +45,10 @@ class Fail:
     raw_details: bytes = b""
 
 
-class Hang:
-    """Keeps a call waiting until the client gives it up."""
-
-
-Step = Fail | Hang | Message
-"""What the server does with one call: fail it, never answer, or answer with this message."""
+HANG = object()
+"""Keeps a call waiting until the client gives it up."""
+Step = Any
+"""What the server does with one call: fail it (`Fail`), never answer (`HANG`), or answer with a message."""
 
 
 @dataclass
@@ -66,21 +64,6 @@ class Seen:
     ended: threading.Event = field(default_factory=threading.Event)
 
 
-@dataclass(frozen=True)
-class Tls:
-    """PEM files of the server; with `client_ca` it wants a certificate of that authority from clients."""
-
-    key: Path
-    cert: Path
-    client_ca: Path | None = None
-
-    def credentials(self) -> grpc.ServerCredentials:
-        """Return what a gRPC server listens with."""
-        ca = self.client_ca.read_bytes() if self.client_ca else None
-        pair = (self.key.read_bytes(), self.cert.read_bytes())
-        return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
-
-
 class FakeServer:
     """Answers each call with the next step scripted for its method, else by `default_answer`.
 
@@ -94,7 +77,7 @@ class FakeServer:
     ([0.9, 0.1], 2)
     """
 
-    def __init__(self, *, tls: Tls | None = None, port: int = 0) -> None:
+    def __init__(self, *, tls: Sequence[Path] | None = None, port: int = 0) -> None:
         self.calls: list[Seen] = []
         self._steps: defaultdict[str, deque[Step]] = defaultdict(deque)
         self._closing = threading.Event()
@@ -113,7 +96,7 @@ class FakeServer:
             )
         address = f"127.0.0.1:{port}"
         self.port: int = (
-            self._server.add_secure_port(address, tls.credentials())
+            self._server.add_secure_port(address, _credentials(*tls))
             if tls
             else self._server.add_insecure_port(address)
         )
@@ -182,7 +165,7 @@ class FakeServer:
         """Take the step of a call, and carry it out unless it is an answer."""
         steps = self._steps[method]
         step = steps.popleft() if steps else None
-        if isinstance(step, Hang):
+        if step is HANG:
             over = threading.Event()
             context.add_callback(over.set)
             while not (over.wait(0.05) or self._closing.is_set()):
@@ -191,6 +174,13 @@ class FakeServer:
         if isinstance(step, Fail):
             _fail(step, context)
         return step
+
+
+def _credentials(cert: Path, client_ca: Path | None = None) -> grpc.ServerCredentials:
+    """Return what a server listens with: with `client_ca` it wants a certificate of that authority."""
+    pair = (cert.with_suffix(".key").read_bytes(), cert.read_bytes())
+    ca = client_ca.read_bytes() if client_ca else None
+    return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
 
 
 def answer_type(method: str) -> type[Message]:
@@ -311,11 +301,6 @@ class Relay:
     def target(self) -> str:
         """`host:port` to connect to."""
         return f"localhost:{self.port}"
-
-    @property
-    def connections(self) -> int:
-        """How many connections were made so far."""
-        return len(self._open) // 2
 
     def silence(self) -> None:
         """Pass nothing more on the connections there are; later ones work."""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 
@@ -42,10 +42,11 @@ class Clients:
             if call == "connect":
                 self._client = self.made(**_connection(command))
             return {}
-        method, arguments, read = _CALLS[call](command)
+        method, arguments, read = _CALLS[call]
+        given = {"crawl": command["crawl"], **arguments(command)}
         if "timeout_ms" in command:
-            arguments["timeout_s"] = command["timeout_ms"] / 1000
-        return read(self.made_call(method, arguments, command.get("cancel_after_ms")))
+            given["timeout_s"] = command["timeout_ms"] / 1000
+        return read(self.made_call(method, given, command.get("cancel_after_ms")), command)
 
     def made(self, **options: Any) -> Any:
         """Return a client."""
@@ -55,7 +56,7 @@ class Clients:
         """Call a method of the client; a blocking call is given up by closing its client."""
         if cancel_after_ms is not None:
             threading.Timer(cancel_after_ms / 1000, self._client.close).start()
-        answered = getattr(self._client, method)(crawl=arguments.pop("crawl"), **arguments)
+        answered = getattr(self._client, method)(**arguments)
         return list(answered) if method == "stream_pages" else answered
 
     def close(self) -> None:
@@ -82,7 +83,7 @@ class AsyncClients(Clients):
         async def call() -> Any:
             if method == "stream_pages":
                 arguments["pages"] = _one_by_one(arguments["pages"])
-            made = getattr(self._client, method)(crawl=arguments.pop("crawl"), **arguments)
+            made = getattr(self._client, method)(**arguments)
             return [each async for each in made] if method == "stream_pages" else await made
 
         async def call_and_give_up(after_s: float) -> Any:
@@ -163,82 +164,78 @@ def _links(links: common_pb2.LinkScores) -> list[Command]:
     ]
 
 
-Call = tuple[str, Command, Callable[[Any], Command]]
-"""Method, its arguments, and what to tell of its answer."""
+def _told_links(links: common_pb2.LinkScores, said: Command) -> Command:
+    """Return rows that the answer names by their place in the question."""
+    asked = zip(_links(links), said["links"], strict=True)
+    return {"links": [row | {"url": link["url"]} for row, link in asked]}
 
 
-def _ensure(said: Command) -> Call:
-    arguments: Command = {key: said[key] for key in ("crawl", "policy") if key in said}
-    return "ensure_crawl", arguments, lambda _: {}
+def _explained(got: scoring_pb2.ScoreLinksResponse) -> Command:
+    errors.raise_if_invalid(got.explanations[0].status)
+    return {"score": got.explanations[0].score}
 
 
-def _ingest(said: Command) -> Call:
-    arguments = {"crawl": said["crawl"], "pages": [_page(each) for each in said["pages"]]}
-    return "ingest_pages", arguments, lambda got: {"links": [_links(each.links) for each in got.results]}
+def _changed(said: Command) -> Command:
+    at = said.get("changed_ms")
+    return {} if at is None else {"change_time": datetime.fromtimestamp(at / 1000, UTC)}
 
 
-def _stream(said: Command) -> Call:
-    _, arguments, _ = _ingest(said)
-    return "stream_pages", arguments, lambda got: {"links": [_links(each.result.links) for each in got]}
+class Call(NamedTuple):
+    """How a command is carried out: method of the client, its arguments, and what to tell of the answer."""
+
+    method: str
+    arguments: Callable[[Command], Command]
+    read: Callable[[Any, Command], Command] = lambda got, said: {}
 
 
-def _failed(said: Command) -> Call:
-    arguments = {"crawl": said["crawl"], "url": said["url"], "ticket": _ticket(said)}
-    why = {"status_code": said.get("status", 0), "fetch_error": said.get("error", "")}
-    return "report_failure", arguments | why, lambda _: {}
-
-
-def _rank(said: Command) -> Call:
-    buckets = said["buckets"]
-
-    def read(got: scoring_pb2.RankBucketsResponse) -> Command:
-        return {"values": {buckets[at]: value for at, value in zip(got.order, got.values, strict=True)}}
-
-    return "rank_buckets", {"crawl": said["crawl"], "buckets": buckets}, read
-
-
-def _score(said: Command) -> Call:
-    links = [(link["url"], _ticket(link)) for link in said["links"]]
-
-    def read(got: scoring_pb2.ScoreLinksResponse) -> Command:
-        told = _links(got.links)
-        return {"links": [row | {"url": url} for row, (url, _) in zip(told, links, strict=True)]}
-
-    return "score_links", {"crawl": said["crawl"], "links": links}, read
-
-
-def _reward(said: Command) -> Call:
-    arguments = {"crawl": said["crawl"], "url": said["url"], "ticket": _ticket(said)}
-    return "reward", arguments | {"reward": said["worth"]}, lambda _: {}
-
-
-def _notify(said: Command) -> Call:
-    arguments: Command = {"crawl": said["crawl"], "urls": said["urls"]}
-    if "changed_ms" in said:
-        arguments["change_time"] = datetime.fromtimestamp(said["changed_ms"] / 1000, UTC)
-    return "notify_changed", arguments, lambda got: {"outcomes": [each.outcome for each in got.statuses]}
-
-
-def _explain(said: Command) -> Call:
-    def read(got: scoring_pb2.ScoreLinksResponse) -> Command:
-        errors.raise_if_invalid(got.explanations[0].status)
-        return {"score": got.explanations[0].score}
-
-    links = [(said["url"], _ticket(said))]
-    return "explain_links", {"crawl": said["crawl"], "links": links}, read
-
-
-_CALLS: dict[str, Callable[[Command], Call]] = {
-    "ensure": _ensure,
-    "ingest": _ingest,
-    "stream": _stream,
-    "failed": _failed,
-    "rank": _rank,
-    "score": _score,
-    "reward": _reward,
-    "notify": _notify,
-    "explain": _explain,
+_CALLS = {
+    "ensure": Call("ensure_crawl", lambda said: {"policy": said["policy"]} if "policy" in said else {}),
+    "ingest": Call(
+        "ingest_pages",
+        lambda said: {"pages": list(map(_page, said["pages"]))},
+        lambda got, said: {"links": [_links(each.links) for each in got.results]},
+    ),
+    "stream": Call(
+        "stream_pages",
+        lambda said: {"pages": list(map(_page, said["pages"]))},
+        lambda got, said: {"links": [_links(each.result.links) for each in got]},
+    ),
+    "failed": Call(
+        "report_failure",
+        lambda said: {
+            "url": said["url"],
+            "ticket": _ticket(said),
+            "status_code": said.get("status", 0),
+            "fetch_error": said.get("error", ""),
+        },
+    ),
+    "rank": Call(
+        "rank_buckets",
+        lambda said: {"buckets": said["buckets"]},
+        lambda got, said: {
+            "values": {said["buckets"][at]: value for at, value in zip(got.order, got.values, strict=True)}
+        },
+    ),
+    "score": Call(
+        "score_links",
+        lambda said: {"links": [(link["url"], _ticket(link)) for link in said["links"]]},
+        lambda got, said: _told_links(got.links, said),
+    ),
+    "reward": Call(
+        "reward", lambda said: {"url": said["url"], "ticket": _ticket(said), "reward": said["worth"]}
+    ),
+    "notify": Call(
+        "notify_changed",
+        lambda said: {"urls": said["urls"], **_changed(said)},
+        lambda got, said: {"outcomes": [each.outcome for each in got.statuses]},
+    ),
+    "explain": Call(
+        "explain_links",
+        lambda said: {"links": [(said["url"], _ticket(said))]},
+        lambda got, said: _explained(got),
+    ),
 }
+"""By the name of the command; all name their crawl too."""
 
 if __name__ == "__main__":
     at_work = AsyncClients() if "--aio" in sys.argv else Clients()

@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from linkscore.scrapy.config import LEARN, Config, crawl_id
-from linkscore_lab.conformance.certificates import make_certificates
+from linkscore_lab.conformance.scenarios import make_certificates
 
 
 def read(**given: object) -> Config:
