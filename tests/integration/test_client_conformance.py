@@ -22,7 +22,7 @@ BEYOND_DEFAULTS = {
     "user_agent",
     "token_file_is_read_anew",
     "error_details",
-    "links_of_an_older_server",
+    "columns_left_out",
 }
 
 

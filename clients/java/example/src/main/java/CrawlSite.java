@@ -14,12 +14,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import linkscore.Budgets;
 import linkscore.Client;
 import linkscore.Frontier;
-import linkscore.Result;
+import linkscore.Link;
 import linkscore.Session;
+import linkscore.Settings;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
 
 /**
  * A whole crawler of one site in the order a linkscore server advises: {@code CrawlSite --start http://shop.example/
@@ -37,7 +38,7 @@ public final class CrawlSite {
 
   private CrawlSite(Session session, String proxy) {
     this.session = session;
-    this.frontier = new Frontier(session, 1);
+    this.frontier = new Frontier(session);
     var settings = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL);
     if (proxy != null) {
       URI at = URI.create(proxy);
@@ -52,7 +53,7 @@ public final class CrawlSite {
       options.put(arguments[i].replaceFirst("^-+", ""), arguments[i + 1]);
     }
     String target = options.getOrDefault("target", "localhost:7411");
-    var budget = Budgets.of(options.getOrDefault("budget", ""));
+    var budget = Settings.budget(options.getOrDefault("budget", ""));
     try (Session session = new Session(Client.to(target).connect(), "example", null, budget)) {
       new CrawlSite(session, options.get("proxy"))
           .crawl(options.get("start"), Integer.parseInt(options.getOrDefault("fetches", "500")));
@@ -98,13 +99,13 @@ public final class CrawlSite {
             .setContentType(response.headers().firstValue("content-type").orElse(""))
             .setBody(ByteString.copyFrom(response.body()))
             .setTicket(item.ticket());
-    Optional<Result> result = session.ingest(page.build(), this::queue);
+    Optional<PageResult> result = session.ingest(page.build(), this::queue);
     result.ifPresentOrElse(this::queue, () -> queueUnscored(response));
   }
 
   /** Lets the links of the site wait, each in its bucket. */
-  private void queue(Result result) {
-    result.links().stream()
+  private void queue(PageResult result) {
+    Link.of(result).stream()
         .filter(link -> link.usable() && link.inScope() && !fetched.contains(link.url()))
         .forEach(
             link -> {

@@ -17,28 +17,22 @@ final class Allowance {
           Decision.DECISION_STOP_BUDGET, "linkscore_budget");
   private static final long UNBOUNDED = Long.MAX_VALUE;
 
-  private long left;
+  private long left = UNBOUNDED;
   private boolean isAnswered;
-
-  /** Event of the answer that was taken over. */
-  private long seq;
-
-  /** Fetches that the server was or is to be told of and has not counted, for ever if it refused them. */
-  private long unknown;
-
+  private long seq; // event of the answer that was taken over
+  private long unknown; // fetches that the server has not counted, for ever if it refused them
   private boolean spent;
   private String reason = "";
   private String why = "";
 
   /** That of a crawl that is given a budget; null for none. */
   Allowance(Budget budget) {
-    left = budget == null ? UNBOUNDED : mostFetches(budget);
-  }
-
-  private static long mostFetches(Budget budget) {
-    long most = budget.hasMaxFetches() ? atLeastZero(budget.getMaxFetches()) : UNBOUNDED;
-    boolean hasCost = budget.hasMaxCost() && budget.getFetchCost() > 0;
-    return hasCost ? Math.min(most, (long) Math.floor(budget.getMaxCost() / budget.getFetchCost())) : most;
+    if (budget != null && budget.hasMaxFetches()) {
+      left = atLeastZero(budget.getMaxFetches());
+    }
+    if (budget != null && budget.hasMaxCost() && budget.getFetchCost() > 0) {
+      left = Math.min(left, (long) Math.floor(budget.getMaxCost() / budget.getFetchCost()));
+    }
   }
 
   /** A number of the contract, which Java has negative from 2^63 on. */
@@ -51,10 +45,7 @@ final class Allowance {
     unknown++;
   }
 
-  /**
-   * Takes over the answer to a page. Answers that were asked for side by side come in any order: one that another overtook
-   * cannot raise what is left.
-   */
+  /** Takes over the answer to a page. One that another overtook cannot raise what is left. */
   synchronized void take(PageResult result) {
     boolean isLatest = result.getEventSeq() >= seq;
     seq = Math.max(seq, result.getEventSeq());
@@ -89,17 +80,11 @@ final class Allowance {
     if (left == UNBOUNDED) {
       return false;
     }
-    if (!isAnswered && underWay > 0) {
-      return true;
-    }
-    if (underWay + unknown < left) {
-      return false;
-    }
-    if (underWay == 0 && reason.isEmpty()) {
+    if (underWay == 0 && unknown >= left && reason.isEmpty()) {
       reason = "linkscore_budget";
       why = unknown + " fetches that the server does not know are all that was left";
     }
-    return true;
+    return underWay + unknown >= left || (!isAnswered && underWay > 0);
   }
 
   /** Why the crawl ends, as one word; empty while it goes on. */

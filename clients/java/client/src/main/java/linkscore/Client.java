@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import linkscore.v1.Budget;
 import linkscore.v1.CrawlServiceGrpc;
 import linkscore.v1.CreateCrawlRequest;
@@ -33,8 +32,8 @@ import linkscore.v1.UpdateCrawlRequest;
  *
  * <pre>{@code
  * try (Client client = Client.to("localhost:7411").connect()) {
- *   Crawl crawl = client.ensureCrawl("books", Policies.named("harvest"));
- *   List<Link> links = crawl.ingest(Page.newBuilder().setUrl(url).setBody(body).build()).links();
+ *   Crawl crawl = client.ensureCrawl("books", Settings.policy("harvest"), null);
+ *   List<Link> links = Link.of(crawl.ingest(Page.newBuilder().setUrl(url).setBody(body).build()));
  * }
  * }</pre>
  *
@@ -44,7 +43,7 @@ import linkscore.v1.UpdateCrawlRequest;
  * gives up the call it waits for, with code CANCELLED.
  */
 public final class Client implements AutoCloseable {
-  /** Version of the client; the server's minor version should be at least this one's. */
+  /** Version of the client; the server's should be the same. */
   public static final String VERSION = "0.1.0";
 
   /** Deadline of a call unless told otherwise; calls take milliseconds. */
@@ -54,39 +53,29 @@ public final class Client implements AutoCloseable {
   public static final int MAX_MESSAGE_BYTES = 64 << 20;
 
   // Host and port, or an address by one of gRPC's resolvers, which has a name, a colon and slashes before a path.
-  private static final Pattern TARGET =
-      Pattern.compile("[^/\\s]+:\\d{1,5}|unix:\\S+|(?:dns|ipv4|ipv6|xds):\\S+");
+  private static final String TARGET = "[^/\\s]+:\\d{1,5}|unix:\\S+|(?:dns|ipv4|ipv6|xds):\\S+";
 
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   // UNAVAILABLE is the only status after which a call can be repeated without knowing what it does; the server takes an
-  // event id twice and applies it once, so repeating ingestPages is safe.
-  private static final Map<String, ?> SERVICE_CONFIG =
+  // event id twice and applies it once, so repeating IngestPages is safe.
+  private static final Map<String, ?> RETRIES =
       Map.of(
-          "methodConfig",
-          List.of(
-              Map.of(
-                  "name",
-                  List.of(Map.of()),
-                  "retryPolicy",
-                  Map.of(
-                      "maxAttempts", 4.0,
-                      "initialBackoff", "0.1s",
-                      "maxBackoff", "2s",
-                      "backoffMultiplier", 2.0,
-                      "retryableStatusCodes", List.of("UNAVAILABLE")))));
+          "maxAttempts", 4.0,
+          "initialBackoff", "0.1s",
+          "maxBackoff", "2s",
+          "backoffMultiplier", 2.0,
+          "retryableStatusCodes", List.of("UNAVAILABLE"));
 
   private final String target;
   private final ManagedChannel connection;
   private final Channel channel;
-  private final Duration timeout;
 
-  private Client(ManagedChannel connection, Builder settings) {
+  private Client(Builder settings, ManagedChannel connection) {
     this.target = settings.target;
     this.connection = connection;
-    this.channel = ClientInterceptors.intercept(connection, settings.interceptor());
-    this.timeout = settings.timeout;
+    this.channel = ClientInterceptors.intercept(connection, settings);
   }
 
   /**
@@ -95,7 +84,7 @@ public final class Client implements AutoCloseable {
    * @throws IllegalArgumentException it is of another form: empty, a URL, or without a port
    */
   public static Builder to(String target) {
-    if (!TARGET.matcher(target).matches()) {
+    if (!target.matches(TARGET)) {
       throw new IllegalArgumentException(
           "target must be host:port without a scheme, localhost:7411 for example, got \"" + target + "\"");
     }
@@ -113,8 +102,8 @@ public final class Client implements AutoCloseable {
   }
 
   /**
-   * What generated stubs are made with, for every call that has no method here; token and deadline of this client go
-   * with those calls too. They throw {@link io.grpc.StatusRuntimeException}, see {@link LinkscoreException#from}.
+   * What generated stubs are made with, for streams and all else that has no method here; token and deadline of this client
+   * go with those calls too. They throw {@link io.grpc.StatusRuntimeException}, see {@link LinkscoreException#from}.
    */
   public Channel channel() {
     return channel;
@@ -122,23 +111,13 @@ public final class Client implements AutoCloseable {
 
   /** A handle of a crawl that exists, by id; asks the server nothing. */
   public Crawl crawl(String id) {
-    return new Crawl(channel, id.startsWith("crawls/") ? id : "crawls/" + id, timeout);
-  }
-
-  /** Creates a crawl with the server's default policy, or takes the one there is, whatever its policy. */
-  public Crawl ensureCrawl(String id) {
-    return ensureCrawl(id, null);
-  }
-
-  /** Creates a crawl, or takes the one there is, which then serves this policy; null leaves the policy to the server. */
-  public Crawl ensureCrawl(String id, PolicySpec policy) {
-    return ensureCrawl(id, policy, null);
+    return new Crawl(channel, id.startsWith("crawls/") ? id : "crawls/" + id, null);
   }
 
   /**
    * Creates a crawl, or takes the one there is, which then serves this policy and has this budget.
    *
-   * @param policy null leaves it to the server
+   * @param policy null leaves it to the server, or as it is
    * @param budget null leaves the one it has, or none
    */
   public Crawl ensureCrawl(String id, PolicySpec policy, Budget budget) {
@@ -152,8 +131,7 @@ public final class Client implements AutoCloseable {
     }
     var stub = CrawlServiceGrpc.newBlockingStub(channel);
     try {
-      LinkscoreException.typed(
-          () -> stub.createCrawl(CreateCrawlRequest.newBuilder().setCrawl(config).build()));
+      LinkscoreException.typed(() -> stub.createCrawl(CreateCrawlRequest.newBuilder().setCrawl(config).build()));
     } catch (LinkscoreException e) {
       if (e.code() != Status.Code.ALREADY_EXISTS) {
         throw e;
@@ -165,7 +143,6 @@ public final class Client implements AutoCloseable {
     return crawl;
   }
 
-  /** Gives a crawl that is there the policy and the budget it is to have. */
   private void change(linkscore.v1.Crawl there, linkscore.v1.Crawl.Builder config) {
     var change = UpdateCrawlRequest.newBuilder().setCrawl(config);
     if (config.hasPolicy() && !config.getPolicy().equals(there.getPolicy())) {
@@ -175,8 +152,7 @@ public final class Client implements AutoCloseable {
       change.getUpdateMaskBuilder().addPaths("budget");
     }
     if (change.getUpdateMask().getPathsCount() > 0) {
-      var stub = CrawlServiceGrpc.newBlockingStub(channel);
-      LinkscoreException.typed(() -> stub.updateCrawl(change.build()));
+      LinkscoreException.typed(() -> CrawlServiceGrpc.newBlockingStub(channel).updateCrawl(change.build()));
     }
   }
 
@@ -187,7 +163,7 @@ public final class Client implements AutoCloseable {
   }
 
   /** Settings of a client. */
-  public static final class Builder {
+  public static final class Builder implements ClientInterceptor {
     private final String target;
     private Duration timeout = DEFAULT_TIMEOUT;
     private volatile String token = ""; // of a file, the one read last
@@ -219,15 +195,14 @@ public final class Client implements AutoCloseable {
       return this;
     }
 
-    /** Encrypts the connection and trusts the roots of the system. */
-    public Builder tls() {
-      return credentials(TlsChannelCredentials.create());
-    }
-
-    /** Encrypts the connection and trusts the authority of a PEM file. */
+    /**
+     * Encrypts the connection and trusts the authority of a PEM file.
+     *
+     * @param authority null trusts the roots of the system
+     */
     public Builder tls(Path authority) throws IOException {
-      return credentials(
-          TlsChannelCredentials.newBuilder().trustManager(authority.toFile()).build());
+      var tls = TlsChannelCredentials.newBuilder();
+      return credentials(authority == null ? tls.build() : tls.trustManager(authority.toFile()).build());
     }
 
     /** Connects with credentials of gRPC: {@link TlsChannelCredentials} with a certificate of the client, say. */
@@ -238,38 +213,32 @@ public final class Client implements AutoCloseable {
 
     /** Returns the client, which connects at its first call, and again when the server was away. */
     public Client connect() {
-      ManagedChannel connection =
+      return new Client(
+          this,
           Grpc.newChannelBuilder(target, credentials)
-              .defaultServiceConfig(SERVICE_CONFIG)
+              .defaultServiceConfig(
+                  Map.of("methodConfig", List.of(Map.of("name", List.of(Map.of()), "retryPolicy", RETRIES))))
               .enableRetry()
               .maxInboundMessageSize(MAX_MESSAGE_BYTES)
               .keepAliveTime(10, TimeUnit.SECONDS)
               .keepAliveTimeout(5, TimeUnit.SECONDS)
               .userAgent("linkscore-java/" + VERSION)
-              .build();
-      return new Client(connection, this);
+              .build());
     }
 
     /** Gives every unary call a deadline that begins with it, and every call the token. */
-    private ClientInterceptor interceptor() {
-      Duration each = timeout;
-      return new ClientInterceptor() {
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+      boolean bounded = options.getDeadline() != null || !method.getType().clientSendsOneMessage();
+      CallOptions ours = bounded ? options : options.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+      return new SimpleForwardingClientCall<Q, A>(next.newCall(method, ours)) {
         @Override
-        public <Q, A> ClientCall<Q, A> interceptCall(
-            MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
-          boolean bounded = options.getDeadline() != null || !method.getType().clientSendsOneMessage();
-          CallOptions ours =
-              bounded ? options : options.withDeadlineAfter(each.toNanos(), TimeUnit.NANOSECONDS);
-          return new SimpleForwardingClientCall<Q, A>(next.newCall(method, ours)) {
-            @Override
-            public void start(Listener<A> listener, Metadata headers) {
-              String secret = secret();
-              if (!secret.isEmpty()) {
-                headers.put(AUTHORIZATION, "Bearer " + secret);
-              }
-              super.start(listener, headers);
-            }
-          };
+        public void start(Listener<A> listener, Metadata headers) {
+          String secret = secret();
+          if (!secret.isEmpty()) {
+            headers.put(AUTHORIZATION, "Bearer " + secret);
+          }
+          super.start(listener, headers);
         }
       };
     }
@@ -282,13 +251,10 @@ public final class Client implements AutoCloseable {
         String read = Files.readString(tokenFile).trim();
         token = read.isEmpty() ? token : read;
       } catch (IOException e) {
-        if (!token.isEmpty()) {
-          return token;
+        if (token.isEmpty()) {
+          String what = "token file " + tokenFile + " cannot be read";
+          throw Status.UNAUTHENTICATED.withDescription(what).withCause(e).asRuntimeException();
         }
-        throw Status.UNAUTHENTICATED
-            .withDescription("token file " + tokenFile + " cannot be read")
-            .withCause(e)
-            .asRuntimeException();
       }
       return token;
     }

@@ -3,11 +3,12 @@ package linkscore;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
 import io.grpc.Channel;
+import io.grpc.stub.AbstractStub;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Iterator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -26,7 +27,9 @@ import linkscore.v1.LinkScoringServiceGrpc.LinkScoringServiceBlockingStub;
 import linkscore.v1.NoticeStatus;
 import linkscore.v1.NotifyChangedRequest;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
 import linkscore.v1.RankBucketsRequest;
+import linkscore.v1.RankBucketsResponse;
 import linkscore.v1.RankRevisitsRequest;
 import linkscore.v1.ReportFeedbackRequest;
 import linkscore.v1.ScoreLinksRequest;
@@ -55,39 +58,28 @@ public final class Crawl {
 
   /** The crawl as the server has it: its policy, and what it took in; and the version of the server. */
   public GetCrawlResponse get() {
-    var stub = CrawlServiceGrpc.newBlockingStub(channel).withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
-    var request = GetCrawlRequest.newBuilder().setName(name).build();
-    return LinkscoreException.typed(() -> stub.getCrawl(request));
+    var stub = bounded(CrawlServiceGrpc.newBlockingStub(channel));
+    return LinkscoreException.typed(() -> stub.getCrawl(GetCrawlRequest.newBuilder().setName(name).build()));
   }
 
   /**
-   * Sends fetched pages; a result for each, in order. An event id and, beside a body, status 200 are added where they
-   * are missing. Send all links of a page, or its body, and cut after scoring. A page that breaks a rule has {@link
-   * Result#status} INVALID, and the others count.
+   * Sends fetched pages; a result for each, in order, whose links {@link Link#of} reads. An event id and, beside a body,
+   * status 200 are added where they are missing. Send all links of a page, or its body, and cut after scoring. A page that
+   * breaks a rule has a status with code INVALID, and the others count.
    */
-  public List<Result> ingest(Collection<Page> pages) {
+  public List<PageResult> ingest(Collection<Page> pages) {
     var request = IngestPagesRequest.newBuilder().setCrawl(name);
     pages.forEach(page -> request.addPages(completed(page)));
     var answer = LinkscoreException.typed(() -> stub().ingestPages(request.build()));
     if (answer.getResultsCount() != pages.size()) {
       throw LinkscoreException.odd("it has another number of results than pages were sent");
     }
-    List<Result> results = new ArrayList<>(answer.getResultsCount());
-    answer.getResultsList().forEach(message -> results.add(new Result(message)));
-    return results;
+    return answer.getResultsList();
   }
 
   /** Sends one fetched page. */
-  public Result ingest(Page page) {
+  public PageResult ingest(Page page) {
     return ingest(List.of(page)).get(0);
-  }
-
-  /**
-   * Sends pages as they come, from a thread of its own, and gives their answers in order; cheaper than a call for each
-   * page. No deadline. Close it to leave before the end.
-   */
-  public PageStream stream(Iterator<Page> pages) {
-    return new PageStream(LinkScoringServiceGrpc.newStub(channel), name, pages);
   }
 
   /**
@@ -106,10 +98,32 @@ public final class Crawl {
     return Page.newBuilder().setUrl(url).setStatusCode(status).setFetchError(why).setTicket(ticket).build();
   }
 
+  /** What buckets are worth now, and how many links of each to fetch before asking again; others get none. */
+  public static final class Plan {
+    public final Map<String, Double> values = new HashMap<>();
+    public final Map<String, Integer> urls = new HashMap<>();
+
+    private Plan(RankBucketsRequest.Builder asked, RankBucketsResponse answer) {
+      int rows = answer.getOrderCount();
+      if (answer.getValuesCount() != rows
+          || (answer.getUrlsCount() != rows && answer.getUrlsCount() > 0)
+          || answer.getOrderList().stream().anyMatch(at -> at < 0 || at >= asked.getBucketsCount())
+          || !answer.getValuesList().stream().allMatch(Double::isFinite)) {
+        throw LinkscoreException.odd("its order is none of the buckets asked about");
+      }
+      for (int i = 0; i < rows; i++) {
+        String bucket = asked.getBuckets(answer.getOrder(i));
+        values.put(bucket, answer.getValues(i));
+        if (answer.getUrlsCount() > 0 && answer.getUrls(i) > 0) {
+          urls.put(bucket, answer.getUrls(i));
+        }
+      }
+    }
+  }
+
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   public Map<String, Double> rankBuckets(Collection<String> buckets) {
-    var request = RankBucketsRequest.newBuilder().setCrawl(name).addAllBuckets(buckets).build();
-    return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request))).values();
+    return plan(RankBucketsRequest.newBuilder().addAllBuckets(buckets)).values;
   }
 
   /**
@@ -122,59 +136,60 @@ public final class Crawl {
    * @param fill hand out {@code n} links even where too little is known to choose so many well
    */
   public Plan planBuckets(Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
-    var request = RankBucketsRequest.newBuilder().setCrawl(name).setN(n).setFill(fill);
+    var request = RankBucketsRequest.newBuilder().setN(n).setFill(fill);
     request.addAllBuckets(waiting.keySet()).addAllWaiting(waiting.values());
     inFlight.forEach((bucket, count) -> request.addInFlightBuilder().setBucket(bucket).setCount(count));
-    return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request.build())));
+    return plan(request);
+  }
+
+  private Plan plan(RankBucketsRequest.Builder request) {
+    return new Plan(request, LinkscoreException.typed(() -> stub().rankBuckets(request.setCrawl(name).build())));
   }
 
   /** Scores links again, from URL and ticket, in the order given. */
   public List<Link> score(List<CandidateLink> links) {
     var request = ScoreLinksRequest.newBuilder().setCrawl(name).addAllLinks(links).build();
-    var answer = LinkscoreException.typed(() -> stub().scoreLinks(request));
-    if (answer.getLinks().getScoresCount() != links.size()) {
+    var scores = LinkscoreException.typed(() -> stub().scoreLinks(request)).getLinks();
+    if (scores.getScoresCount() != links.size()) {
       throw LinkscoreException.odd("it has another number of scores than links were sent");
     }
     var urls = new ArrayList<String>(links.size());
     links.forEach(link -> urls.add(link.getUrl()));
-    return Link.rows(answer.getLinks().toBuilder().clearUrls().addAllUrls(urls).build());
+    return Link.rows(scores.toBuilder().clearUrls().addAllUrls(urls).build());
   }
 
   /** Reports what extraction found on a page, its worth in [0, 1]; late and repeated reports are fine, the last counts. */
   public void reward(String url, ByteString ticket, double worth) {
-    LinkscoreException.check(feedback(List.of(worth(url, ticket, worth))).get(0));
+    reward(worth(url, ticket, worth));
   }
 
-  /** Reports several at once; what became of each. */
-  List<ItemStatus> feedback(List<Feedback> events) {
-    var request = ReportFeedbackRequest.newBuilder().setCrawl(name).addAllFeedback(events).build();
-    return LinkscoreException.typed(() -> stub().reportFeedback(request)).getStatusesList();
+  void reward(Feedback event) {
+    var request = ReportFeedbackRequest.newBuilder().setCrawl(name).addFeedback(event).build();
+    var answer = LinkscoreException.typed(() -> stub().reportFeedback(request));
+    answer.getStatusesList().forEach(LinkscoreException::check);
   }
 
   static Feedback worth(String url, ByteString ticket, double worth) {
     return Feedback.newBuilder().setEventId(eventId()).setUrl(url).setTicket(ticket).setReward(worth).build();
   }
 
-  /** Says that known pages have changed now, at most 10,000; what became of each, in their order. */
-  public List<NoticeStatus> notifyChanged(Collection<String> urls) {
-    return notified(NotifyChangedRequest.newBuilder().addAllUrls(urls));
-  }
-
-  /** Says when known pages have changed, at most 10,000; what became of each, in their order. Repeats are fine. */
-  public List<NoticeStatus> notifyChanged(Collection<String> urls, Instant changed) {
-    var time = Timestamp.newBuilder().setSeconds(changed.getEpochSecond()).setNanos(changed.getNano());
-    return notified(NotifyChangedRequest.newBuilder().addAllUrls(urls).setChangeTime(time));
+  /**
+   * Says that known pages have changed, at most 10,000; what became of each, in their order. Repeats are fine.
+   *
+   * @param when null is now
+   */
+  public List<NoticeStatus> notifyChanged(Collection<String> urls, Instant when) {
+    var request = NotifyChangedRequest.newBuilder().setCrawl(name).addAllUrls(urls);
+    if (when != null) {
+      request.setChangeTime(Timestamp.newBuilder().setSeconds(when.getEpochSecond()).setNanos(when.getNano()));
+    }
+    return LinkscoreException.typed(() -> stub().notifyChanged(request.build())).getStatusesList();
   }
 
   /** The known pages to fetch again now, best first, at most 10,000; of a crawl with {@code revisit}. */
   public List<DuePage> rankRevisits(int most) {
     var request = RankRevisitsRequest.newBuilder().setCrawl(name).setPageSize(most).build();
     return LinkscoreException.typed(() -> stub().rankRevisits(request)).getPagesList();
-  }
-
-  private List<NoticeStatus> notified(NotifyChangedRequest.Builder said) {
-    var request = said.setCrawl(name).build();
-    return LinkscoreException.typed(() -> stub().notifyChanged(request)).getStatusesList();
   }
 
   /** Says why a link has its score, in words and numbers. */
@@ -186,10 +201,13 @@ public final class Crawl {
     return explained;
   }
 
-  /** Of each call, not of the stub: a deadline of a stub that is kept runs down once, for all of its calls. */
   private LinkScoringServiceBlockingStub stub() {
-    return LinkScoringServiceGrpc.newBlockingStub(channel)
-        .withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
+    return bounded(LinkScoringServiceGrpc.newBlockingStub(channel));
+  }
+
+  /** A stub for one call: the deadline of a stub that is kept runs down once, for all of its calls. */
+  private <S extends AbstractStub<S>> S bounded(S stub) {
+    return timeout == null ? stub : stub.withDeadlineAfter(timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   static Page completed(Page page) {

@@ -1,39 +1,36 @@
 package linkscore;
 
 import com.google.protobuf.ByteString;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import linkscore.v1.ItemCode;
 import linkscore.v1.ItemStatus;
 import linkscore.v1.LinkScores;
+import linkscore.v1.PageResult;
 import linkscore.v1.SkipReason;
-import linkscore.v1.UrlType;
 import linkscore.v1.Verdict;
 
 /** One scored link. */
 public final class Link {
   private final LinkScores of;
   private final int row;
-  private final double bucketValue;
 
-  private Link(LinkScores of, int row, double bucketValue) {
+  private Link(LinkScores of, int row) {
     this.of = of;
     this.row = row;
-    this.bucketValue = bucketValue;
+  }
+
+  /** The links of a page that was ingested, in the order of its outlinks, or of the document if the server found them. */
+  public static List<Link> of(PageResult result) {
+    return rows(result.getLinks());
   }
 
   /** Reads the columns of an answer as one link a row, in their order. */
   public static List<Link> rows(LinkScores links) {
     check(links);
-    double[] values = bucketValues(links);
-    List<Link> rows = new ArrayList<>(links.getScoresCount());
-    for (int i = 0; i < links.getScoresCount(); i++) {
-      double value = i < links.getBucketsCount() ? values[links.getBuckets(i)] : links.getScores(i);
-      rows.add(new Link(links, i, value));
-    }
-    return rows;
+    return IntStream.range(0, links.getScoresCount()).mapToObj(row -> new Link(links, row)).collect(Collectors.toList());
   }
 
   /** Absolute URL to request, without fragment; empty if the link could not be used. */
@@ -53,7 +50,7 @@ public final class Link {
 
   /** What {@link Crawl#rankBuckets} would answer for {@link #bucket} now. */
   public double bucketValue() {
-    return bucketValue;
+    return row < of.getBucketsCount() ? of.getBucketValues(of.getBuckets(row)) : score();
   }
 
   /** At most 64 opaque bytes: keep them with the URL and send them back. */
@@ -82,11 +79,6 @@ public final class Link {
     return isSkipped()
         && reason != SkipReason.SKIP_REASON_CRAWL_BUDGET
         && reason != SkipReason.SKIP_REASON_SITE_STOPPED;
-  }
-
-  /** What kind of page the link leads to, if the policy tells. */
-  public UrlType urlType() {
-    return row < of.getUrlTypesCount() ? of.getUrlTypes(row) : UrlType.URL_TYPE_UNSPECIFIED;
   }
 
   /** False for a link that leaves the crawl. */
@@ -125,25 +117,13 @@ public final class Link {
     if (!fits) {
       throw LinkscoreException.odd("a column has another length than scores");
     }
-    if (links.getBucketsList().stream().anyMatch(at -> at < 0 || at >= links.getBucketNamesCount())
+    if (links.getBucketValuesCount() != links.getBucketNamesCount()
+        || links.getBucketsList().stream().anyMatch(at -> at < 0 || at >= links.getBucketNamesCount())
         || links.getTicketsList().stream().anyMatch(at -> at < 0 || at >= links.getTicketValuesCount())) {
       throw LinkscoreException.odd("a bucket or ticket is not there");
     }
     if (!Stream.concat(links.getScoresList().stream(), links.getBucketValuesList().stream()).allMatch(Double::isFinite)) {
       throw LinkscoreException.odd("a number is not finite");
     }
-  }
-
-  /** The value of each bucket of an answer; of a server that sends none, the score of its best link here. */
-  private static double[] bucketValues(LinkScores links) {
-    if (links.getBucketValuesCount() == links.getBucketNamesCount()) {
-      return links.getBucketValuesList().stream().mapToDouble(Double::doubleValue).toArray();
-    }
-    double[] values = new double[links.getBucketNamesCount()];
-    for (int i = 0; i < links.getBucketsCount(); i++) {
-      int at = links.getBuckets(i);
-      values[at] = Math.max(values[at], links.getScores(i));
-    }
-    return values;
   }
 }

@@ -72,11 +72,6 @@ public final class LinkscoreException extends RuntimeException {
     return !isOutage() && code != Status.Code.INTERNAL && code != Status.Code.UNKNOWN && code != Status.Code.CANCELLED;
   }
 
-  /** Whether the server has no room to keep what it is told; it still answers questions. */
-  public boolean isDiskFull() {
-    return reason.equals("DISK_FULL");
-  }
-
   /** Turns what a generated stub threw into an error of this class. */
   public static LinkscoreException from(Throwable thrown) {
     if (thrown instanceof LinkscoreException) {

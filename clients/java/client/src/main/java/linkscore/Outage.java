@@ -3,19 +3,19 @@ package linkscore;
 import io.grpc.Status;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
-import linkscore.Backlog.Kept;
-import linkscore.v1.Feedback;
-import linkscore.v1.Page;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 
 /**
  * Whether the server is away, and what is done about it. While it is, a thread of its own asks it now and then whether it
- * is back, and nothing else is asked of it. What it was not told waits in a {@link Backlog}, and is sent when it is back,
- * a page a call, beside the calls of the crawl.
+ * is back, and nothing else is asked of it. What it was not told waits, the oldest dropped beyond a bound of bytes, and is
+ * sent when it is back, oldest first, beside the calls of the crawl.
  */
 final class Outage implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("linkscore");
@@ -23,47 +23,58 @@ final class Outage implements AutoCloseable {
   static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
-  private static final int SLICE_REWARDS = 500;
+  // Some thousand pages with their bodies: what a crawl fetches in an hour or so. Chosen, not measured.
+  static final int MAX_BYTES = 64 << 20;
 
-  // A page the server does not answer though it answers questions is what keeps it from answering.
+  // What the server does not answer in time though it answers questions is what keeps it from answering.
   private static final int MOST_TRIES = 3;
 
-  /** How long {@link #close} waits for what is being sent: as long as the clients of Go and Node. */
+  // How long the end waits for what is being sent: as long as the clients of Go and Node.
   private static final Duration LAST_WORDS = Duration.ofSeconds(30);
 
-  private final Server server;
-  private final Runnable back;
+  private final Runnable probe;
+  private final Consumer<Boolean> changed;
+  private final Runnable told;
   private final Duration firstPause;
-  private final Backlog backlog;
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition closing = lock.newCondition();
-  private Thread thread; // null unless the server is away or is being told what it missed
+  private final int maxBytes;
+  private final Deque<Owed> owed = new ArrayDeque<>();
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread made = new Thread(task, "linkscore-outage");
+            made.setDaemon(true);
+            return made;
+          });
   private volatile boolean away;
-  private volatile int over;
-  private boolean closed;
+  private long bytes;
   private long since;
-  private volatile Duration pause; // before the next question
+  private Duration pause; // before the next question
 
-  /** What is asked of a server; each call throws {@link LinkscoreException}. */
-  interface Server {
-    /** Asks something cheap. */
-    void probe();
+  /** A call that tells the server something, and throws {@link LinkscoreException} as long as it does not. */
+  static final class Owed {
+    private final int bytes;
+    private final Runnable call;
+    private int tries;
 
-    Result ingest(Page page);
-
-    void feedback(List<Feedback> rewards);
+    Owed(int bytes, Runnable call) {
+      this.bytes = bytes;
+      this.call = call;
+    }
   }
 
   /**
    * No outage yet.
    *
-   * @param back what is done when the server is back and knows everything
+   * @param probe asks something cheap
+   * @param changed is told whether the server is away, when that changes
+   * @param told is run each time the server is back and knows everything
    */
-  Outage(Server server, Runnable back, Duration firstPause, int maxBytes) {
-    this.server = server;
-    this.back = back;
+  Outage(Runnable probe, Consumer<Boolean> changed, Runnable told, Duration firstPause, int maxBytes) {
+    this.probe = probe;
+    this.changed = changed;
+    this.told = told;
     this.firstPause = firstPause;
-    this.backlog = new Backlog(maxBytes);
+    this.maxBytes = maxBytes;
   }
 
   /** Whether no call should be made. */
@@ -71,232 +82,133 @@ final class Outage implements AutoCloseable {
     return away;
   }
 
-  /** Counts the outages that are over; see {@link #met}. */
-  int over() {
-    return over;
-  }
-
-  /** Keeps a page for later if the server is away; says whether it is. */
-  boolean keep(Kept page) {
-    return keep(() -> backlog.add(page));
-  }
-
-  /** Keeps what a page was worth, as {@link #keep(Kept)}. */
-  boolean keep(Feedback reward) {
-    return keep(() -> backlog.add(reward));
-  }
-
-  private boolean keep(Runnable adds) {
-    lock.lock();
-    try {
-      if (away) {
-        adds.run();
+  /** Keeps a call for later if the server is away; says whether it is. */
+  synchronized boolean keep(Owed call) {
+    if (away) {
+      owed.add(call);
+      bytes += call.bytes;
+      while (bytes > maxBytes) {
+        oldest();
       }
-      return away;
-    } finally {
-      lock.unlock();
     }
+    return away;
   }
 
-  /**
-   * Notes that a call met an outage.
-   *
-   * @param before {@link #over} when the call began: one that began in an outage that is over says nothing of today
-   * @param page what it wanted to tell, sent when the server is back; null for nothing
-   */
-  void met(LinkscoreException why, int before, Kept page) {
-    lock.lock();
-    try {
-      if (before == over) {
-        leave(why);
-      }
-      if (page != null) {
-        backlog.add(page);
-      }
-      if (thread == null && !closed && (away || page != null)) {
-        thread = new Thread(this::untilBack, "linkscore-outage");
-        thread.setDaemon(true);
-        thread.start();
-      }
-    } finally {
-      lock.unlock();
+  /** Notes that a call met an outage; null for one that told the server nothing. */
+  synchronized void met(LinkscoreException why, Owed call) {
+    if (!away && !thread.isShutdown()) {
+      away = true;
+      since = System.nanoTime();
+      Duration asked = why.retryAfter().compareTo(LONGEST_PAUSE) < 0 ? why.retryAfter() : LONGEST_PAUSE;
+      pause = asked.compareTo(firstPause) > 0 ? asked : firstPause;
+      String what = "pages wait for it, and links go on by what links like them were last worth";
+      LOG.log(Level.WARNING, "linkscore: the server does not answer ({0}): {1}", why.getMessage(), what);
+      changed.accept(true);
+      askLater();
+    }
+    if (call != null) {
+      keep(call);
     }
   }
 
   /** Ends it: a server that is there by now is told what waits, as far as it takes no longer than a few seconds. */
   @Override
   public void close() {
-    Thread running;
-    lock.lock();
     try {
-      closed = true;
-      closing.signalAll();
-      running = thread;
-    } finally {
-      lock.unlock();
-    }
-    try {
-      if (running != null && running != Thread.currentThread()) {
-        running.join(LAST_WORDS.toMillis());
-      }
+      thread.submit(() -> away && tryAgain()).get(LAST_WORDS.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      LOG.log(Level.WARNING, "linkscore: the end of the outage", e);
     }
-    int left = locked(backlog::size);
-    if (left > 0) {
-      LOG.log(Level.WARNING, "linkscore: pages that the server was never told of: {0}", left);
-    }
-  }
-
-  private void leave(LinkscoreException why) {
-    if (away) {
-      return;
-    }
-    away = true;
-    since = System.nanoTime();
-    pause = longer(firstPause, shorter(why.retryAfter(), LONGEST_PAUSE));
-    String what = why.isDiskFull() ? "the server's disk is full" : "the server does not answer (" + why.getMessage() + ")";
-    LOG.log(
-        Level.WARNING, "linkscore: {0}: pages wait for it, and links go on by what links like them were last worth", what);
-  }
-
-  private void untilBack() {
-    do {
-      while (away) {
-        boolean isLast = isClosedAfter(pause);
-        pause = shorter(pause.multipliedBy(2), LONGEST_PAUSE);
-        tryAgain();
-        if (away && isLast) {
-          return;
-        }
+    thread.shutdownNow();
+    synchronized (this) {
+      if (!owed.isEmpty()) {
+        LOG.log(Level.WARNING, "linkscore: pages and rewards that the server was never told of: {0}", owed.size());
       }
-      tellAll();
-    } while (!isOver());
-  }
-
-  private boolean isClosedAfter(Duration pause) {
-    lock.lock();
-    try {
-      long left = pause.toNanos();
-      while (!closed && left > 0) {
-        left = closing.awaitNanos(left);
-      }
-      return closed;
-    } catch (InterruptedException e) {
-      return true;
-    } finally {
-      lock.unlock();
     }
   }
 
-  /** Asks whether the server is back: it answers, and takes a page if one waits. */
-  private void tryAgain() {
+  private void askLater() {
+    thread.schedule(
+        () -> {
+          if (away && !tryAgain()) {
+            waitLonger();
+          }
+        },
+        pause.toNanos(),
+        TimeUnit.NANOSECONDS);
+  }
+
+  private synchronized void waitLonger() {
+    pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) < 0 ? pause.multipliedBy(2) : LONGEST_PAUSE;
+    if (!thread.isShutdown()) {
+      askLater();
+    }
+  }
+
+  /** Asks whether the server is back, that is, answers and takes what waits longest; then tells it everything. */
+  private boolean tryAgain() {
     try {
-      server.probe();
+      probe.run();
     } catch (LinkscoreException e) {
       if (e.isOutage()) {
-        return;
+        return false;
       } // an answer too: the next call says what is wrong
     }
-    if (!tellAPage()) {
-      return;
+    if (tellOldest() != null) {
+      return false;
     }
-    lock.lock();
-    try {
+    synchronized (this) {
       away = false;
-      over++;
+      changed.accept(false);
       long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - since);
-      LOG.log(
-          Level.INFO,
-          "linkscore: the server answers again after {0} s; {1} pages are sent now",
-          seconds,
-          backlog.size());
-    } finally {
-      lock.unlock();
+      LOG.log(Level.INFO, "linkscore: the server answers again after {0} s; {1} pages are sent now", seconds, owed.size());
     }
-  }
-
-  /** Sends what waits, until the server is away again, and says then that it knows everything. */
-  private void tellAll() {
-    while (!locked(backlog::isEmpty)) {
-      if (!tellAPage() || !tellRewards()) {
-        return;
+    while (!away && isOwing()) {
+      LinkscoreException outage = tellOldest();
+      if (outage != null) {
+        met(outage, null);
       }
     }
-    back.run();
-  }
-
-  /** Sends the oldest page; false if the server is away. */
-  private boolean tellAPage() {
-    Kept first = locked(backlog::first);
-    if (first == null) {
-      return true;
+    if (!away) {
+      told.run();
     }
-    Result result;
-    try {
-      result = server.ingest(first.page);
-    } catch (LinkscoreException e) {
-      boolean isPoison = e.code() == Status.Code.DEADLINE_EXCEEDED && ++first.tries >= MOST_TRIES;
-      return isRefusal(e, isPoison ? () -> {} : () -> backlog.putBack(first));
-    }
-    first.later.accept(result);
     return true;
   }
 
-  private boolean tellRewards() {
-    List<Feedback> slice = locked(() -> backlog.rewards(SLICE_REWARDS));
-    if (slice.isEmpty()) {
-      return true;
-    }
+  private synchronized boolean isOwing() {
+    return !owed.isEmpty();
+  }
+
+  /** Makes the oldest call; returns the outage that it met, if it did. A refusal is an answer, after which it is over. */
+  private LinkscoreException tellOldest() {
+    Owed oldest = oldest();
     try {
-      server.feedback(slice);
-      return true;
-    } catch (LinkscoreException e) {
-      return isRefusal(e, () -> backlog.putBackRewards(slice));
+      if (oldest != null) {
+        oldest.call.run();
+      }
+    } catch (RuntimeException e) {
+      LinkscoreException why = LinkscoreException.from(e);
+      if (why.isOutage()) {
+        putBack(oldest, why.code() == Status.Code.DEADLINE_EXCEEDED);
+        return why;
+      }
     }
+    return null;
   }
 
-  /** Whether the server answered, if with a refusal; after an outage what was not sent waits again. */
-  private boolean isRefusal(LinkscoreException why, Runnable putBack) {
-    if (!why.isOutage()) {
-      return true; // what comes next may not be refused
-    }
-    lock.lock();
-    try {
-      putBack.run();
-      leave(why);
-    } finally {
-      lock.unlock();
-    }
-    return false;
+  private synchronized Owed oldest() {
+    Owed oldest = owed.poll();
+    bytes -= oldest == null ? 0 : oldest.bytes;
+    return oldest;
   }
 
-  /** Ends the thread, if nothing came meanwhile. */
-  private boolean isOver() {
-    return locked(
-        () -> {
-          if (away || !backlog.isEmpty()) {
-            return false;
-          }
-          thread = null;
-          return true;
-        });
-  }
-
-  private static Duration longer(Duration a, Duration b) {
-    return a.compareTo(b) >= 0 ? a : b;
-  }
-
-  private static Duration shorter(Duration a, Duration b) {
-    return a.compareTo(b) <= 0 ? a : b;
-  }
-
-  private <T> T locked(Supplier<T> part) {
-    lock.lock();
-    try {
-      return part.get();
-    } finally {
-      lock.unlock();
+  private synchronized void putBack(Owed call, boolean isLate) {
+    call.tries += isLate ? 1 : 0;
+    if (call.tries < MOST_TRIES) {
+      owed.addFirst(call);
+      bytes += call.bytes;
     }
   }
 }

@@ -2,11 +2,10 @@ package linkscore;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
-import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -18,14 +17,13 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import linkscore.Backlog.Kept;
 import linkscore.v1.Budget;
 import linkscore.v1.CandidateLink;
 import linkscore.v1.DuePage;
 import linkscore.v1.Feedback;
 import linkscore.v1.ItemCode;
-import linkscore.v1.ItemStatus;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
 import linkscore.v1.PolicySpec;
 
 /**
@@ -56,34 +54,26 @@ public final class Session implements AutoCloseable {
   public final LongAdder missed = new LongAdder();
   public final LongAdder fallback = new LongAdder();
 
+  final Outlook outlook = new Outlook();
   private final Client client;
   private final String id;
   private final PolicySpec policy;
   private final Budget budget;
   private final Allowance allowance;
-  private final Shapes shapes = new Shapes();
-  private final List<Runnable> whenBack = new CopyOnWriteArrayList<>();
   private final Outage outage;
+  private final List<Runnable> whenBack = new CopyOnWriteArrayList<>();
   private final AtomicLong said = new AtomicLong(System.nanoTime());
   private final AtomicBoolean saidStop = new AtomicBoolean();
+  private final AtomicBoolean saidRefusal = new AtomicBoolean();
   private volatile boolean made;
   private volatile boolean revisits;
-  private volatile LinkscoreException refusal;
   private volatile String best = "none";
 
   /**
-   * A session that makes its calls through a client, which it closes in the end.
+   * A session that makes its calls through a client, which it closes in the end. With a budget the crawl ends by itself:
+   * {@link #stopped} says why, and a {@link Frontier} gives no URL beyond it.
    *
    * @param id of the crawl; two runs of one name share what was learned
-   * @param policy null leaves it to the server
-   */
-  public Session(Client client, String id, PolicySpec policy) {
-    this(client, id, policy, null);
-  }
-
-  /**
-   * A session of a crawl that ends by itself: {@link #stopped} says why, and a {@link Frontier} gives no URL beyond it.
-   *
    * @param policy null leaves it to the server
    * @param budget null leaves the one the crawl has, or none
    */
@@ -99,7 +89,7 @@ public final class Session implements AutoCloseable {
     this.allowance = new Allowance(budget);
     this.outage =
         new Outage(
-            new Asked(), () -> whenBack.forEach(Runnable::run), firstPause, Backlog.MAX_BYTES);
+            this::probe, outlook::setAway, () -> whenBack.forEach(Runnable::run), firstPause, Outage.MAX_BYTES);
   }
 
   /**
@@ -115,45 +105,24 @@ public final class Session implements AutoCloseable {
    * @throws LinkscoreException the server is required and does not answer
    */
   public static Session configured(String crawl, UnaryOperator<String> setting) {
-    UnaryOperator<String> said = key -> Optional.ofNullable(setting.apply(key)).orElse("").trim();
-    String target = said.apply("linkscore.target");
-    Budget budget;
-    Client.Builder client;
+    Client.Builder client = Settings.read(setting, "target", "localhost:7411", Client::to);
+    String timeout = String.valueOf(Client.DEFAULT_TIMEOUT.toMillis());
+    client.timeout(Duration.ofMillis(Settings.read(setting, "timeout.ms", timeout, Long::valueOf)));
+    client.tokenFile(Settings.read(setting, "token.file", "", file -> file.isEmpty() ? null : Path.of(file)));
+    Settings.read(
+        setting,
+        "tls.ca",
+        "",
+        file -> file.isEmpty() ? client : client.tls(file.equals("system") ? null : Path.of(file)));
+    Budget budget = Settings.read(setting, "budget", "", Settings::budget);
+    PolicySpec policy = Settings.read(setting, "policy", "", name -> name.isEmpty() ? null : Settings.policy(name));
+    String id = Settings.read(setting, "crawl", crawl, name -> name);
+    Session session = new Session(client.connect(), id, policy, budget);
     try {
-      budget = Budgets.of(said.apply("linkscore.budget"));
-      client = Client.to(target.isEmpty() ? "localhost:7411" : target);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException("linkscore." + e.getMessage(), e);
-    }
-    try {
-      String timeout = said.apply("linkscore.timeout.ms");
-      if (!timeout.isEmpty()) {
-        client.timeout(Duration.ofMillis(Long.parseLong(timeout)));
-      }
-      String authority = said.apply("linkscore.tls.ca");
-      if (authority.equals("system")) {
-        client.tls();
-      } else if (!authority.isEmpty()) {
-        client.tls(Path.of(authority));
-      }
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("linkscore.timeout.ms must be a whole number: " + e.getMessage(), e);
-    } catch (IOException e) {
-      throw new IllegalArgumentException("linkscore.tls.ca cannot be read: " + e.getMessage(), e);
-    }
-    String tokenFile = said.apply("linkscore.token.file");
-    if (!tokenFile.isEmpty()) {
-      client.tokenFile(Path.of(tokenFile));
-    }
-    String policy = said.apply("linkscore.policy");
-    String id = said.apply("linkscore.crawl");
-    PolicySpec spec = policy.isEmpty() ? null : Policies.named(policy);
-    Session session = new Session(client.connect(), id.isEmpty() ? crawl : id, spec, budget);
-    try {
-      session.start(said.apply("linkscore.required").equals("true"));
+      session.start(Settings.read(setting, "required", "false", Boolean::valueOf));
     } catch (LinkscoreException e) {
       session.close();
-      throw e.isRefusal() ? new IllegalArgumentException(session.named(e), e) : e;
+      throw e.isRefusal() ? new IllegalArgumentException(named(e), e) : e;
     }
     return session;
   }
@@ -170,16 +139,12 @@ public final class Session implements AutoCloseable {
       if (required || e.isRefusal()) {
         throw e;
       }
-      if (e.isOutage()) {
-        outage.met(e, outage.over(), null);
-      } else {
-        refuse(e);
-      }
+      note(e, null);
     }
   }
 
   /** Says in a line which key of a configuration the server refuses. */
-  private String named(LinkscoreException e) {
+  private static String named(LinkscoreException e) {
     if (e.code() == Status.Code.UNAUTHENTICATED || e.code() == Status.Code.PERMISSION_DENIED) {
       return "linkscore.token.file: " + e.getMessage();
     }
@@ -196,7 +161,7 @@ public final class Session implements AutoCloseable {
    * Sends a page, or a fetch that brought none (no body); its answer, none while the server is away or if it refuses the
    * page. A page of an outage is sent when the server is back. A page that may be sent twice needs an event id of its own.
    */
-  public Optional<Result> ingest(Page page) {
+  public Optional<PageResult> ingest(Page page) {
     return ingest(page, result -> {});
   }
 
@@ -205,25 +170,32 @@ public final class Session implements AutoCloseable {
    *
    * @param later is told the answer if there is none now, from another thread, when the server is back
    */
-  public Optional<Result> ingest(Page page, Consumer<Result> later) {
+  public Optional<PageResult> ingest(Page page, Consumer<PageResult> later) {
+    Page sent = Crawl.completed(page);
     boolean came = page.hasBody() || page.getNotModified();
-    LongAdder count = came ? pages : failed;
     allowance.begin();
-    Kept sent =
-        new Kept(
-            Crawl.completed(page),
-            result -> {
-              count.increment();
-              counted(result).ifPresent(later);
-            });
-    shapes.meet(page.getUrl());
-    shapes.fetched(page.getUrl(), came, outage.isAway());
-    if (outage.keep(sent)) {
+    outlook.fetched(page.getUrl(), came);
+    Function<Crawl, PageResult> call =
+        crawl -> {
+          PageResult result = crawl.ingest(sent);
+          outlook.learn(Link.of(result));
+          (came ? pages : failed).increment();
+          return result;
+        };
+    Runnable again = () -> answered(onceMoreIfLost(call)).ifPresent(later);
+    return call(call, new Outage.Owed(sent.getSerializedSize(), again)).flatMap(this::answered);
+  }
+
+  /** Counts a fetch that the server knows now, unless it refused it: then the budget has to count it for ever. */
+  private Optional<PageResult> answered(PageResult result) {
+    if (result.getStatus().getCode() == ItemCode.ITEM_CODE_INVALID) {
       return Optional.empty();
     }
-    var results = call(sent, crawl -> crawl.ingest(sent.page));
-    results.ifPresent(result -> count.increment());
-    return results.flatMap(this::counted);
+    allowance.take(result);
+    if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
+      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());
+    }
+    return Optional.of(result);
   }
 
   /** Reports a fetch that brought no page, as {@link Crawl#failed}. */
@@ -235,9 +207,9 @@ public final class Session implements AutoCloseable {
    * Reports that a page is as it was (304), in a crawl with {@code revisit}. Others would take it for one that failed, so
    * that there nothing is sent.
    */
-  public Optional<Result> unchanged(Page.Builder page) {
+  public Optional<PageResult> unchanged(Page.Builder page) {
     if (!made) {
-      call(null, crawl -> crawl);
+      call(crawl -> crawl, null);
     }
     return revisits ? ingest(page.setNotModified(true).build()) : Optional.empty();
   }
@@ -245,32 +217,34 @@ public final class Session implements AutoCloseable {
   /** Says what a page was worth, in [0, 1]; kept while the server is away. */
   public void reward(String url, ByteString ticket, double worth) {
     Feedback event = Crawl.worth(url, ticket, worth);
-    if (!outage.keep(event) && call(null, crawl -> reported(crawl, List.of(event))).isEmpty()) {
-      outage.keep(event);
-    }
+    Function<Crawl, Feedback> call =
+        crawl -> {
+          crawl.reward(event);
+          rewards.increment();
+          return event;
+        };
+    call(call, new Outage.Owed(event.getSerializedSize(), () -> onceMoreIfLost(call)));
   }
 
   /** Scores links again, as {@link Crawl#score}; none while the server is away. */
   public Optional<List<Link>> score(List<CandidateLink> links) {
-    return call(null, crawl -> crawl.score(links)).map(this::learned);
-  }
-
-  /** The value of each bucket now; none while the server is away. */
-  public Optional<Map<String, Double>> rankBuckets(Collection<String> buckets) {
-    return call(null, crawl -> crawl.rankBuckets(buckets)).map(this::noteBest);
+    Optional<List<Link>> scored = call(crawl -> crawl.score(links), null);
+    scored.ifPresent(outlook::learn);
+    return scored;
   }
 
   /** What to fetch next, as {@link Crawl#planBuckets}; none while the server is away. */
-  public Optional<Plan> planBuckets(
+  public Optional<Crawl.Plan> planBuckets(
       Map<String, Integer> waiting, Map<String, Integer> inFlight, int n, boolean fill) {
-    Optional<Plan> plan = call(null, crawl -> crawl.planBuckets(waiting, inFlight, n, fill));
-    plan.ifPresent(now -> noteBest(now.values()));
+    Optional<Crawl.Plan> plan = call(crawl -> crawl.planBuckets(waiting, inFlight, n, fill), null);
+    plan.flatMap(now -> now.values.entrySet().stream().max(Comparator.comparingDouble(Map.Entry::getValue)))
+        .ifPresent(first -> best = String.format("%s (%.2f)", first.getKey(), first.getValue()));
     return plan;
   }
 
   /** The known pages to fetch again, as {@link Crawl#rankRevisits}; none while the server is away or if it refuses. */
   public Optional<List<DuePage>> rankRevisits(int most) {
-    return call(null, crawl -> crawl.rankRevisits(most));
+    return call(crawl -> crawl.rankRevisits(most), null);
   }
 
   /**
@@ -298,38 +272,25 @@ public final class Session implements AutoCloseable {
 
   /** Asks the server whether the crawl has stopped, for a crawler that begins anew each round; then {@link #stopped}. */
   public String askStopped() {
-    call(null, Crawl::get)
-        .ifPresent(there -> allowance.heed(there.getCrawl().getDecision(), there.getCrawl().getDecisionReason()));
+    call(Crawl::get, null)
+        .map(there -> there.getCrawl())
+        .ifPresent(there -> allowance.heed(there.getDecision(), there.getDecisionReason()));
     return stopped();
   }
 
-  /** What the last new link of the same shape was worth when it was scored; none if there was no such link of late. */
-  public Optional<Guess> guess(String url) {
-    return shapes.guess(url);
-  }
-
-  /** How far a URL of this shape can be expected to bring a page, in [0, 1]. */
-  double odds(String shape) {
-    return shapes.odds(shape);
-  }
-
-  int pagesOf(String shape) {
-    return shapes.pages(shape);
+  /** Where links of the same shape were found last; none if there was no such link of late. */
+  public Optional<Outlook.Guess> guess(String url) {
+    return outlook.guess(url);
   }
 
   /** Does something each time the server is back and was told what it missed, from a thread of the session. */
-  public void onBack(Runnable then) {
+  void onBack(Runnable then) {
     whenBack.add(then);
   }
 
   /** Whether the server is away, or has no room for pages. */
   public boolean isBroken() {
     return outage.isAway();
-  }
-
-  /** What the server last refused a call for, which a plugin may want to log; null if it refused none. */
-  public LinkscoreException refusal() {
-    return refusal;
   }
 
   /** The counts on one line, for a crawler's log. */
@@ -348,35 +309,30 @@ public final class Session implements AutoCloseable {
     LOG.log(Level.INFO, "linkscore: {0} of {1} links scored; {2}", scored.sum(), all, this);
   }
 
-  private <T> Optional<T> call(Kept page, Function<Crawl, T> call) {
-    if (outage.isAway()) {
+  /** Makes a call unless the server is away; what tells it something is made again when it is back, if it did not answer. */
+  private <T> Optional<T> call(Function<Crawl, T> call, Outage.Owed again) {
+    if (again == null ? outage.isAway() : outage.keep(again)) {
       return Optional.empty();
     }
     sayHowItGoes();
-    int before = outage.over();
     try {
       return Optional.of(onceMoreIfLost(call));
     } catch (LinkscoreException e) {
-      if (e.isOutage()) {
-        outage.met(e, before, page);
-      } else if (e.code() != Status.Code.CANCELLED) { // which says nothing of the server
-        refuse(e);
-      }
+      note(e, again);
       return Optional.empty();
     }
   }
 
-  private void refuse(LinkscoreException e) {
-    if (refusal == null) {
+  private void note(LinkscoreException e, Outage.Owed again) {
+    if (e.isOutage()) {
+      outage.met(e, again);
+    } else if (e.code() != Status.Code.CANCELLED && saidRefusal.compareAndSet(false, true)) {
       LOG.log(Level.WARNING, "linkscore: the server refuses a call: {0}", e.getMessage());
     }
-    refusal = e;
   }
 
   private <T> T onceMoreIfLost(Function<Crawl, T> call) {
-    if (!made) {
-      make();
-    }
+    make();
     try {
       return call.apply(client.crawl(id));
     } catch (LinkscoreException e) {
@@ -387,20 +343,33 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  private synchronized void make() {
+  private void make() {
     if (made) {
       return;
     }
-    var there = client.ensureCrawl(id, policy, budget).get();
-    made = true;
-    revisits = there.getCrawl().hasRevisit();
-    LOG.log(
-        Level.INFO,
-        "linkscore: server {0} at {1}, crawl {2}, policy {3}",
-        there.getServerVersion(),
-        client.target(),
-        id,
-        there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT));
+    synchronized (this) {
+      if (made) {
+        return;
+      }
+      var there = client.ensureCrawl(id, policy, budget).get();
+      var served = there.getCrawl().getPolicy().getPolicyCase().name().toLowerCase(Locale.ROOT);
+      made = true;
+      revisits = there.getCrawl().hasRevisit();
+      String text = "linkscore: server {0} at {1}, crawl {2}, policy {3}";
+      LOG.log(Level.INFO, text, there.getServerVersion(), client.target(), id, served);
+    }
+  }
+
+  private void probe() {
+    client.reconnect();
+    try {
+      client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
+    } catch (LinkscoreException e) {
+      if (e.code() != Status.Code.NOT_FOUND) {
+        throw e;
+      }
+      client.ensureCrawl(id, policy, budget);
+    }
   }
 
   private void sayHowItGoes() {
@@ -408,69 +377,6 @@ public final class Session implements AutoCloseable {
     long now = System.nanoTime();
     if (now - last > LOG_EVERY.toNanos() && said.compareAndSet(last, now)) {
       LOG.log(Level.INFO, "linkscore: {0}; best bucket {1}", this, best);
-    }
-  }
-
-  private Map<String, Double> noteBest(Map<String, Double> values) {
-    values.entrySet().stream()
-        .max(Map.Entry.comparingByValue())
-        .ifPresent(entry -> best = String.format("%s (%.2f)", entry.getKey(), entry.getValue()));
-    return values;
-  }
-
-  private List<Link> learned(List<Link> links) {
-    shapes.learn(links);
-    return links;
-  }
-
-  private Optional<Result> usable(Result result) {
-    learned(result.links());
-    return result.status().getCode() == ItemCode.ITEM_CODE_INVALID ? Optional.empty() : Optional.of(result);
-  }
-
-  /** Counts a fetch that the server knows now, unless it refused it: then the budget has to count it for ever. */
-  private Optional<Result> counted(Result result) {
-    if (result.status().getCode() != ItemCode.ITEM_CODE_INVALID) {
-      allowance.take(result.message());
-    }
-    if (!stopped().isEmpty() && saidStop.compareAndSet(false, true)) {
-      LOG.log(Level.INFO, "linkscore: the crawl has stopped, {0}: {1}", stopped(), whyStopped());
-    }
-    return usable(result);
-  }
-
-  private Boolean reported(Crawl crawl, List<Feedback> events) {
-    List<ItemStatus> statuses = crawl.feedback(events);
-    rewards.add(statuses.stream().filter(status -> status.getCode() != ItemCode.ITEM_CODE_INVALID).count());
-    if (events.size() == 1) {
-      LinkscoreException.check(statuses.get(0));
-    }
-    return true;
-  }
-
-  /** What is asked of the server of an outage. */
-  private final class Asked implements Outage.Server {
-    @Override
-    public void probe() {
-      client.reconnect();
-      try {
-        client.crawl(id).withTimeout(PROBE_TIMEOUT).get();
-      } catch (LinkscoreException e) {
-        if (e.code() != Status.Code.NOT_FOUND) {
-          throw e;
-        }
-        client.ensureCrawl(id, policy, budget);
-      }
-    }
-
-    @Override
-    public Result ingest(Page kept) {
-      return onceMoreIfLost(crawl -> crawl.ingest(kept));
-    }
-
-    @Override
-    public void feedback(List<Feedback> kept) {
-      onceMoreIfLost(crawl -> reported(crawl, kept));
     }
   }
 }

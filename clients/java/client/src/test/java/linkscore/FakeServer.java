@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
@@ -61,7 +60,6 @@ public final class FakeServer implements AutoCloseable {
 
   public final List<Page> pages = new CopyOnWriteArrayList<>();
   public final List<Feedback> rewards = new CopyOnWriteArrayList<>();
-  public final List<List<String>> ranked = new CopyOnWriteArrayList<>();
   public final List<RankBucketsRequest> planned = new CopyOnWriteArrayList<>();
   public final Map<String, Boolean> crawls = new ConcurrentHashMap<>();
 
@@ -81,8 +79,8 @@ public final class FakeServer implements AutoCloseable {
 
   public volatile Consumer<LinkScores.Builder> spoil = links -> {};
 
-  /** How many calls of pages were refused. */
-  public final AtomicInteger refused = new AtomicInteger();
+  /** Whether no bucket is given a place. */
+  public volatile boolean grantsNothing;
 
   /** What was changed of crawls, a list a change; and when every page is to be fetched again, null for never. */
   public final List<List<String>> masks = new CopyOnWriteArrayList<>();
@@ -197,7 +195,6 @@ public final class FakeServer implements AutoCloseable {
     @Override
     public void ingestPages(IngestPagesRequest request, StreamObserver<IngestPagesResponse> to) {
       if (refusal != null) {
-        refused.incrementAndGet();
         to.onError(refusal);
         return;
       }
@@ -214,7 +211,6 @@ public final class FakeServer implements AutoCloseable {
 
     @Override
     public void rankBuckets(RankBucketsRequest request, StreamObserver<RankBucketsResponse> to) {
-      ranked.add(request.getBucketsList());
       planned.add(request);
       var answer = RankBucketsResponse.newBuilder();
       for (int i = 0; i < request.getBucketsCount(); i++) {
@@ -227,7 +223,7 @@ public final class FakeServer implements AutoCloseable {
                 .sum();
         answer.addOrder(i).addValues(good ? .9 : .1 / (1 + underWay));
         if (request.getN() > 0) {
-          answer.addUrls(good ? request.getN() : 0);
+          answer.addUrls(good && !grantsNothing ? request.getN() : 0);
         }
       }
       answer(to, answer.build());

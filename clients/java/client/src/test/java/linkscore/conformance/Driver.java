@@ -3,7 +3,9 @@ package linkscore.conformance;
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
+import io.grpc.Status;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.stub.StreamObserver;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -15,20 +17,25 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import linkscore.Client;
 import linkscore.Crawl;
 import linkscore.Link;
 import linkscore.LinkscoreException;
-import linkscore.Policies;
-import linkscore.Result;
-import linkscore.Tickets;
+import linkscore.Settings;
 import linkscore.v1.CandidateLink;
+import linkscore.v1.LinkScoringServiceGrpc;
 import linkscore.v1.NoticeStatus;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
+import linkscore.v1.StreamPagesRequest;
+import linkscore.v1.StreamPagesResponse;
 
 /**
  * Drives the Java client through the scenarios every client passes: {@code linkscore conformance -- java -cp ...
@@ -89,19 +96,15 @@ public final class Driver {
     if (c.timeout_ms > 0) {
       crawl = crawl.withTimeout(Duration.ofMillis(c.timeout_ms));
     }
-    ByteString ticket = Tickets.decode(c.ticket);
+    ByteString ticket = Settings.ticket(c.ticket);
     switch (c.call) {
       case "ensure":
-        client.ensureCrawl(c.crawl, c.policy == null ? null : Policies.named(c.policy));
+        client.ensureCrawl(c.crawl, c.policy == null ? null : Settings.policy(c.policy), null);
         return Map.of();
       case "ingest":
         return Map.of("links", links(crawl.ingest(pages(c))));
       case "stream":
-        List<Result> results = new ArrayList<>();
-        try (var stream = crawl.stream(pages(c).iterator())) {
-          stream.forEachRemaining(results::add);
-        }
-        return Map.of("links", links(results));
+        return Map.of("links", links(streamed(crawl, pages(c))));
       case "failed":
         crawl.failed(c.url, c.status, c.error == null ? "" : c.error, ticket);
         return Map.of();
@@ -110,23 +113,63 @@ public final class Driver {
       case "score":
         var asked =
             c.links.stream()
-                .map(p -> CandidateLink.newBuilder().setUrl(p.url).setTicket(Tickets.decode(p.ticket)).build())
+                .map(p -> CandidateLink.newBuilder().setUrl(p.url).setTicket(Settings.ticket(p.ticket)).build())
                 .collect(Collectors.toList());
         return Map.of("links", rows(crawl.score(asked)));
       case "reward":
         crawl.reward(c.url, ticket, c.worth);
         return Map.of();
       case "notify":
-        var said =
-            c.changed_ms == 0
-                ? crawl.notifyChanged(c.urls)
-                : crawl.notifyChanged(c.urls, Instant.ofEpochMilli(c.changed_ms));
+        var said = crawl.notifyChanged(c.urls, c.changed_ms == 0 ? null : Instant.ofEpochMilli(c.changed_ms));
         return Map.of("outcomes", said.stream().map(NoticeStatus::getOutcomeValue).collect(Collectors.toList()));
       case "explain":
         return Map.of("score", crawl.explain(c.url, ticket).getScore());
       default:
         throw new IllegalArgumentException("no call " + c.call);
     }
+  }
+
+  /** Sends pages in one stream, by the generated stub. */
+  private List<PageResult> streamed(Crawl crawl, List<Page> pages) {
+    var answers = new LinkedBlockingQueue<Optional<PageResult>>();
+    var failure = new AtomicReference<Throwable>();
+    StreamObserver<StreamPagesRequest> stream =
+        LinkScoringServiceGrpc.newStub(client.channel())
+            .streamPages(
+                new StreamObserver<StreamPagesResponse>() {
+                  @Override
+                  public void onNext(StreamPagesResponse answer) {
+                    answers.add(Optional.of(answer.getResult()));
+                  }
+
+                  @Override
+                  public void onError(Throwable thrown) {
+                    failure.set(thrown);
+                    answers.add(Optional.empty());
+                  }
+
+                  @Override
+                  public void onCompleted() {
+                    answers.add(Optional.empty());
+                  }
+                });
+    for (int i = 0; i < pages.size(); i++) {
+      var request = StreamPagesRequest.newBuilder().setRequestId(i + 1).setPage(pages.get(i));
+      stream.onNext(i == 0 ? request.setCrawl(crawl.name()).build() : request.build());
+    }
+    stream.onCompleted();
+    List<PageResult> results = new ArrayList<>();
+    try {
+      for (var answer = answers.take(); answer.isPresent(); answer = answers.take()) {
+        results.add(answer.get());
+      }
+    } catch (InterruptedException e) {
+      failure.set(Status.CANCELLED.asRuntimeException());
+    }
+    if (failure.get() != null) {
+      throw LinkscoreException.from(failure.get());
+    }
+    return results;
   }
 
   private static Client connected(Command c) throws IOException {
@@ -152,7 +195,7 @@ public final class Driver {
   private static List<Page> pages(Command c) {
     List<Page> made = new ArrayList<>();
     for (SaidPage said : c.pages) {
-      var page = Page.newBuilder().setUrl(said.url).setStatusCode(said.status).setTicket(Tickets.decode(said.ticket));
+      var page = Page.newBuilder().setUrl(said.url).setStatusCode(said.status).setTicket(Settings.ticket(said.ticket));
       if (said.final_url != null) {
         page.setFinalUrl(said.final_url);
       }
@@ -166,8 +209,8 @@ public final class Driver {
     return made;
   }
 
-  private static List<List<JsonObject>> links(List<Result> results) {
-    return results.stream().map(result -> rows(result.links())).collect(Collectors.toList());
+  private static List<List<JsonObject>> links(List<PageResult> results) {
+    return results.stream().map(result -> rows(Link.of(result))).collect(Collectors.toList());
   }
 
   private static List<JsonObject> rows(List<Link> links) {
@@ -178,7 +221,7 @@ public final class Driver {
       row.addProperty("score", link.score());
       row.addProperty("bucket", link.bucket());
       row.addProperty("value", link.bucketValue());
-      row.addProperty("ticket", Tickets.encode(link.ticket()));
+      row.addProperty("ticket", Settings.text(link.ticket()));
       row.addProperty("usable", link.usable());
       row.addProperty("in_scope", link.inScope());
       told.add(row);

@@ -12,7 +12,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import linkscore.Link;
 import linkscore.Session;
-import linkscore.Tickets;
+import linkscore.Settings;
 import linkscore.v1.Page;
 import org.archive.crawler.framework.CrawlController;
 import org.archive.crawler.framework.CrawlStatus;
@@ -128,7 +128,7 @@ public final class LinkscoreProcessor extends Processor {
 
   @Override
   protected void innerProcess(CrawlURI uri) {
-    ByteString ticket = Tickets.decode((String) uri.getData().get(TICKET));
+    ByteString ticket = Settings.ticket((String) uri.getData().get(TICKET));
     int status = uri.getFetchStatus();
     if (status >= FIRST_FAILURE) {
       session.failed(uri.getURI(), status, "", ticket);
@@ -177,30 +177,14 @@ public final class LinkscoreProcessor extends Processor {
     links.forEach(link -> page.addOutlinksBuilder().setUrl(link.getURI()));
     session
         .ingest(page.build())
-        .ifPresentOrElse(
-            answer -> {
-              place(links, answer.links());
-              uri.getOutLinks().removeAll(dropped(links, answer.links()));
-            },
-            () -> guess(links));
-  }
-
-  /** The links that a setting of the crawl forbids for good; the answer has them in their order. */
-  private static List<CrawlURI> dropped(List<CrawlURI> uris, List<Link> links) {
-    List<CrawlURI> found = new ArrayList<>();
-    for (int i = 0; i < Math.min(uris.size(), links.size()); i++) {
-      if (links.get(i).isDropped()) {
-        found.add(uris.get(i));
-      }
-    }
-    return found;
+        .ifPresentOrElse(answer -> place(uri, links, Link.of(answer)), () -> guess(links));
   }
 
   /** Gives links of an outage the value links of their shape had last: Heritrix asks once, so no answer comes too late. */
   private void guess(List<CrawlURI> links) {
     session.fallback.add(links.size());
     for (CrawlURI link : links) {
-      session.guess(link.getURI()).ifPresent(guess -> link.getData().put(VALUE, guess.value()));
+      session.guess(link.getURI()).ifPresent(guess -> link.getData().put(VALUE, guess.value));
     }
   }
 
@@ -215,21 +199,22 @@ public final class LinkscoreProcessor extends Processor {
     }
   }
 
-  /** Gives links their places; the answer has them in their order. */
-  private void place(List<CrawlURI> uris, List<Link> links) {
+  /** Gives links their places, in their order, and takes those off the page that a setting of the crawl forbids for good. */
+  private void place(CrawlURI page, List<CrawlURI> uris, List<Link> links) {
     for (int i = 0; i < uris.size(); i++) {
+      Link link = i < links.size() && links.get(i).usable() ? links.get(i) : null;
       Map<String, Object> data = uris.get(i).getData();
-      if (i < links.size() && links.get(i).usable()) {
-        session.scored.increment();
-        if (links.get(i).isSkipped()) { // by a setting of the crawl: it goes last
-          data.put(MISSED, true);
-        } else {
-          data.put(VALUE, links.get(i).bucketValue());
-        }
-        data.put(TICKET, Tickets.encode(links.get(i).ticket()));
-      } else {
-        session.missed.increment();
+      (link == null ? session.missed : session.scored).increment();
+      if (link == null || link.isSkipped()) { // by a setting of the crawl: it goes last
         data.put(MISSED, true);
+      } else {
+        data.put(VALUE, link.bucketValue());
+      }
+      if (link != null) {
+        data.put(TICKET, Settings.text(link.ticket()));
+      }
+      if (link != null && link.isDropped()) {
+        page.getOutLinks().remove(uris.get(i));
       }
     }
   }

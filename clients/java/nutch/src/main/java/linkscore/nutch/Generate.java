@@ -3,9 +3,8 @@ package linkscore.nutch;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import linkscore.Budgets;
 import linkscore.Session;
+import linkscore.Settings;
 import linkscore.v1.Budget;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.conf.Configured;
@@ -36,6 +35,9 @@ public final class Generate extends Configured implements Tool {
   private static final long DAY_MS = 86_400_000;
   private static final int NO_ROUND = 1; // as Nutch's generator
 
+  // Every date has come by then, so that Nutch's generator asks the filter of each URL.
+  private static final String ALL_DAYS = "36500";
+
   /** Runs it, with the arguments of Nutch's generator. */
   public static void main(String[] args) throws Exception {
     System.exit(ToolRunner.run(NutchConfiguration.create(), new Generate(), args));
@@ -46,43 +48,36 @@ public final class Generate extends Configured implements Tool {
     if (args.length < 2) {
       return new Generator(getConf()).run(args); // which says what it wants
     }
-    List<String> given = Arrays.asList(args);
-    long topN = Long.parseLong(after(given, "-topN").orElse(String.valueOf(Long.MAX_VALUE)));
-    long days = Long.parseLong(after(given, "-adddays").orElse("0"));
-    long now = System.currentTimeMillis() + days * DAY_MS;
+    List<String> given = new ArrayList<>(Arrays.asList(args));
+    long topN = after(given, "-topN", Long.MAX_VALUE);
+    long now = System.currentTimeMillis() + after(given, "-adddays", 0) * DAY_MS;
     Configuration conf = new Configuration(getConf());
-    Budget budget = Budgets.of(conf.getTrimmed("linkscore.budget", ""));
-    Waiting waiting;
-    Optional<Again> again;
+    Waiting waiting = new Waiting(conf, topN, now);
     try (Session session = Session.configured("nutch", conf::getTrimmed)) {
-      Optional<Revisits> revisits = Revisits.ask(session, conf, topN, now, !given.contains("-noFilter"));
-      waiting = Waiting.read(getConf(), new Path(args[0]), topN, now, revisits.orElse(null));
+      Budget budget = Settings.budget(conf.getTrimmed("linkscore.budget", ""));
       if (budget != null && budget.hasMaxFetches()) {
         waiting.bound(budget.getMaxFetches());
       }
+      waiting.askForKnown(session, !given.contains("-noFilter"));
+      waiting.read(new Path(args[0]));
       if (waiting.isOver(!session.askStopped().isEmpty())) {
         LOG.info("linkscore: the budget lets no round begin. {} {}", session.stopped(), session.whyStopped());
         return NO_ROUND;
       }
-      again = revisits.map(waiting::take);
-      again.ifPresent(taken -> taken.write(conf));
-      Optional<Round> round = waiting.plan(session);
-      round.orElseGet(waiting::withoutServer).write(conf);
-      String advised = round.isPresent() ? "as advised" : "without advice";
-      String known = again.map(taken -> taken.size() + " known pages").orElse("known pages by date");
-      LOG.info("linkscore: a round of {}, {}, {}", waiting.size(), advised, known);
+      Round round = waiting.round(session);
+      round.write(conf);
+      LOG.info("linkscore: a round of {}, {} advice", waiting.size(), round.isAdvised ? "by" : "without");
     }
     conf.setFloat(Generator.GENERATOR_MIN_SCORE, 0); // links the round does not take are below
-    List<String> sized = new ArrayList<>(given); // of an option that stands twice Nutch takes the last
-    sized.addAll(List.of("-topN", String.valueOf(waiting.size())));
-    if (again.isPresent()) {
-      sized.addAll(List.of("-adddays", Again.ALL_DAYS));
+    given.addAll(List.of("-topN", String.valueOf(waiting.size()))); // of an option that stands twice Nutch takes the last
+    if (waiting.isKnownNamed()) {
+      given.addAll(List.of("-adddays", ALL_DAYS));
     }
-    return new Generator(conf).run(sized.toArray(String[]::new));
+    return new Generator(conf).run(given.toArray(String[]::new));
   }
 
-  private static Optional<String> after(List<String> args, String option) {
+  private static long after(List<String> args, String option, long otherwise) {
     int at = args.indexOf(option);
-    return at < 0 || at + 1 == args.size() ? Optional.empty() : Optional.of(args.get(at + 1));
+    return at < 0 || at + 1 == args.size() ? otherwise : Long.parseLong(args.get(at + 1));
   }
 }

@@ -8,16 +8,17 @@ import java.util.Map;
 import java.util.Map.Entry;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import linkscore.Result;
+import linkscore.Link;
 import linkscore.Session;
-import linkscore.Tickets;
+import linkscore.Settings;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.nutch.crawl.CrawlDatum;
-import org.apache.nutch.crawl.Generator;
 import org.apache.nutch.crawl.Inlinks;
 import org.apache.nutch.indexer.NutchDocument;
 import org.apache.nutch.metadata.Metadata;
@@ -36,10 +37,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Every parsed page goes to the server with its body; each of its outlinks keeps the buckets and the tickets it was
  * given in its CrawlDatum. {@link Generate} says which of them a round takes; without it, a round takes URLs by what their
- * buckets are worth when it is generated, less the more links of one bucket of which little is known are in it. Start pages
- * go first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the
- * server is away the crawl goes on: buckets keep the value they had, less with every link that is taken of them, and new links
- * wait where links of their URL shape went last.
+ * buckets were worth when they were found. Start pages go first, links the server does not know last. Failed fetches are reported when the crawl database is updated. While the
+ * server is away the crawl goes on, and new links wait where links of their URL shape went last.
  */
 public final class LinkscoreScoringFilter implements ScoringFilter {
   /** What a parse filter sets in the parse metadata to say what a page was worth, in [0, 1]. */
@@ -66,6 +65,10 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   // Of a link that a later round takes.
   private static final float NOT_NOW = -1;
 
+  /** What a protocol status of Nutch was in HTTP. */
+  private static final Map<Integer, Integer> HTTP =
+      Map.of(ProtocolStatus.NOTFOUND, 404, ProtocolStatus.GONE, 410, ProtocolStatus.ACCESS_DENIED, 403);
+
   private static final int PAGES_A_LOG_LINE = 100;
 
   // Nutch's own default of db.fetch.interval.max: 90 days.
@@ -75,22 +78,25 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private static final AtomicLong FOUND = new AtomicLong();
   private static final int STEPS_A_MS = 1_000;
 
+  private static final Map<String, Session> SESSIONS = new ConcurrentHashMap<>();
+
   private Configuration conf;
   private Session session;
-  private RoundValues values;
   private Round round;
-  private Again again;
 
   @Override
   public void setConf(Configuration conf) {
     this.conf = conf;
     if (conf != null) {
-      session = Sessions.of(conf);
-      long size = conf.getLong(Generator.GENERATOR_TOP_N, Long.MAX_VALUE);
-      values = new RoundValues(session, size, System::nanoTime);
+      session = session(conf);
       round = Round.read(conf);
-      again = Again.read(conf);
     }
+  }
+
+  /** The session of a crawl and server, shared by all tasks that run in this virtual machine. */
+  static Session session(Configuration conf) {
+    String key = conf.get("linkscore.target") + " " + conf.get("linkscore.crawl");
+    return SESSIONS.computeIfAbsent(key, made -> Session.configured("nutch", conf::getTrimmed));
   }
 
   @Override
@@ -110,10 +116,10 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   @Override
   public float generatorSortValue(Text url, CrawlDatum datum, float initSort) {
-    if (again != null && again.takes(url, datum)) {
+    if (round != null && round.takesAgain(url, datum)) {
       return KNOWN;
     }
-    if (again != null && !again.isDue(url, datum)) {
+    if (round != null && !round.isDue(url, datum)) {
       return NOT_NOW;
     }
     if (isSeed(datum)) {
@@ -123,12 +129,12 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     if (places.isEmpty()) {
       return datum.getMetaData().containsKey(MISSED) ? LAST : FALLBACK;
     }
-    if (round != null) {
-      Optional<Place> from = round.place(places);
-      from.ifPresent(place -> place.takenOf(datum, round.isAdvised()));
-      return from.isEmpty() ? NOT_NOW : SCORED + (float) round.value(from.get().bucket);
+    if (round == null) {
+      return SCORED + (float) places.get(0).value;
     }
-    return SCORED + (float) values.next(places.get(0));
+    Optional<Place> from = round.place(places);
+    from.ifPresent(place -> place.takenOf(datum, round.isAdvised));
+    return from.map(place -> SCORED + (float) round.value(place.bucket)).orElse(NOT_NOW);
   }
 
   /** Hands the ticket on to the page. */
@@ -140,7 +146,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   /** Sends the page, and keeps what the server says of its outlinks for the task that writes them. */
   @Override
   public void passScoreAfterParsing(Text url, Content content, Parse parse) {
-    ByteString ticket = Tickets.decode(content.getMetadata().get(TICKET));
+    ByteString ticket = Settings.ticket(content.getMetadata().get(TICKET));
     String segment = content.getMetadata().get(Nutch.SEGMENT_NAME_KEY);
     Outlink[] outlinks = parse.getData().getOutlinks();
     Page.Builder page =
@@ -163,14 +169,14 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     }
   }
 
-  private static void keep(Result result, Outlink[] outlinks, Metadata metadata) {
-    metadata.set(ANSWER, Answer.of(outlinks, result.links()));
+  private static void keep(PageResult result, Outlink[] outlinks, Metadata metadata) {
+    metadata.set(ANSWER, Place.text(outlinks, Link.of(result)));
     next(result).ifPresent(next -> metadata.set(NEXT, next));
   }
 
-  private static Optional<String> next(Result result) {
-    return result.message().hasNextFetchTime()
-        ? Optional.of(Long.toString(result.message().getNextFetchTime().getSeconds()))
+  private static Optional<String> next(PageResult result) {
+    return result.hasNextFetchTime()
+        ? Optional.of(Long.toString(result.getNextFetchTime().getSeconds()))
         : Optional.empty();
   }
 
@@ -184,9 +190,9 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
       int allCount) {
     String said = parseData.getParseMeta().get(ANSWER);
     parseData.getParseMeta().remove(ANSWER);
-    Map<String, List<Place>> found = said == null ? Map.of() : Answer.read(said, now(allCount));
+    Map<String, List<Place>> found = said == null ? Map.of() : Place.read(said, now(allCount));
     for (Entry<Text, CrawlDatum> target : targets) {
-      List<Place> places = found.get(Answer.form(target.getKey().toString()));
+      List<Place> places = found.get(Place.form(target.getKey().toString()));
       if (said == null) {
         session.fallback.increment();
         guess(target);
@@ -205,7 +211,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
   private void guess(Entry<Text, CrawlDatum> target) {
     session
         .guess(target.getKey().toString())
-        .ifPresent(like -> Place.keep(target.getValue(), List.of(new Place(like.bucket(), like.value(), "", now(1)))));
+        .ifPresent(like -> Place.keep(target.getValue(), List.of(new Place(like.bucket, like.value, "", now(1)))));
   }
 
   /**
@@ -214,7 +220,6 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
    */
   @Override
   public void updateDbScore(Text url, CrawlDatum old, CrawlDatum datum, List<CrawlDatum> inlinked) {
-    values.renew();
     if (old != null && failedNow(old, datum)) {
       session.ingest(failure(url, datum));
     }
@@ -286,7 +291,7 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
 
   private static Page failure(Text url, CrawlDatum datum) {
     int protocol = protocolOf(datum);
-    int status = httpStatus(protocol);
+    int status = HTTP.getOrDefault(protocol, 0);
     return withoutPage("failed", url, datum)
         .setStatusCode(status)
         .setFetchError(status == 0 ? "nutch status " + protocol : "")
@@ -297,25 +302,12 @@ public final class LinkscoreScoringFilter implements ScoringFilter {
     return Page.newBuilder()
         .setEventId(eventId(how + " " + url + " " + datum.getFetchTime()))
         .setUrl(url.toString())
-        .setTicket(Tickets.decode(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)));
+        .setTicket(Settings.ticket(Place.of(datum).stream().map(place -> place.ticket).findFirst().orElse(null)));
   }
 
   private static int protocolOf(CrawlDatum datum) {
     Writable said = datum.getMetaData().get(Nutch.WRITABLE_PROTO_STATUS_KEY);
     return said instanceof ProtocolStatus ? ((ProtocolStatus) said).getCode() : ProtocolStatus.NOTFOUND;
-  }
-
-  private static int httpStatus(int protocol) {
-    switch (protocol) {
-      case ProtocolStatus.NOTFOUND:
-        return 404;
-      case ProtocolStatus.GONE:
-        return 410;
-      case ProtocolStatus.ACCESS_DENIED:
-        return 403;
-      default:
-        return 0;
-    }
   }
 
   /** The same for the same fetch, because Hadoop runs a task again that failed. */

@@ -5,11 +5,13 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Queue;
-import linkscore.Plan;
+import java.util.stream.Collectors;
+import linkscore.Outlook;
 import linkscore.Session;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -19,42 +21,74 @@ import org.apache.hadoop.io.SequenceFile;
 import org.apache.hadoop.io.Text;
 import org.apache.nutch.crawl.CrawlDatum;
 import org.apache.nutch.crawl.CrawlDb;
+import org.apache.nutch.net.URLFilterException;
+import org.apache.nutch.net.URLFilters;
 
 /**
- * What waits in a crawl database: how many links of each bucket, and when the first of them were found. Of each bucket no
- * more are kept than a round may take.
+ * What waits in a crawl database: how many links of each bucket, and when the first of them were found; and which known
+ * pages the server names to fetch again. Of each bucket no more are kept than a round may take.
+ *
+ * <p>Of known pages a round takes the best, as many as a number a day allows. Each that is taken keeps until when the
+ * fetches a day are spent. So the crawl database says what the next round may have, and a fetch that never came there was
+ * not spent. Once all that are due are taken, what is left lapses.
  */
 final class Waiting {
-  // Bounds of RankBuckets: buckets named and links handed out in one question.
+  // Bounds of RankBuckets: buckets named and links handed out in one question; and of RankRevisits.
   private static final int MAX_BUCKETS = 100_000;
   private static final int MAX_LINKS = 10_000;
 
   // As the server grants places to crawlers that fetch without rounds (docs/guides/many-in-flight.md).
   private static final int ANSWERS_A_LINK = 4;
 
-  // While the server is away the value of a bucket counts half after so many links, for each that was taken before and one
-  // more: as in the frontiers of the other clients (docs/reference/clients.md, rule 8).
-  static final double TRUST = 16;
+  private static final double DAY_MS = 86_400_000;
 
+  private final Configuration conf;
   private final long topN;
+  private final long now;
   private final int most;
   private final Map<String, Bucket> buckets = new HashMap<>();
   private long answered;
   private long fetches; // retries and all
   private long maxFetches = Long.MAX_VALUE;
   private long seeds;
-  private int again;
 
-  /** Nothing yet, for rounds of at most so many links. */
-  Waiting(long topN) {
+  private Map<String, Boolean> named; // known pages by the form of their URL, best first: whether one may go now
+  private URLFilters filters;
+  private long spent = Long.MIN_VALUE; // until when, as known pages say
+  private List<String> again = List.of();
+  private long spentUntil;
+
+  /** Nothing yet, for rounds of at most so many links at a time. */
+  Waiting(Configuration conf, long topN, long now) {
+    this.conf = conf;
     this.topN = topN;
+    this.now = now;
     most = (int) Math.min(topN, MAX_LINKS);
   }
 
-  /** Reads a crawl database; what is not due at a time does not wait, nor do known pages if revisits are chosen by the server. */
-  static Waiting read(Configuration conf, Path crawlDb, long topN, long now, Revisits revisits) throws IOException {
-    Waiting waiting = new Waiting(topN);
-    Due due = new Due(conf, now);
+  /**
+   * Asks the server which known pages to fetch again, for twice as many as a round takes: some may not be in the database.
+   * They go by their dates if no number a day is set, and while the server is away.
+   */
+  void askForKnown(Session session, boolean isFiltered) {
+    if (perDay() > 0) {
+      filters = isFiltered ? new URLFilters(conf) : null;
+      session
+          .rankRevisits((int) Math.min(MAX_LINKS, 2L * most))
+          .ifPresent(
+              pages -> {
+                named = new LinkedHashMap<>();
+                pages.forEach(page -> named.put(Place.form(page.getUrl()), false));
+              });
+    }
+  }
+
+  private double perDay() {
+    return conf.getDouble("linkscore.revisits.per.day", 0);
+  }
+
+  /** Reads a crawl database. */
+  void read(Path crawlDb) throws IOException {
     FileSystem files = crawlDb.getFileSystem(conf);
     FileStatus[] parts = files.globStatus(new Path(crawlDb, CrawlDb.CURRENT_NAME + "/part-*/data"));
     for (FileStatus part : parts == null ? new FileStatus[0] : parts) {
@@ -62,34 +96,30 @@ final class Waiting {
       CrawlDatum datum = new CrawlDatum();
       try (SequenceFile.Reader rows = new SequenceFile.Reader(conf, SequenceFile.Reader.file(part.getPath()))) {
         while (rows.next(url, datum)) {
-          if (revisits != null) {
-            revisits.add(url, datum, due.isFree(datum));
-          }
-          boolean isChosen = revisits != null && Again.isKnown(datum);
-          waiting.add(datum, !isChosen && due.isDue(url, datum));
+          add(url, datum);
         }
       }
     }
-    return waiting;
+    chooseKnown();
   }
 
   /** Counts a URL of the database. */
-  void add(CrawlDatum datum, boolean isDue) {
+  private void add(Text url, CrawlDatum datum) {
     if (datum.getStatus() != CrawlDatum.STATUS_DB_UNFETCHED) {
       answered++;
       fetches++;
       Place.of(datum).stream().limit(1).forEach(from -> bucket(from).took(datum));
     }
     fetches += datum.getRetriesSinceFetch();
-    if (!isDue) {
-      return;
-    }
-    if (LinkscoreScoringFilter.isSeed(datum)) {
-      seeds++;
-      return;
-    }
-    for (Place place : Place.of(datum)) {
-      bucket(place).add(place, most);
+    if (named != null && Round.isKnown(datum)) {
+      spent = Math.max(spent, Round.spent(datum));
+      if (Round.isFree(conf, datum, now)) {
+        named.computeIfPresent(Place.form(url.toString()), (form, was) -> passes(url.toString()));
+      }
+    } else if (Round.isDue(conf, url, datum, now)) {
+      boolean isSeed = LinkscoreScoringFilter.isSeed(datum);
+      seeds += isSeed ? 1 : 0;
+      (isSeed ? List.<Place>of() : Place.of(datum)).forEach(place -> bucket(place).add(place, most));
     }
   }
 
@@ -97,11 +127,30 @@ final class Waiting {
     return buckets.computeIfAbsent(place.bucket, Bucket::new);
   }
 
+  private boolean passes(String url) {
+    try {
+      return filters == null || filters.filter(url) != null;
+    } catch (URLFilterException e) {
+      return true; // as in Nutch's generator
+    }
+  }
+
   /** Gives known pages places of the round before links. */
-  Again take(Revisits revisits) {
-    Again taken = revisits.take(Math.min(topN, left()));
-    again = taken.size();
-    return taken;
+  private void chooseKnown() {
+    if (named == null) {
+      return;
+    }
+    List<String> due = named.keySet().stream().filter(named::get).collect(Collectors.toList());
+    double perDay = perDay();
+    double since = spent == Long.MIN_VALUE ? Math.max(DAY_MS, DAY_MS / perDay) : now - spent; // first for a day, or one page
+    int taken = (int) Math.max(0, Math.min(Math.min(Math.min(topN, left()), due.size()), since * perDay / DAY_MS));
+    again = due.subList(0, taken);
+    spentUntil = (long) (taken == due.size() ? now : now - since + taken * DAY_MS / perDay);
+  }
+
+  /** Whether the server names the known pages to fetch again. */
+  boolean isKnownNamed() {
+    return named != null;
   }
 
   /**
@@ -110,7 +159,8 @@ final class Waiting {
    * than the budget leaves.
    */
   long size() {
-    return Math.min(Math.min(topN, left()), again + Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK)));
+    long links = Math.max(seeds, Math.min(most, 1 + answered / ANSWERS_A_LINK));
+    return Math.min(Math.min(topN, left()), again.size() + links);
   }
 
   /** Bounds the fetches of all rounds; those that the database knows count. */
@@ -119,7 +169,7 @@ final class Waiting {
   }
 
   private int places() {
-    return (int) Math.min(MAX_LINKS, size() - again - seeds);
+    return (int) Math.min(MAX_LINKS, size() - again.size() - seeds);
   }
 
   private long left() {
@@ -130,33 +180,42 @@ final class Waiting {
    * Whether the budget lets no round begin. A crawl whose sites have stopped goes on while start pages wait, which may be of
    * another site.
    *
-   * @param hasStopped what the server says of the crawl
+   * @param hasStopped whether the server says that the crawl has stopped
    */
   boolean isOver(boolean hasStopped) {
     return left() == 0 || (hasStopped && seeds == 0);
   }
 
-  /** Asks the server which links to take beside the start pages; none while it is away. */
-  Optional<Round> plan(Session session) {
+  /** The next round: asks the server what to take, and goes by what links came with while it is away. */
+  Round round(Session session) {
     Map<String, Integer> counts = new LinkedHashMap<>();
-    buckets.entrySet().stream()
-        .filter(bucket -> bucket.getValue().links > 0)
-        .sorted(Comparator.comparingLong(bucket -> bucket.getValue().oldest))
+    buckets.values().stream()
+        .filter(bucket -> bucket.links > 0)
+        .sorted(Comparator.comparingLong(bucket -> bucket.oldest))
         .limit(MAX_BUCKETS)
-        .forEach(bucket -> counts.put(bucket.getKey(), bucket.getValue().links));
-    int places = places();
-    if (places <= 0 || counts.isEmpty()) {
-      return Optional.of(new Round());
+        .forEach(bucket -> counts.put(bucket.name, bucket.links));
+    Round round;
+    if (places() <= 0 || counts.isEmpty()) {
+      round = new Round(true, now);
+    } else {
+      Optional<linkscore.Crawl.Plan> plan = session.planBuckets(counts, Map.of(), places(), true);
+      round = new Round(plan.isPresent(), now);
+      plan.ifPresentOrElse(
+          advice -> advice.urls.forEach((name, n) -> take(round, name, advice.values.get(name), n)),
+          () -> takeWithoutServer(round));
     }
-    return session.planBuckets(counts, Map.of(), places, true).map(this::round);
+    if (named != null) {
+      round.takeAgain(again, spentUntil);
+    }
+    return round;
   }
 
-  /**
-   * What to take while the server is away: by the values links came with. A bucket of which few links were taken before loses
-   * its value soon, one whose pages were not there has little.
-   */
-  Round withoutServer() {
-    Round round = Round.unadvised();
+  private void take(Round round, String name, double value, int links) {
+    round.take(name, value, buckets.get(name).upTo(links));
+  }
+
+  /** A bucket of which few links were taken before loses its value soon, one whose pages were not there has little. */
+  private void takeWithoutServer(Round round) {
     Queue<Bucket> best = new PriorityQueue<>(Comparator.comparingDouble(bucket -> -bucket.worth()));
     buckets.values().stream().filter(bucket -> bucket.links > 0).forEach(best::add);
     for (int places = places(); places > 0 && !best.isEmpty(); places--) {
@@ -166,18 +225,9 @@ final class Waiting {
         best.add(from);
       }
     }
-    for (Bucket bucket : buckets.values()) {
-      if (bucket.taking > 0) {
-        round.take(bucket.name, bucket.worth(), bucket.upTo(bucket.taking));
-      }
-    }
-    return round;
-  }
-
-  private Round round(Plan plan) {
-    Round round = new Round();
-    plan.urls().forEach((bucket, n) -> round.take(bucket, plan.values().get(bucket), buckets.get(bucket).upTo(n)));
-    return round;
+    buckets.values().stream()
+        .filter(bucket -> bucket.taking > 0)
+        .forEach(bucket -> take(round, bucket.name, bucket.worth(), bucket.taking));
   }
 
   private static final class Bucket {
@@ -201,33 +251,26 @@ final class Waiting {
     }
 
     private void took(CrawlDatum datum) {
-      if (Place.isUnadvised(datum)) {
-        unadvised++;
-      } else {
-        proven++;
-      }
-      if (datum.getStatus() == CrawlDatum.STATUS_DB_GONE) {
-        failures++;
-      } else {
-        pages++;
-      }
+      boolean isUnadvised = Place.isUnadvised(datum);
+      boolean isGone = datum.getStatus() == CrawlDatum.STATUS_DB_GONE;
+      unadvised += isUnadvised ? 1 : 0;
+      proven += isUnadvised ? 0 : 1;
+      failures += isGone ? 1 : 0;
+      pages += isGone ? 0 : 1;
     }
 
     private double worth() {
-      double half = TRUST * (1 + proven);
-      double odds = (1.0 + pages) / (1 + pages + failures);
-      return value * odds * half / (half + unadvised + taking);
+      return Outlook.faded(value, (1.0 + pages) / (1 + pages + failures), proven, unadvised + taking);
     }
 
     private void add(Place place, int most) {
-      long found = place.found;
       links++;
-      oldest = Math.min(oldest, found);
-      if (found > latest) {
-        latest = found;
+      oldest = Math.min(oldest, place.found);
+      if (place.found > latest) {
+        latest = place.found;
         value = place.value;
       }
-      first.add(found);
+      first.add(place.found);
       if (first.size() > most) {
         first.remove();
       }

@@ -3,7 +3,6 @@ package linkscore.nutch;
 import static java.util.stream.Collectors.toList;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -13,7 +12,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import linkscore.FakeServer;
 import linkscore.v1.Decision;
-import linkscore.v1.DuePage;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.MapFile;
@@ -33,7 +31,7 @@ class GenerateTest {
   private FakeServer server;
   private Configuration conf;
   private final TreeMap<String, CrawlDatum> database = new TreeMap<>();
-  private Revisits revisits;
+  private long most = Long.MAX_VALUE;
 
   @BeforeEach
   void start() throws Exception {
@@ -85,11 +83,15 @@ class GenerateTest {
         rows.append(new Text(row.getKey()), row.getValue());
       }
     }
-    return Waiting.read(conf, new org.apache.hadoop.fs.Path(folder.toUri()), topN, NOW, revisits);
+    Waiting waiting = new Waiting(conf, topN, NOW);
+    waiting.bound(most);
+    waiting.askForKnown(LinkscoreScoringFilter.session(conf), false);
+    waiting.read(new org.apache.hadoop.fs.Path(folder.toUri()));
+    return waiting;
   }
 
   private Round round(long topN) throws IOException {
-    return waiting(topN).plan(Sessions.of(conf)).orElseThrow();
+    return waiting(topN).round(LinkscoreScoringFilter.session(conf));
   }
 
   private static boolean takes(Round round, String bucket, long found) {
@@ -149,42 +151,41 @@ class GenerateTest {
 
   @Test
   void knownPagesThatTheServerNamesTakePlacesOfTheirOwn() throws IOException {
+    server.revisits = true;
+    server.due = List.of("http://a.test/fetched3");
     link("good", 1);
     fetched(8);
     database.values().forEach(datum -> datum.setFetchTime(NOW - 1)); // by their dates they would wait
-    List<DuePage> named = List.of(DuePage.newBuilder().setUrl("http://a.test/fetched3").build());
-    revisits = new Revisits(named, 1, NOW, null);
+    assertEquals(3, waiting(50).size());
+    conf.setDouble("linkscore.revisits.per.day", 1);
     Waiting waiting = waiting(50);
-    assertEquals(3, waiting.size());
-    assertEquals(1, waiting.take(revisits).size());
     assertEquals(4, waiting.size());
-    assertTrue(takes(waiting.plan(Sessions.of(conf)).orElseThrow(), "good", 1));
+    assertTrue(takes(waiting.round(LinkscoreScoringFilter.session(conf)), "good", 1));
     assertEquals(List.of(1), server.planned.get(0).getWaitingList());
     assertEquals(3, server.planned.get(0).getN());
+    server.close();
+    assertFalse(waiting(50).isKnownNamed(), "dates count while it is away");
   }
 
   @Test
-  void tasksReadTheRoundFromTheirConfiguration() {
-    Round written = new Round();
-    written.take("a.test/${x}\t1", .25, 5);
-    written.write(conf);
-    Round read = Round.read(conf);
-    assertTrue(takes(read, "a.test/${x}\t1", 5));
-    assertFalse(takes(read, "a.test/${x}\t1", 6));
-    assertEquals(.25, read.value("a.test/${x}\t1"));
-    assertNull(Round.read(new Configuration(false)));
-  }
-
-  @Test
-  void anEmptyRoundIsARound() {
-    new Round().write(conf);
-    assertFalse(takes(Round.read(conf), "good", 0));
+  void aBudgetBoundsARoundByTheFetchesBeforeRetriesAndAll() throws IOException {
+    link("good", 1);
+    link("good", 2).setRetriesSinceFetch(3);
+    fetched(30);
+    assertEquals(8, waiting(50).size());
+    most = 35;
+    assertEquals(2, waiting(50).size());
+    assertFalse(waiting(50).isOver(false));
+    most = 33;
+    assertTrue(waiting(50).isOver(false));
+    assertEquals(0, waiting(50).size());
   }
 
   @Test
   void theFilterGivesNoPlaceToWhatTheRoundDoesNotTake() {
-    Round round = new Round();
+    Round round = new Round(true, NOW);
     round.take("good", .5, 3);
+    round.take("a.test/${x}\t1", .25, 5);
     round.write(conf);
     LinkscoreScoringFilter filter = new LinkscoreScoringFilter();
     filter.setConf(conf);
@@ -192,6 +193,7 @@ class GenerateTest {
     assertEquals(1.5f, filter.generatorSortValue(url, link("good", 3), 1));
     assertTrue(filter.generatorSortValue(url, link("good", 4), 1) < 0);
     assertTrue(filter.generatorSortValue(url, link("bad", 1), 1) < 0);
+    assertEquals(1.25f, filter.generatorSortValue(url, link("a.test/${x}\t1", 5), 1));
     float unscored = filter.generatorSortValue(url, new CrawlDatum(CrawlDatum.STATUS_DB_UNFETCHED, 1), 1);
     assertTrue(unscored > 0 && unscored < 1, "fills what the round leaves");
     assertTrue(server.planned.isEmpty(), "no task asks the server");
@@ -199,7 +201,7 @@ class GenerateTest {
 
   @Test
   void aLinkOfSeveralBucketsCarriesTheTicketOfTheOneItWasTakenFrom() {
-    Round round = new Round();
+    Round round = new Round(true, NOW);
     round.take("list", .4, 9);
     round.take("menu", .1, 9);
     round.write(conf);
@@ -216,13 +218,6 @@ class GenerateTest {
   }
 
   @Test
-  void withoutAServerThereIsNoRound() throws IOException {
-    link("good", 1);
-    server.close();
-    assertTrue(waiting(50).plan(Sessions.of(conf)).isEmpty());
-  }
-
-  @Test
   void withoutAServerARoundTakesOfProvenBucketsAndLittleOfOthers() throws IOException {
     for (int i = 0; i < 40; i++) {
       link("proven", 100 + i);
@@ -234,8 +229,9 @@ class GenerateTest {
       taken("gone", i, CrawlDatum.STATUS_DB_GONE, true);
     }
     fetched(42); // 60 answered: a round of 16
-    Round round = waiting(50).withoutServer();
-    assertFalse(round.isAdvised());
+    server.close();
+    Round round = round(50);
+    assertFalse(round.isAdvised);
     // .5 * 160 / (160 + k) and .5 * 16 / (16 + k): ten of proven for one of untried
     assertTrue(takes(round, "proven", 113) && takes(round, "untried", 200), "most and some");
     assertFalse(takes(round, "proven", 115) || takes(round, "untried", 202) || takes(round, "gone", 300));
@@ -251,11 +247,12 @@ class GenerateTest {
       taken("used", i, CrawlDatum.STATUS_DB_FETCHED, false);
     }
     fetched(20);
-    Round round = waiting(50).withoutServer();
+    server.close();
+    Round round = round(50);
     assertTrue(takes(round, "fresh", 207));
     assertFalse(takes(round, "used", 100));
     round.write(conf);
-    assertFalse(Round.read(conf).isAdvised());
+    assertFalse(Round.read(conf).isAdvised);
   }
 
   private void taken(String bucket, long found, int status, boolean isAdvised) {
@@ -263,21 +260,6 @@ class GenerateTest {
     datum.setStatus(status);
     datum.setFetchTime(NOW + 1);
     Place.of(datum).get(0).takenOf(datum, isAdvised);
-  }
-
-  @Test
-  void aBudgetBoundsARoundByTheFetchesBeforeRetriesAndAll() throws IOException {
-    link("good", 1);
-    link("good", 2).setRetriesSinceFetch(3);
-    fetched(30);
-    Waiting waiting = waiting(50);
-    assertEquals(8, waiting.size());
-    waiting.bound(35);
-    assertEquals(2, waiting.size());
-    assertFalse(waiting.isOver(false));
-    waiting.bound(33);
-    assertTrue(waiting.isOver(false));
-    assertEquals(0, waiting.size());
   }
 
   @Test

@@ -8,11 +8,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import linkscore.Link;
-import linkscore.Result;
 import linkscore.Session;
-import linkscore.Tickets;
+import linkscore.Settings;
 import linkscore.v1.Page;
+import linkscore.v1.PageResult;
 import org.apache.stormcrawler.Metadata;
 import org.apache.stormcrawler.parse.JSoupFilter;
 import org.apache.stormcrawler.parse.Outlink;
@@ -31,12 +32,38 @@ import org.slf4j.LoggerFactory;
 public final class LinkscoreFilter extends AbstractConfigurable implements JSoupFilter {
   private static final Logger LOG = LoggerFactory.getLogger(LinkscoreFilter.class);
   private static final int PAGES_A_LOG_LINE = 100;
+  private static final Map<String, Session> SESSIONS = new ConcurrentHashMap<>();
+
+  // Metadata of a URL, called alike by every adapter (docs/reference/clients.md). The bucket is empty if the server
+  // answered of the page, and not of this link.
+  static final String BUCKET = "linkscore.bucket";
+  static final String VALUE = "linkscore.value";
+  static final String SCORE = "linkscore.score";
+  static final String TICKET = "linkscore.ticket";
+
+  /** When to fetch a page again, in seconds since 1970; not there unless the crawl has {@code revisit}. */
+  static final String NEXT = "linkscore.next";
+
+  /** What a parse filter says a page was worth, in [0, 1]. */
+  static final String REWARD = "linkscore.reward";
 
   private Session session;
 
   @Override
   public void configure(Map<String, Object> stormConf, JsonNode filterParams) {
-    session = Sessions.of(stormConf);
+    session = session(stormConf);
+  }
+
+  /** The session of a topology's configuration, shared by all components of this worker. */
+  static Session session(Map<String, Object> conf) {
+    String key = conf.get("linkscore.target") + " " + conf.get("linkscore.crawl");
+    return SESSIONS.computeIfAbsent(
+        key, made -> Session.configured("stormcrawler", name -> conf.containsKey(name) ? conf.get(name).toString() : null));
+  }
+
+  /** Whether the site answered that the page is as it was. */
+  static boolean isUnchanged(Metadata metadata) {
+    return "304".equals(metadata.getFirstValue("fetch.statusCode"));
   }
 
   @Override
@@ -49,21 +76,20 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
             .setUrl(url)
             .setContentType("text/html; charset=" + doc.charset().name())
             .setBody(ByteString.copyFrom(content))
-            .setTicket(Tickets.decode(known.getFirstValue(Keys.TICKET)));
+            .setTicket(Settings.ticket(known.getFirstValue(TICKET)));
     for (Outlink outlink : outlinks) { // their places on the page are read from the body
       var sent = page.addOutlinksBuilder().setUrl(outlink.getTargetURL());
       if (outlink.getAnchor() != null) {
         sent.setAnchorText(outlink.getAnchor());
       }
     }
-    Optional<Result> answer = session.ingest(page.build());
-    known.remove(Keys.NEXT);
+    Optional<PageResult> answer = session.ingest(page.build());
+    known.remove(NEXT);
     if (answer.isPresent()) {
-      if (answer.get().message().hasNextFetchTime()) {
-        known.setValue(Keys.NEXT, Long.toString(answer.get().message().getNextFetchTime().getSeconds()));
+      if (answer.get().hasNextFetchTime()) {
+        known.setValue(NEXT, Long.toString(answer.get().getNextFetchTime().getSeconds()));
       }
-      place(outlinks, answer.get().links());
-      parse.setOutlinks(withoutDropped(outlinks, answer.get().links()));
+      parse.setOutlinks(placed(outlinks, Link.of(answer.get())));
     } else {
       session.fallback.add(outlinks.size());
       outlinks.forEach(this::guess);
@@ -96,7 +122,7 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
 
   /** Gives a link of an outage the value of its shape, and no bucket: a frontier asks for that when the server is back. */
   private void guess(Outlink outlink) {
-    session.guess(outlink.getTargetURL()).ifPresent(guess -> metadata(outlink).setValue(Keys.VALUE, "" + guess.value()));
+    session.guess(outlink.getTargetURL()).ifPresent(guess -> metadata(outlink).setValue(VALUE, "" + guess.value));
   }
 
   private static Metadata metadata(Outlink outlink) {
@@ -106,34 +132,28 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
     return outlink.getMetadata();
   }
 
-  /** The outlinks that no setting of the crawl forbids for good; the answer has them in their order. */
-  private static List<Outlink> withoutDropped(List<Outlink> outlinks, List<Link> links) {
+  /** Gives outlinks their places, and leaves those out that a setting of the crawl forbids for good. */
+  private List<Outlink> placed(List<Outlink> outlinks, List<Link> links) {
     List<Outlink> kept = new ArrayList<>();
-    for (int i = 0; i < outlinks.size(); i++) {
-      if (i >= links.size() || !links.get(i).isDropped()) {
-        kept.add(outlinks.get(i));
-      }
-    }
-    return kept;
-  }
-
-  /** Gives outlinks their places; the answer has them in their order. */
-  private void place(List<Outlink> outlinks, List<Link> links) {
-    for (int i = 0; i < outlinks.size(); i++) {
+    for (int i = 0; i < outlinks.size(); i++) { // the answer has them in their order
       Link link = i < links.size() && links.get(i).usable() ? links.get(i) : null;
       Metadata metadata = metadata(outlinks.get(i));
       if (link == null) {
         session.missed.increment();
-        metadata.setValue(Keys.BUCKET, "");
+        metadata.setValue(BUCKET, "");
       } else {
         session.scored.increment();
-        metadata.setValue(Keys.BUCKET, link.bucket());
+        metadata.setValue(BUCKET, link.bucket());
         if (!link.isSkipped()) { // one to skip by a setting of the crawl goes last
-          metadata.setValue(Keys.VALUE, Double.toString(link.bucketValue()));
+          metadata.setValue(VALUE, Double.toString(link.bucketValue()));
         }
-        metadata.setValue(Keys.SCORE, Double.toString(link.score()));
-        metadata.setValue(Keys.TICKET, Tickets.encode(link.ticket()));
+        metadata.setValue(SCORE, Double.toString(link.score()));
+        metadata.setValue(TICKET, Settings.text(link.ticket()));
+      }
+      if (link == null || !link.isDropped()) {
+        kept.add(outlinks.get(i));
       }
     }
+    return kept;
   }
 }

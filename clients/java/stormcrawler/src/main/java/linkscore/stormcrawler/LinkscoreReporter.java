@@ -3,7 +3,7 @@ package linkscore.stormcrawler;
 import com.google.protobuf.ByteString;
 import java.util.Map;
 import linkscore.Session;
-import linkscore.Tickets;
+import linkscore.Settings;
 import linkscore.v1.Page;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
@@ -27,7 +27,7 @@ public final class LinkscoreReporter extends BaseRichBolt {
 
   @Override
   public void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector to) {
-    session = Sessions.of(conf);
+    session = LinkscoreFilter.session(conf);
     collector = to;
     failures = !"false".equals(String.valueOf(conf.get("linkscore.report.failures")));
   }
@@ -44,16 +44,16 @@ public final class LinkscoreReporter extends BaseRichBolt {
   public void declareOutputFields(OutputFieldsDeclarer declarer) {} // it ends here
 
   static void report(Session session, boolean failures, String url, Metadata metadata, Status status) {
-    ByteString ticket = Tickets.decode(metadata.getFirstValue(Keys.TICKET));
+    ByteString ticket = Settings.ticket(metadata.getFirstValue(LinkscoreFilter.TICKET));
     if (failures && (status == Status.FETCH_ERROR || status == Status.ERROR)) {
       int code = number(metadata.getFirstValue("fetch.statusCode"));
       String why = metadata.getFirstValue("fetch.exception");
       session.failed(url, code >= 400 ? code : 0, code >= 400 ? "" : why == null ? "error" : why, ticket);
     }
-    if (status == Status.FETCHED && Keys.isUnchanged(metadata)) { // no filter sees it
+    if (status == Status.FETCHED && LinkscoreFilter.isUnchanged(metadata)) { // no filter sees it
       session.unchanged(Page.newBuilder().setUrl(url).setTicket(ticket));
     }
-    String reward = metadata.getFirstValue(Keys.REWARD);
+    String reward = metadata.getFirstValue(LinkscoreFilter.REWARD);
     if (status == Status.FETCHED && reward != null) {
       session.reward(url, ticket, Double.parseDouble(reward));
     }

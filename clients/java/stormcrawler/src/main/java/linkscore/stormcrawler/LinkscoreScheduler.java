@@ -25,16 +25,16 @@ public final class LinkscoreScheduler extends DefaultScheduler {
     if (status == Status.DISCOVERED) {
       return Optional.of(new Date(1000 * seconds(metadata)));
     }
-    String next = metadata.getFirstValue(Keys.NEXT);
-    return status == Status.FETCHED && next != null && !Keys.isUnchanged(metadata)
+    String next = metadata.getFirstValue(LinkscoreFilter.NEXT);
+    return status == Status.FETCHED && next != null && !LinkscoreFilter.isUnchanged(metadata)
         ? Optional.of(new Date(1000 * Long.parseLong(next)))
         : super.schedule(status, metadata);
   }
 
   private static long seconds(Metadata metadata) {
-    String value = metadata.getFirstValue(Keys.VALUE);
+    String value = metadata.getFirstValue(LinkscoreFilter.VALUE);
     if (value == null) {
-      return metadata.getFirstValue(Keys.BUCKET) == null ? UNSCORED : MISSED;
+      return metadata.getFirstValue(LinkscoreFilter.BUCKET) == null ? UNSCORED : MISSED;
     }
     return 1 + Math.round((1 - Double.parseDouble(value)) * STEPS);
   }

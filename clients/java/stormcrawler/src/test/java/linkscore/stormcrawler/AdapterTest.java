@@ -50,7 +50,7 @@ class AdapterTest {
     String html = "<a href=/bad><a href=/good>";
     ParseResult parse = new ParseResult(List.of(new Outlink(PAGE + "bad"), new Outlink(PAGE + "good")));
     if (ticket != null) {
-      parse.get(PAGE).getMetadata().setValue(Keys.TICKET, ticket);
+      parse.get(PAGE).getMetadata().setValue(LinkscoreFilter.TICKET, ticket);
     }
     filter.filter(PAGE, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, PAGE), parse);
     return parse.getOutlinks();
@@ -91,7 +91,7 @@ class AdapterTest {
   void goodLinksHaveEarlierDatesThanBadOnesAndUnknownOnesTheLast() {
     List<Outlink> links = filtered(null);
     Metadata missed = new Metadata();
-    missed.setValue(Keys.BUCKET, "");
+    missed.setValue(LinkscoreFilter.BUCKET, "");
     Date bad = date(links.get(0).getMetadata());
     assertTrue(date(links.get(1).getMetadata()).before(bad));
     assertTrue(bad.before(date(new Metadata())));
@@ -102,7 +102,7 @@ class AdapterTest {
   @Test
   void aPageIsFetchedAgainWhenTheServerSays() {
     Metadata metadata = new Metadata();
-    metadata.setValue(Keys.NEXT, "1700000000");
+    metadata.setValue(LinkscoreFilter.NEXT, "1700000000");
     assertEquals(new Date(1_700_000_000_000L), scheduler.schedule(Status.FETCHED, metadata).orElseThrow());
     assertTrue(scheduler.schedule(Status.DISCOVERED, metadata).orElseThrow().getTime() < 1_700_000_000_000L);
   }
@@ -120,22 +120,22 @@ class AdapterTest {
     filtered(null);
     server.close();
     Metadata good = filtered(null).get(1).getMetadata();
-    assertNull(good.getFirstValue(Keys.BUCKET), "a frontier has it scored when the server is back");
-    assertEquals("0.9", good.getFirstValue(Keys.VALUE));
+    assertNull(good.getFirstValue(LinkscoreFilter.BUCKET), "a frontier has it scored when the server is back");
+    assertEquals("0.9", good.getFirstValue(LinkscoreFilter.VALUE));
   }
 
   @Test
   void failuresAndRewardsAreReportedWithTheirTickets() {
-    var session = Sessions.of(conf());
+    var session = LinkscoreFilter.session(conf());
     Metadata metadata = new Metadata();
-    metadata.setValue(Keys.TICKET, "dGc");
+    metadata.setValue(LinkscoreFilter.TICKET, "dGc");
     metadata.setValue("fetch.statusCode", "404");
     LinkscoreReporter.report(session, false, PAGE, metadata, Status.FETCH_ERROR);
     assertEquals(0, server.pages.size());
     LinkscoreReporter.report(session, true, PAGE, metadata, Status.FETCH_ERROR);
     assertEquals(404, server.pages.get(0).getStatusCode());
     assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
-    metadata.setValue(Keys.REWARD, "1");
+    metadata.setValue(LinkscoreFilter.REWARD, "1");
     LinkscoreReporter.report(session, true, PAGE, metadata, Status.FETCHED);
     assertEquals(1, server.rewards.get(0).getReward());
     LinkscoreReporter.report(session, true, PAGE, new Metadata(), Status.ERROR);
@@ -146,10 +146,10 @@ class AdapterTest {
   void aPageThatIsAsItWasIsReportedAndNotDueAtOnce() {
     server.revisits = true;
     Metadata metadata = new Metadata();
-    metadata.setValue(Keys.TICKET, "dGc");
-    metadata.setValue(Keys.NEXT, "1700000000"); // of the fetch before
+    metadata.setValue(LinkscoreFilter.TICKET, "dGc");
+    metadata.setValue(LinkscoreFilter.NEXT, "1700000000"); // of the fetch before
     metadata.setValue("fetch.statusCode", "304");
-    LinkscoreReporter.report(Sessions.of(conf()), true, PAGE, metadata, Status.FETCHED);
+    LinkscoreReporter.report(LinkscoreFilter.session(conf()), true, PAGE, metadata, Status.FETCHED);
     assertTrue(server.pages.get(0).getNotModified());
     assertEquals("tg", server.pages.get(0).getTicket().toStringUtf8());
     var usual = new DefaultScheduler();
@@ -168,8 +168,8 @@ class AdapterTest {
     String html = "<a href=/good>";
     filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
     Metadata held = parse.getOutlinks().get(0).getMetadata();
-    assertEquals("good", held.getFirstValue(Keys.BUCKET));
-    assertEquals("dGc", held.getFirstValue(Keys.TICKET));
+    assertEquals("good", held.getFirstValue(LinkscoreFilter.BUCKET));
+    assertEquals("dGc", held.getFirstValue(LinkscoreFilter.TICKET));
     assertTrue(date(filtered(null).get(0).getMetadata()).before(date(held)), "behind a bad one of another site");
   }
 
@@ -189,7 +189,7 @@ class AdapterTest {
     Map<String, Object> conf = new HashMap<>(conf());
     conf.put("linkscore.budget", "max_fetches=7");
     conf.put("linkscore.crawl", "bounded");
-    Sessions.of(conf).ingest(linkscore.v1.Page.newBuilder().setUrl(PAGE).build());
+    LinkscoreFilter.session(conf).ingest(linkscore.v1.Page.newBuilder().setUrl(PAGE).build());
     assertEquals(7, server.crawl.getBudget().getMaxFetches());
   }
 }

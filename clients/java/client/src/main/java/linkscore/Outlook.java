@@ -1,0 +1,198 @@
+package linkscore;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * What buckets are worth and where new links belong while the server says nothing of either: the rule of outages in
+ * docs/reference/clients.md. A fine shape of a URL has numbers left out and no values of its query, a coarse one no name
+ * of the page either.
+ */
+public final class Outlook {
+  // While the server is away, the value of a bucket counts half after so many links, for each that was taken before and
+  // one more. Measured with all adapters (docs/reference/clients.md, rule 8).
+  private static final double TRUST = 16;
+
+  // Of shapes those used longest ago are forgotten. Chosen, not measured: a site has some hundred.
+  private static final int MOST_SHAPES = 4_096;
+
+  // Crawlers do not tell a plugin what they know. Chosen: some 5 MB, and links that stand on many pages are remembered.
+  private static final int MOST_MET = 65_536;
+
+  private static final Pattern DIGITS = Pattern.compile("[0-9]+");
+  private static final Pattern EXTENSION = Pattern.compile("\\.[a-z]{2,5}$");
+
+  private final Map<String, Guess> last = bounded(MOST_SHAPES);
+  private final Map<String, Fetches> fetches = bounded(MOST_SHAPES);
+
+  /** Hash codes of URLs that were found or fetched: where two are equal, one teaches nothing. */
+  private final Map<Integer, Boolean> met = bounded(MOST_MET);
+
+  private final Map<String, String> shapes = new HashMap<>(); // the coarse one of the link found last, by bucket
+  private final Map<String, Integer> proven = new HashMap<>();
+  private final Map<String, Integer> since = new HashMap<>();
+  private boolean away;
+
+  Outlook() {}
+
+  /** Where a link probably belongs: the bucket that links like it were last found in, and what it was worth. */
+  public static final class Guess {
+    public final String bucket;
+    public final double value;
+
+    private Guess(String bucket, double value) {
+      this.bucket = bucket;
+      this.value = value;
+    }
+  }
+
+  /** Of one shape: pages, fetches that brought none, pages before the outage, and links taken since it began. */
+  private static final class Fetches {
+    private int pages;
+    private int failures;
+    private int before;
+    private int since;
+
+    private double odds() {
+      return (1.0 + pages) / (1 + pages + failures);
+    }
+  }
+
+  /**
+   * What is left of a value.
+   *
+   * @param odds how far a fetch can be expected to bring a page
+   * @param proven links that were taken before the outage, or pages like theirs
+   * @param taken links that were taken since
+   */
+  public static double faded(double value, double odds, long proven, long taken) {
+    double half = TRUST * (1 + proven);
+    return value * odds * half / (half + taken);
+  }
+
+  /** Notes whether the server is away. */
+  synchronized void setAway(boolean isAway) {
+    away = isAway;
+    since.forEach((bucket, n) -> proven.merge(bucket, n, Integer::sum));
+    since.clear();
+    for (Fetches each : fetches.values()) {
+      each.before = each.pages;
+      each.since = 0;
+    }
+  }
+
+  /** Learns where links are found, of each by its best place on the page; links that are not new teach nothing. */
+  synchronized void learn(List<Link> links) {
+    Map<String, Link> best = new LinkedHashMap<>();
+    links.stream()
+        .filter(Link::usable)
+        .forEach(link -> best.merge(link.url(), link, (a, b) -> b.score() > a.score() ? b : a));
+    for (Link link : best.values()) {
+      String[] both = shapes(link.url());
+      if (meet(link.url())) {
+        Guess guess = new Guess(link.bucket(), link.bucketValue());
+        last.put(both[0], guess);
+        last.put(both[1], guess);
+      }
+      shapes.put(link.bucket(), both[1]);
+    }
+  }
+
+  private boolean meet(String url) {
+    return met.put(url.hashCode(), true) == null;
+  }
+
+  /** Where a link belongs by its shape; none if no such link was found of late. */
+  synchronized Optional<Guess> guess(String url) {
+    String[] both = shapes(url);
+    Guess known = last.containsKey(both[0]) ? last.get(both[0]) : last.get(both[1]);
+    double odds = fetches.getOrDefault(both[1], new Fetches()).odds();
+    return Optional.ofNullable(known).map(guess -> new Guess(guess.bucket, guess.value * odds));
+  }
+
+  /** Notes whether a fetch brought a page. */
+  synchronized void fetched(String url, boolean isPage) {
+    meet(url);
+    Fetches of = of(shapes(url)[1]);
+    of.pages += isPage ? 1 : 0;
+    of.failures += isPage ? 0 : 1;
+  }
+
+  /** Notes a link that is taken from a bucket. */
+  synchronized void taken(String bucket) {
+    (away ? since : proven).merge(bucket, 1, Integer::sum);
+    if (away && shapes.containsKey(bucket)) {
+      of(shapes.get(bucket)).since++;
+    }
+  }
+
+  /** What a bucket is worth that had a value when the server said so last. */
+  synchronized double worth(String bucket, double value) {
+    if (!away) {
+      return value;
+    }
+    Fetches like = fetches.getOrDefault(shapes.getOrDefault(bucket, ""), new Fetches());
+    int before = Math.max(proven.getOrDefault(bucket, 0), like.before);
+    return faded(value, like.odds(), before, Math.max(since.getOrDefault(bucket, 0), like.since));
+  }
+
+  private Fetches of(String shape) {
+    return fetches.computeIfAbsent(shape, name -> new Fetches());
+  }
+
+  private static <K, V> Map<K, V> bounded(int most) {
+    return new LinkedHashMap<>(16, 0.75f, true) {
+      private static final long serialVersionUID = 1;
+
+      @Override
+      protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
+        return size() > most;
+      }
+    };
+  }
+
+  /** The fine shape of a URL, and the coarse one. */
+  static String[] shapes(String url) {
+    String[] parts = url.substring(url.indexOf("//") + 2).split("#", 2)[0].split("\\?", 2);
+    int at = parts[0].indexOf('/');
+    String host = at < 0 ? parts[0] : parts[0].substring(0, at);
+    String path = plain(at < 0 ? "/" : parts[0].substring(at));
+    String keys = parts.length < 2 || parts[1].isEmpty() ? "" : "?" + keys(parts[1]);
+    return new String[] {host + path + keys, "*" + host + coarse(path) + keys};
+  }
+
+  private static String keys(String query) {
+    return Arrays.stream(query.split("&"))
+        .filter(part -> !part.isEmpty())
+        .map(part -> plain(part.split("=", 2)[0]))
+        .collect(Collectors.collectingAndThen(Collectors.toCollection(TreeSet::new), keys -> String.join("&", keys)));
+  }
+
+  private static String plain(String text) {
+    return DIGITS.matcher(text).replaceAll("#");
+  }
+
+  private static String coarse(String path) {
+    String[] segments = path.split("/", -1);
+    int last = segments.length - 1;
+    while (last > 0 && segments[last].isEmpty()) {
+      last--;
+    }
+    for (int i = 0; i < last; i++) {
+      segments[i] = segments[i].contains("#") ? "#" : segments[i];
+    }
+    if (!segments[last].isEmpty()) {
+      Matcher extension = EXTENSION.matcher(segments[last]);
+      segments[last] = "*" + (extension.find() ? extension.group() : "");
+    }
+    return String.join("/", segments);
+  }
+}

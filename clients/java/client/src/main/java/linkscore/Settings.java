@@ -1,0 +1,85 @@
+package linkscore;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import java.io.IOException;
+import java.util.Base64;
+import java.util.function.UnaryOperator;
+import linkscore.v1.Budget;
+import linkscore.v1.PolicySpec;
+
+/** What configurations and queues of crawlers hold as text. */
+public final class Settings {
+  private Settings() {}
+
+  /** A policy with its default parameters. A name the contract does not know is that of a policy from outside. */
+  public static PolicySpec policy(String name) {
+    FieldDescriptor field = PolicySpec.getDescriptor().findFieldByName(name);
+    PolicySpec.Builder spec = PolicySpec.newBuilder();
+    if (field == null || name.equals("external")) {
+      spec.getExternalBuilder().setName(name);
+      return spec.build();
+    }
+    return spec.setField(field, spec.newBuilderForField(field).build()).build();
+  }
+
+  /**
+   * Reads {@code max_fetches=5000 enough_coverage=0.95}: fields of {@link Budget}, with spaces or commas between.
+   *
+   * @return null if there is none
+   * @throws IllegalArgumentException a name is unknown, or a number is none
+   */
+  public static Budget budget(String text) {
+    Budget.Builder made = Budget.newBuilder();
+    for (String bound : text.split("[,\\s]+")) {
+      if (!bound.isEmpty()) {
+        set(made, bound.split("=", 2));
+      }
+    }
+    return made.getAllFields().isEmpty() ? null : made.build();
+  }
+
+  private static void set(Budget.Builder budget, String[] bound) {
+    FieldDescriptor field = Budget.getDescriptor().findFieldByName(bound[0]);
+    if (field == null) {
+      throw new IllegalArgumentException("budget has no bound \"" + bound[0] + "\"");
+    }
+    boolean isWhole = field.getJavaType() == FieldDescriptor.JavaType.LONG;
+    String number = bound.length < 2 ? "" : bound[1];
+    try {
+      budget.setField(field, isWhole ? (Object) Long.valueOf(number) : (Object) Double.valueOf(number));
+    } catch (NumberFormatException e) {
+      String what = isWhole ? " must be a whole number" : " must be a number";
+      throw new IllegalArgumentException(bound[0] + what + ", got \"" + number + "\"", e);
+    }
+  }
+
+  /** Writes a ticket as text, for queues that keep strings: base64url without padding. */
+  public static String text(ByteString ticket) {
+    return Base64.getUrlEncoder().withoutPadding().encodeToString(ticket.toByteArray());
+  }
+
+  /** Reads what {@link #text} wrote; null or a damaged text is a missing ticket, which is answered by URL alone. */
+  public static ByteString ticket(String text) {
+    try {
+      return text == null ? ByteString.EMPTY : ByteString.copyFrom(Base64.getUrlDecoder().decode(text));
+    } catch (IllegalArgumentException e) {
+      return ByteString.EMPTY;
+    }
+  }
+
+  /** What a text is read by. */
+  interface Reader<T> {
+    T read(String text) throws IOException;
+  }
+
+  /** Reads {@code linkscore.KEY}; an error names it. */
+  static <T> T read(UnaryOperator<String> setting, String key, String otherwise, Reader<T> reader) {
+    String text = setting.apply("linkscore." + key);
+    try {
+      return reader.read(text == null || text.isBlank() ? otherwise : text.trim());
+    } catch (IllegalArgumentException | IOException e) {
+      throw new IllegalArgumentException("linkscore." + key + ": " + e.getMessage(), e);
+    }
+  }
+}
