@@ -21,7 +21,7 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.browse_logs.metrics import BrowseMetrics
+from linkscore_server.browse_logs.manager import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.crawls.space import SpaceAlarm

@@ -56,7 +56,7 @@ from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
 if TYPE_CHECKING:
-    from linkscore_server.browse_logs.annex import BrowseLogs
+    from linkscore_server.browse_logs.service import BrowseLogs
     from linkscore_server.json import JsonPort
 
 _log = logging.getLogger(__name__)
@@ -354,7 +354,7 @@ class Application:
         """Return what takes in browse logs, None without DuckDB."""
         if find_spec("duckdb") is None:
             return None
-        from linkscore_server.browse_logs.annex import BrowseLogs
+        from linkscore_server.browse_logs.service import BrowseLogs
 
         logs = BrowseLogs(self.registry, self.settings, self.metrics, clock)
         self.registry.before_serving.append(logs.recovered)

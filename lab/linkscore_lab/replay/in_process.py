@@ -27,7 +27,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig, run
-from linkscore_scoring.state import digest, to_state
+from linkscore_scoring.state import to_state
 from linkscore_scoring.types import ExamplePage
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class InProcessScorer(CrawlScorer):
         from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex
 
         mined = to_state(mine_site(counts, MiningSettings(**settings)))
-        self._apply(LogsMined(self.model.site_of(counts.urls[0]), digest(mined), mined))
+        self._apply(LogsMined(self.model.site_of(counts.urls[0]), mined))
 
     def _apply(self, event: Event) -> Outcome:
         self._seq += 1

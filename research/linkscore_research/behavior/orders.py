@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mined import MinedSite, mined_of
+from linkscore_scoring.browse_logs.mining import MinedSite, mined_of
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery
-from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch
-from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder
+from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorFetch, BehaviorOrder
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import LinkBatch, PageObservation, links_of_page

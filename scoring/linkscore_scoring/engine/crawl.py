@@ -77,12 +77,12 @@ class BrowseLedger(Stateful):
     Attributes
     ----------
     batches
-        Digest of each batch of the last `MAX_BATCH_IDS` by its id.
+        Visits of each batch of the last `MAX_BATCH_IDS` by its id.
     outcomes
         Records by what became of them: visits under the empty name, others under the rule that left them out.
     """
 
-    batches: Stored[OrderedDict[str, str]]
+    batches: Stored[OrderedDict[str, int]]
     outcomes: Stored[Counter[str]]
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class BrowseLedger(Stateful):
         """Enter a batch; returns whether it is new, a repeat changes nothing."""
         if event.batch_id in self.batches:
             return False
-        self.batches[event.batch_id] = event.digest
+        self.batches[event.batch_id] = event.counts.get("", 0)
         drop_oldest(self.batches, MAX_BATCH_IDS)
         for outcome, count in event.counts.items():
             self.outcomes[outcome] = min(MOST_RECORDS, self.outcomes[outcome] + count)

@@ -79,7 +79,6 @@ class LogsMined:
     """
 
     site: str
-    digest: str
     mined: dict[str, Any] = field(repr=False)
 
 
@@ -87,12 +86,11 @@ class LogsMined:
 class BrowseBatchImported:
     """A batch of browse log records was taken in; its visits lie beside the log, deletable.
 
-    `digest` is that of the visits, `days` says how many of them are of each day (since 1970-01-01 UTC),
-    `counts` how many records had each outcome, see `browse_ledger.BrowseLedger.outcomes`.
+    `days` says how many visits are of each day (since 1970-01-01 UTC), `counts` how many records had each
+    outcome, see `crawl.BrowseLedger.outcomes`.
     """
 
     batch_id: str
-    digest: str
     days: dict[int, int]
     counts: dict[str, int]
 

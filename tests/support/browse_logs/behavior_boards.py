@@ -23,7 +23,7 @@ def logged(policy: str, *, board: Board | None = None, **params: object) -> Boar
     """
     board = board or Board(policy, **params)
     mined = to_state(mine_site(board_counts()))
-    board.model.apply(board.model.seq + 1, LogsMined("h", "digest", mined))
+    board.model.apply(board.model.seq + 1, LogsMined("h", mined))
     return board
 
 

@@ -13,7 +13,7 @@ from linkscore_scoring.errors import CorruptState
 
 
 def imported(batch_id: str) -> BrowseBatchImported:
-    return BrowseBatchImported(batch_id, f"digest of {batch_id}", {20_000: 5}, {"": 5, "bot": 2})
+    return BrowseBatchImported(batch_id, {20_000: 5}, {"": 5, "bot": 2})
 
 
 def test_a_batch_counts_once() -> None:
@@ -52,6 +52,6 @@ def test_a_malformed_ledger_is_refused() -> None:
 def test_counts_beyond_64_bits_stay_countable() -> None:
     ledger = BrowseLedger()
     for name in "ab":
-        ledger.take(BrowseBatchImported(name, "digest", {}, {"bot": 2**64 - 1}))
+        ledger.take(BrowseBatchImported(name, {}, {"bot": 2**64 - 1}))
     assert ledger.outcomes["bot"] == crawl.MOST_RECORDS
     assert len(msgpack.packb(ledger.to_state())) > 0
