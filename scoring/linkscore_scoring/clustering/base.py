@@ -19,7 +19,7 @@ OUTLIER = -1
 """Label of a page in no cluster."""
 
 MAX_PAGES = 2_000
-"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/clusterers.md), memory
+"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/recognition.md#templates), memory
 quadratic in it.
 """
 
