@@ -19,9 +19,7 @@ OUTLIER = -1
 """Label of a page in no cluster."""
 
 MAX_PAGES = 2_000
-"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/recognition.md#templates), memory
-quadratic in it.
-"""
+"""Most pages of a sample: clustering them takes seconds of one core, and memory quadratic in it."""
 
 
 class ClusterModel(ABC):

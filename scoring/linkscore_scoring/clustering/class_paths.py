@@ -257,7 +257,7 @@ def readable(path: str) -> str:
 
 
 # These and the other thresholds of this module were chosen with the four stored sites in view
-# (docs/reference/recognition.md#templates).
+# (docs/reference/recognition.md).
 MAX_PER_PAGE = 1.2
 """Members of a family a page has in the mean, at most: a number of the page, not of the things on it."""
 
