@@ -208,6 +208,7 @@ class Application:
 
     def _opened(self, actor: CrawlActor) -> None:
         actor.listeners.append(self.scoring.revisits.applied)
+        self.front.router.coordinator.opened(actor)
         if self.browse_logs is not None:
             self.browse_logs.opened(actor)
 
@@ -342,7 +343,7 @@ class Application:
         logs = self.browse_logs
         return {
             "LinkScoringService": self.scoring,
-            "CrawlService": CrawlService(self.registry, clock),
+            "CrawlService": CrawlService(self.registry),
             "SiteModelService": SiteModelService(
                 self.registry, logs.seeds.suggest if logs is not None else None
             ),

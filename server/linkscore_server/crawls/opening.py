@@ -79,6 +79,14 @@ def replayed(
     return model
 
 
+def config_of(shard: StoredShard) -> CrawlConfig:
+    """Return the configuration of a crawl as of its last event, whoever has it open; blocks."""
+    for stored in reversed(list(shard.events(site=""))):
+        if isinstance(event := decode(stored.body), ConfigChanged):
+            return CrawlConfig.from_state(event.config)
+    raise CorruptState(f"crawl {shard.key!r}: holds no configuration")
+
+
 def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterator[str]:
     """Yield each shard that is opened in another state than its events alone lead to.
 

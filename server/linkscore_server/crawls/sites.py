@@ -384,7 +384,7 @@ class StoredCrawl(CrawlModel):
         table = partial(CrawlSites, read=self._read, budget=budget or MemoryBudget())
         super().__init__(config, ticket_key=ticket_key, domain_of=domain_of, sites=table)
         self._shard = shard
-        self.applied = 0
+        self.applied = self.core_seq = 0
         self._configs: list[int] = []
         self._config_at: dict[int, CrawlConfig] = {}
 
@@ -417,7 +417,7 @@ class StoredCrawl(CrawlModel):
             self.sites.config_seq = self._configs[-1]
             self.load_own(state, self._config(core.seq), ids)
             self.sites.reconfigure(self.config)
-            self.applied = core.seq
+            self.applied = self.core_seq = core.seq
 
     def _config(self, seq: int) -> CrawlConfig:
         """Return the configuration that held after an event."""

@@ -56,7 +56,8 @@ class Server:
         return await asyncio.to_thread(call, *job)
 
     async def create(self, policy: PolicyChoice) -> CrawlActor:
-        return await self.app.registry.create(CrawlConfig("c", policy=policy))
+        await self.app.registry.create(CrawlConfig("c", policy=policy))
+        return await self.app.registry.open("c")
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
         """Take batches in, and return the windows that were mined because of it."""
@@ -149,7 +150,8 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
 async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0))
-    await server.app.registry.delete("c")
+    await server.app.registry.erase("c")
+    await server.app.registry.drop("c")
     actor = await server.create(READS_LOGS)
     assert await server.browse_logs.spans(actor) == {}
 
