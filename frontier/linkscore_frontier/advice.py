@@ -223,9 +223,6 @@ class Advisor:
     def late_links(self, links: Any) -> None:
         """Place no links."""
 
-    async def back(self) -> None:
-        """Go on: what was not scored is noticed by the worker."""
-
 
 def linkscore_name(crawl: str) -> str:
     """Return the id of linkscore's crawl for one of the frontier.

@@ -14,9 +14,8 @@ pytestmark = pytest.mark.filterwarnings("default")  # what other packages warn o
 
 from crawl4ai import AsyncWebCrawler, CacheMode, CrawlerRunConfig, HTTPCrawlerConfig  # noqa: E402
 from crawl4ai.async_crawler_strategy import AsyncHTTPCrawlerStrategy  # noqa: E402
-from crawl4ai.deep_crawling import BestFirstCrawlingStrategy  # noqa: E402
 
-from linkscore.crawl4ai import LinkscoreCrawlStrategy, LinkscoreScorer  # noqa: E402
+from linkscore.crawl4ai import LinkscoreCrawlStrategy  # noqa: E402
 
 
 async def crawl(start: str, strategy: Any) -> list[Any]:
@@ -63,13 +62,3 @@ async def test_a_crawl_goes_on_without_the_server(site: tuple[str, list[str]]) -
     assert kinds(asked)[:3] == ["tag", "gone", "thread"]
     assert strategy.session.counts["fallback"] == 9 + 12
     await strategy.shutdown()
-
-
-async def test_a_scorer_orders_the_strategies_of_crawl4ai(
-    fake: FakeLinkscore, site: tuple[str, list[str]]
-) -> None:
-    start, _ = site
-    scorer = LinkscoreScorer(f"127.0.0.1:{fake.port}", crawl="c")
-    results = await crawl(start, BestFirstCrawlingStrategy(max_depth=1, url_scorer=scorer))
-    assert kinds([f"/{result.url.split('/', 3)[3]}" for result in results]) == ["thread", "tag", "gone"]
-    assert LinkscoreScorer(NOWHERE, crawl="c", timeout_s=0.5).score("http://a.org/") == 0.5

@@ -13,12 +13,10 @@ from linkscore.messages import (
     BrowseBatch,
     CrawlOptions,
     Policy,
-    budget_spec,
-    copies_spec,
     crawl_name,
     example_page,
+    message_of,
     policy_spec,
-    revisit_spec,
     wanted_spec,
 )
 from linkscore.v1 import browse_log_service_pb2 as browse_pb2
@@ -30,9 +28,9 @@ _SPECS: dict[str, Any] = {
     "policy": policy_spec,
     "extra_policies": lambda given: [policy_spec(policy) for policy in given],
     "wanted": wanted_spec,
-    "budget": budget_spec,
-    "copies": copies_spec,
-    "revisit": revisit_spec,
+    "budget": lambda given: message_of(crawl_pb2.Budget, given),
+    "copies": lambda given: message_of(crawl_pb2.Copies, given),
+    "revisit": lambda given: message_of(crawl_pb2.Revisit, given),
     "respect": list,
     "examples": lambda given: [example_page(each) for each in given],
 }

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import re
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import grpc
@@ -17,7 +18,7 @@ from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
 from linkscore.messages import CrawlOptions, Row, is_dropped, rows
 from linkscore.order import Allotment, Allowance
-from linkscore.outages import MAX_TRIES, PROBE_FIRST_S, PROBE_LONGEST_S, Outlook, OwedPage, PageBuffer
+from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -25,6 +26,9 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 logger = logging.getLogger("linkscore")
 
 T = TypeVar("T")
+
+PROBE_FIRST_S, PROBE_LONGEST_S = 1.0, 5.0
+"""Pause before the first probe of an outage, which doubles, and its bound; chosen: a probe costs nothing."""
 
 PROBE_TIMEOUT_S = 1.0
 """Deadline of the cheap call that asks whether the server is back; it takes milliseconds."""
@@ -42,6 +46,9 @@ _OF_A_FIELD = re.compile(r"(\w*)\.?(.*)", re.DOTALL)
 _SLICE = 500
 # A bound, chosen: distinct messages of refused calls that are logged; the counters count them all.
 _MAX_LOGGED = 20
+# A bound, chosen: what pages were worth, kept while the server is away.
+_MAX_UNSAID = 20_000
+_UNSAID_A_CALL = 1_000  # well below what one call may carry (setting `max_feedback_per_call`, 5,000)
 # RESOURCE_EXHAUSTED for these reasons says nothing about the page that was sent.
 _NOT_THE_PAGE = frozenset({"DISK_FULL", "OVERLOADED"})
 # What only another configuration mends: such a crawl does not begin.
@@ -88,9 +95,6 @@ class Adapter(Protocol):
     def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
         """Place links, by their keys, that were scored when the server was back."""
 
-    async def back(self) -> None:
-        """Send what else was kept: the server answers again."""
-
 
 class Connection:
     """Calls the server for one crawl: a call gives the answer, or None and a counter.
@@ -123,6 +127,7 @@ class Connection:
         self.allotment, self.allowance = Allotment(), Allowance(config.get("budget"))
         self.best: tuple[str, float] | None = None
         self._refused = 0
+        self._unsaid: OrderedDict[str, scoring_pb2.Feedback] = OrderedDict()
         self._away_since = 0.0
         self._target, self._options, self._crawl, self._config = target, client, crawl, config
         self._adapter, self._tell, self._encoding, self._sleep = adapter, count, encoding, sleep
@@ -193,10 +198,31 @@ class Connection:
         self.best = next(iter(values.items()), None)
         return values
 
-    async def report(self, feedback: Sequence[scoring_pb2.Feedback]) -> bool:
-        """Say what pages were worth."""
-        told = await self.call(lambda client: client.report_feedback(crawl=self._crawl, feedback=feedback))
-        return told is not None
+    def owe_feedback(self, event: scoring_pb2.Feedback) -> None:
+        """Keep what a page was worth until it is sent; of events of one id the last counts."""
+        self._unsaid[event.event_id] = event
+        if len(self._unsaid) > _MAX_UNSAID:
+            self._unsaid.popitem(last=False)
+
+    def withdraw_feedback(self, event_id: str) -> None:
+        """Forget an event that was not sent."""
+        self._unsaid.pop(event_id, None)
+
+    @property
+    def unsaid(self) -> int:
+        """Count the events that were not sent."""
+        return len(self._unsaid)
+
+    async def send_feedback(self) -> None:
+        """Say what pages were worth; while the server is away it is kept."""
+        while self._unsaid and not self.away:
+            most = min(_UNSAID_A_CALL, len(self._unsaid))
+            events = [self._unsaid.popitem(last=False)[1] for _ in range(most)]
+            told = await self.call(partial(_report, crawl=self._crawl, feedback=events))
+            self.count("feedback", len(events) * (told is not None))
+            if told is None and self.away:
+                for event in events:
+                    self._unsaid.setdefault(event.event_id, event)
 
     @property
     def unknown(self) -> int:
@@ -370,8 +396,7 @@ class Connection:
             scores = await self.score([url for url, _ in links])
             if scores is not None:
                 self._adapter.late_links([(links[row.index][1], row) for row in rows(scores) if row.usable])
-        if not self.away:
-            await self._adapter.back()
+        await self.send_feedback()
 
     # What is said
 
@@ -427,8 +452,10 @@ class Connection:
         deadline_s = self._options.get("timeout_s") or DEFAULT_TIMEOUT_S
         if self.away:
             self._cancel_beside()
-            if len(self.buffer):
+            if len(self.buffer) or self._unsaid:
                 self._start(self._last_try())
+        else:
+            self._start(self.send_feedback())
         if self._beside:
             await asyncio.wait(self._beside, timeout=deadline_s)
         self._cancel_beside()
@@ -438,6 +465,10 @@ class Connection:
                 logger.info("linkscore: %s%s", self._scored(), lost)
             await self._client.close()
             self._client = None
+
+
+async def _report(client: AsyncClient, **event: Any) -> Any:
+    return await client.report_feedback(**event)
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

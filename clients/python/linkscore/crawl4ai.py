@@ -1,33 +1,25 @@
 """Crawl4AI's deep crawls in the order a linkscore server advises; extra `crawl4ai`.
 
 `LinkscoreCrawlStrategy` stands where `BestFirstCrawlingStrategy` would: it sends every page with its links,
-lets the links wait in the buckets they are given, and crawls from the best bucket. `LinkscoreScorer` is for
-the strategies of Crawl4AI: it scores by URL alone, from what a crawl learned before.
+lets the links wait in the buckets they are given, and crawls from the best bucket.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 from crawl4ai.deep_crawling import DeepCrawlStrategy
 from crawl4ai.deep_crawling.filters import FilterChain
-from crawl4ai.deep_crawling.scorers import URLScorer
 from crawl4ai.utils import normalize_url_for_deep_crawl
 
-from linkscore.client import Client
-from linkscore.errors import LinkscoreError
 from linkscore.frontier import Item
 from linkscore.messages import Policy
-from linkscore.outages import CircuitBreaker
 from linkscore.session import FIRST_FAILURE, CrawlSession, Found
 
 # Characters of an error that are reported: Crawl4AI tells whole stories.
 _ERROR_CHARS = 200
-# What a scorer says while the server is away: the middle, so that all links are equal.
-_NO_SCORE = 0.5
 
 
 class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not there for the type checker
@@ -198,41 +190,3 @@ class LinkscoreCrawlStrategy(DeepCrawlStrategy):  # type: ignore[misc]  # not th
             if current_depth + 1 < self._depths.get(url, math.inf):
                 self._depths[url], self._parents[url] = current_depth + 1, source_url
             self.session.wait(url, place)
-
-
-class LinkscoreScorer(URLScorer):  # type: ignore[misc]  # not there for the type checker
-    """Scores links by URL alone, for `BestFirstCrawlingStrategy` and the like.
-
-    It asks for each link, and waits for the answer; scores are those of the moment a link is found. Where the
-    order matters, `LinkscoreCrawlStrategy` is better by far.
-
-    Parameters
-    ----------
-    target
-        `host:port` of the server.
-    crawl
-        A crawl that learned the site.
-    weight
-        What scores are multiplied with.
-    client
-        Options of `linkscore.Client`: `tls`, `token`, `timeout_s`.
-    """
-
-    __slots__ = ("_breaker", "_client", "_crawl")
-
-    def __init__(self, target: str, *, crawl: str, weight: float = 1.0, **client: Any) -> None:
-        super().__init__(weight)
-        self._client = Client(target, **client)
-        self._crawl = crawl
-        self._breaker = CircuitBreaker(clock=time.monotonic)
-
-    def _calculate_score(self, url: str) -> float:
-        if not self._breaker.allows():
-            return _NO_SCORE
-        try:
-            links = self._client.score_links(crawl=self._crawl, links=[url]).links
-        except LinkscoreError as error:
-            self._breaker.failed(error.retry_after_s)
-            return _NO_SCORE
-        self._breaker.succeeded()
-        return float(links.scores[0]) if not links.statuses else _NO_SCORE

@@ -55,60 +55,24 @@ _BASE64URL = frozenset(string.ascii_letters + string.digits + "-_")
 
 
 class CrawlOptions(TypedDict, total=False):
-    """What a crawl may be created with; what is left out has the server's default.
+    """What a crawl may be created with; what is left out has the server's default."""
 
-    Attributes
-    ----------
-    policy
-        Policy that scores: a name, (name, parameters) or the message.
-    extra_policies
-        Policies that learn beside it, at most 8.
-    scope
-        `CrawlScope`: which links belong to the crawl.
-    learning
-        How site models are learned.
-    learn
-        When sites are learned, a `Learn` of `linkscore.v1`.
-    observe_only
-        Answer without encoded priorities.
-    seed
-        Seed of all random draws.
-    examples
-        Examples of the pages wanted, at most 100; see `example_page`.
-    wanted
-        What the crawl is for in words; without a policy `topic` then scores. See `wanted_spec`.
-    groups
-        Groups that its sites are divided into, 1 to 256, so that several processes share the crawl.
-    keep_titles
-        Keep titles of pages, for people to look at.
-    revisit
-        Fetch pages again, and learn how often they change. Absent: no.
-    experience
-        What other crawls learned of other sites, as `export_experience` gives it; at most 16 documents.
-    budget
-        How far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``, see `Budget` in the contract.
-    copies
-        Learn which links lead to copies: ``{"skip_above": 0.9}``, see `Copies` in the contract. Absent: no.
-    respect
-        Uses that the crawl is for and that sites may reserve: ``["ai-train"]``.
-    """
-
-    policy: Policy | None
-    extra_policies: Sequence[Policy]
-    scope: int
-    learning: crawl_pb2.LearningConfig | None
-    learn: int
-    observe_only: bool
-    seed: int
-    examples: Sequence[Example]
-    wanted: Wanted | None
-    groups: int
-    keep_titles: bool
-    revisit: Revisit | None
-    experience: Sequence[bytes]
-    budget: Budget | None
-    copies: Mapping[str, float] | None
-    respect: Sequence[str]
+    policy: Policy | None  # that scores: a name, (name, parameters) or the message
+    extra_policies: Sequence[Policy]  # that learn beside it, at most 8
+    scope: int  # `CrawlScope`: which links belong to the crawl
+    learning: crawl_pb2.LearningConfig | None  # how site models are learned
+    learn: int  # when sites are learned, a `Learn` of `linkscore.v1`
+    observe_only: bool  # answer without encoded priorities
+    seed: int  # of all random draws
+    examples: Sequence[Example]  # of the pages wanted, at most 100; see `example_page`
+    wanted: Wanted | None  # what it is for in words; without a policy `topic` scores. See `wanted_spec`
+    groups: int  # 1 to 256, that its sites are divided into so that several processes share the crawl
+    keep_titles: bool  # of pages, for people to look at
+    revisit: Revisit | None  # fetch pages again, and learn how often they change. Absent: no
+    experience: Sequence[bytes]  # of other sites, as `export_experience` gives it; at most 16 documents
+    budget: Budget | None  # how far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``
+    copies: Mapping[str, float] | None  # learn which links lead to copies: ``{"skip_above": 0.9}``
+    respect: Sequence[str]  # uses that it is for and that sites may reserve: ``["ai-train"]``
 
 
 # Why links are to skip that more budget would let go: they wait.
@@ -217,33 +181,6 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     return best
 
 
-def budget_spec(budget: Budget | None) -> crawl_pb2.Budget | None:
-    """Give the message of how far a crawl may go.
-
-    Raises
-    ------
-    ValueError
-        A name is unknown, or a value is of the wrong kind.
-
-    Examples
-    --------
-    >>> budget_spec({"max_fetches": 5000}).max_fetches
-    5000
-    """
-    return _message("budget", crawl_pb2.Budget, budget)
-
-
-def copies_spec(copies: Mapping[str, float] | None) -> crawl_pb2.Copies | None:
-    """Give the message of what is done about copies.
-
-    Raises
-    ------
-    ValueError
-        A name is unknown, or a value is of the wrong kind.
-    """
-    return _message("copies", crawl_pb2.Copies, copies)
-
-
 _WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")
 
 
@@ -290,30 +227,20 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
         raise ValueError(f"wanted: {exc}") from exc
 
 
-def revisit_spec(revisit: Revisit | None) -> crawl_pb2.Revisit | None:
-    """Give the message of how a crawl fetches pages again.
+def message_of(kind: type[T], given: Any) -> T | None:
+    """Give the message `Budget`, `Copies` or `Revisit` of fields by name; a message, or None, stays.
 
-    Raises
-    ------
-    ValueError
-        A name is unknown, or a value is of the wrong kind.
+    ValueError if a name is unknown, or a value is of the wrong kind.
 
-    Examples
-    --------
-    >>> revisit_spec({"fetches_per_day": 500}).fetches_per_day
-    500.0
+    >>> message_of(crawl_pb2.Budget, {"max_fetches": 5000}).max_fetches
+    5000
     """
-    return _message("revisit", crawl_pb2.Revisit, revisit)
-
-
-def _message(name: str, kind: type[T], given: Any) -> T | None:
-    """Give a message of some fields by name; what is a message, or nothing, stays."""
     if given is None or isinstance(given, kind):
         return given
     try:
         return kind(**given)
     except (TypeError, ValueError) as exc:
-        raise ValueError(f"{name}: {exc}") from exc
+        raise ValueError(f"{kind.__name__.lower()}: {exc}") from exc
 
 
 def _named(given: Any, name: str) -> Any:

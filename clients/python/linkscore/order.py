@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import unquote
 
-from linkscore.messages import Budget, budget_spec, is_dropped
+from linkscore.messages import Budget, is_dropped, message_of
 from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -113,7 +113,7 @@ class Allowance:
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
-        given = budget_spec(budget)
+        given = message_of(crawl_pb2.Budget, budget)
         self._seq = 0  # event of the answer that was taken over
         self.left = None if given is None else _most_fetches(given)
         self.spent = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,12 +29,6 @@ MAX_BARE_LINKS = 20_000
 
 MAX_TRIES = 3
 """How often a page is sent to a server that answers other calls and not this one; chosen."""
-
-PROBE_FIRST_S = 1.0
-"""Pause between an outage and the first probe; it doubles. Chosen: a probe costs the server nothing."""
-
-PROBE_LONGEST_S = 5.0
-"""Longest pause between two probes; chosen: a crawl waits no longer for a server that is back."""
 
 _DIGITS = re.compile(r"[0-9]+")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}\Z")
@@ -170,16 +163,9 @@ class Outlook:
 
 @dataclass(slots=True, eq=False)
 class OwedPage:
-    """A page to send, and its links that wait without what the server would have said.
+    """A page to send, None once it had to make room, and URL and key of each of its links that wait.
 
-    Attributes
-    ----------
-    page
-        What is sent; None once it had to make room.
-    links
-        URL and key, of the adapter's choice, of each link that waits.
-    tries
-        How often it was sent in vain to a server that answered other calls.
+    `tries` is how often it was sent in vain to a server that answered other calls.
     """
 
     page: common_pb2.Page | None
@@ -188,16 +174,9 @@ class OwedPage:
 
 
 class PageBuffer:
-    """Pages that wait for the server, oldest first.
+    """Pages that wait for the server, oldest first; `dropped` counts those that are never sent.
 
-    Notes
-    -----
     Beyond `MAX_BUFFER_BYTES` the oldest page goes, and its links stay, `MAX_BARE_LINKS` in all.
-
-    Attributes
-    ----------
-    dropped
-        Pages that were kept and are never sent.
     """
 
     def __init__(self) -> None:
@@ -251,68 +230,3 @@ class PageBuffer:
             if not links:
                 self._bare.popleft()
         return taken
-
-
-class CircuitBreaker:
-    """Lets no call through for a while after an outage, then one, and all again once that one is answered.
-
-    Parameters
-    ----------
-    clock
-        Monotonic time in seconds.
-    first_s, longest_s
-        Wait after the first failure, and its bound, both chosen; it doubles with every failure in a row.
-    """
-
-    def __init__(
-        self,
-        *,
-        clock: Callable[[], float],
-        first_s: float = PROBE_FIRST_S,
-        longest_s: float = PROBE_LONGEST_S,
-    ) -> None:
-        self._clock = clock
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._wait_s = 0.0
-        self._open_until = 0.0
-        self._probing = False
-
-    @property
-    def broken(self) -> bool:
-        """Whether the last answer was an outage."""
-        return self._wait_s > 0
-
-    @property
-    def wait_s(self) -> float:
-        """Seconds between the last failure and the next call let through."""
-        return self._wait_s
-
-    @property
-    def ready(self) -> bool:
-        """Whether a call would be let through now."""
-        return not self.broken or (not self._probing and self._clock() >= self._open_until)
-
-    def allows(self) -> bool:
-        """Say whether a call may be made now; if the server was out, only one at a time may."""
-        if not self.ready:
-            return False
-        self._probing = self.broken
-        return True
-
-    def succeeded(self) -> None:
-        """Note an answer."""
-        self._wait_s = 0.0
-        self._probing = False
-
-    def failed(self, retry_after_s: float | None = None) -> None:
-        """Note an outage; the server may say itself when to come back."""
-        if self._probing or not self.broken:
-            doubled = min(self._longest_s, max(self._first_s, 2 * self._wait_s))
-            self._wait_s = min(self._longest_s, max(doubled, retry_after_s or 0.0))
-            self._open_until = self._clock() + self._wait_s
-        self._probing = False
-
-    def gave_up(self) -> None:
-        """Note a call that ended without saying anything about the server."""
-        self._probing = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -32,9 +32,6 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_RANKED = 100_000
 """Buckets of one call: the server's default of `max_buckets_per_call`."""
 
-# A bound, chosen: what pages were worth, kept while the server is away.
-_MAX_UNSAID = 20_000
-_UNSAID_A_CALL = 1_000  # well below what one call may carry (setting `max_feedback_per_call`, 5,000)
 FIRST_FAILURE = 400  # the first HTTP status of a fetch that failed (RFC 9110, section 15.5)
 NOT_MODIFIED = 304  # RFC 9110, section 15.4.5
 
@@ -85,7 +82,7 @@ class CrawlSession:
     frontier
         What waits.
     counts
-        `pages` and `failed` fetches the server took, `rewards`; links `scored`, `missed` (the server did not
+        `pages` and `failed` fetches the server took, `feedback`; links `scored`, `missed` (the server did not
         know them) and `fallback` (found while it was away), of these `guessed`; `ranked` answers;
         `skipped` when they were asked about again before the fetch;
         `late/pages` sent and `late/scored` links placed when it was back.
@@ -122,7 +119,6 @@ class CrawlSession:
         self._is_news = False
         self._greeting: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
-        self._unsaid: deque[scoring_pb2.Feedback] = deque(maxlen=_MAX_UNSAID)
 
     @property
     def counts(self) -> Counter[str]:
@@ -209,17 +205,8 @@ class CrawlSession:
 
     async def reward(self, url: str, worth: float, *, ticket: bytes = b"") -> None:
         """Say what a page was worth, in [0, 1]; while the server is away it is kept."""
-        self._unsaid.append(feedback(url=url, reward=worth, ticket=ticket))
-        await self.back()
-
-    async def back(self) -> None:
-        """Say what pages were worth."""
-        while self._unsaid and not self.away:
-            events = [self._unsaid.popleft() for _ in range(min(_UNSAID_A_CALL, len(self._unsaid)))]
-            told = await self._connection.report(events)
-            if not told and self.away:
-                self._unsaid.extendleft(reversed(events))
-            self._connection.count("rewards", told * len(events))
+        self._connection.owe_feedback(feedback(url=url, reward=worth, ticket=ticket))
+        await self._connection.send_feedback()
 
     def wait(self, url: str, place: Place | OwedLink | None, value: Any = None) -> None:
         """Let a link wait in its place; one without behind all that have one."""

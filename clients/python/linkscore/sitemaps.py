@@ -6,7 +6,7 @@ import gzip
 import re
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -15,7 +15,6 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 if TYPE_CHECKING:
-    from linkscore.aio import AsyncClient
     from linkscore.client import Client
 
 MAX_DEPTH = 2
@@ -135,68 +134,25 @@ def ingest_sitemaps(
     LinkscoreError
         As `Client.ingest_pages`.
     """
-    walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
-    for url, depth in walk:
-        final, body = _came(url, fetch(url))
-        if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
-            result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)]).results[0]
-            yield SentSitemap(url, depth, result)
-            walk.follow(final, depth, body, result)
-
-
-async def async_ingest_sitemaps(
-    client: AsyncClient,
-    *,
-    crawl: str,
-    urls: Iterable[str],
-    fetch: Callable[[str], Awaitable[Fetched]],
-    max_depth: int = MAX_DEPTH,
-    max_sitemaps: int = MAX_SITEMAPS,
-    max_bytes: int = MAX_BYTES,
-) -> AsyncIterator[SentSitemap]:
-    """Do what `ingest_sitemaps` does, with the client for asyncio; `fetch` is awaited."""
-    walk = _Walk(urls, max_depth, max_sitemaps, max_bytes)
-    for url, depth in walk:
-        final, body = _came(url, await fetch(url))
-        if body is not None and walk.takes(body) and (sent := packed(body)) is not None:
-            answer = await client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)])
-            yield SentSitemap(url, depth, answer.results[0])
-            walk.follow(final, depth, body, answer.results[0])
-
-
-class _Walk:
-    """Which sitemaps are asked for, in which order, and where it ends; see `ingest_sitemaps`."""
-
-    def __init__(self, urls: Iterable[str], max_depth: int, max_sitemaps: int, max_bytes: int) -> None:
-        self._waiting = deque((url, 0) for url in dict.fromkeys(urls))
-        self._met = {url for url, _ in self._waiting}
-        self._max_depth, self._max_sitemaps = max_depth, max_sitemaps
-        self._asked, self._left = 0, max_bytes
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        while self._waiting and self._asked < self._max_sitemaps and self._left > 0:
-            self._asked += 1
-            yield self._waiting.popleft()
-
-    def takes(self, body: bytes) -> bool:
-        """Count what came; returns whether it is within the bounds."""
-        if len(body) > min(self._left, MAX_SITEMAP_BYTES):
-            return False
-        self._left -= len(body)
-        return True
-
-    def follow(self, url: str, depth: int, body: bytes, result: scoring_pb2.PageResult) -> None:
-        """Queue what an index names."""
-        if depth < self._max_depth:
-            for named in named_sitemaps(url, body, result.links.urls) or ():
-                if len(self._met) < self._max_sitemaps and named not in self._met:
-                    self._met.add(named)
-                    self._waiting.append((named, depth + 1))
-
-
-def _came(url: str, fetched: Fetched) -> tuple[str, bytes | None]:
-    """Return the final URL of what was fetched, and its body."""
-    return fetched if isinstance(fetched, tuple) else (url, fetched)
+    waiting = deque((url, 0) for url in dict.fromkeys(urls))
+    met = {url for url, _ in waiting}
+    asked, left = 0, max_bytes
+    while waiting and asked < max_sitemaps and left > 0:
+        asked += 1
+        url, depth = waiting.popleft()
+        came = fetch(url)
+        final, body = came if isinstance(came, tuple) else (url, came)
+        if body is None or len(body) > min(left, MAX_SITEMAP_BYTES):
+            continue
+        left -= len(body)
+        if (sent := packed(body)) is None:
+            continue
+        result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)]).results[0]
+        yield SentSitemap(url, depth, result)
+        for named in (named_sitemaps(final, body, result.links.urls) or ()) if depth < max_depth else ():
+            if len(met) < max_sitemaps and named not in met:
+                met.add(named)
+                waiting.append((named, depth + 1))
 
 
 def _as_sent(url: str, final: str, body: bytes) -> common_pb2.Page:

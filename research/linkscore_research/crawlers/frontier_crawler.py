@@ -135,6 +135,7 @@ class FrontierCrawler:
             await self._done(info, fetch)
         if self.connection is not None:
             await self.connection.close()
+            await asyncio.gather(*self._late)
 
     def _fetch(self, url: str) -> Fetch:
         try:
@@ -183,10 +184,6 @@ class FrontierCrawler:
 
     def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
         """Leave links without their page to the frontier, which has them scored too."""
-
-    async def back(self) -> None:
-        """Wait for what is being put."""
-        await asyncio.gather(*self._late)
 
 
 def _scored(owed: OwedPage, result: scoring_pb2.PageResult) -> list[pb.URLItem]:

@@ -54,7 +54,6 @@ class Adapter:
     def __init__(self) -> None:
         self.pages: list[str] = []
         self.links: list[Any] = []
-        self.was_back = asyncio.Event()
 
     def late_page(self, owed: OwedPage, result: Any) -> None:
         assert owed.page is not None
@@ -63,8 +62,11 @@ class Adapter:
     def late_links(self, links: Sequence[tuple[Any, Any]]) -> None:
         self.links += [(key, row.score) for key, row in links]
 
-    async def back(self) -> None:
-        self.was_back.set()
+
+async def caught_up(connection: Connection) -> None:
+    """Wait until it does nothing beside the crawl."""
+    while connection._beside:
+        await asyncio.sleep(0.001)
 
 
 @pytest.fixture
@@ -118,7 +120,7 @@ async def test_when_it_is_back_the_pages_are_sent_oldest_first(
         await connection.ingest(owed(path))
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert adapter.pages == ["http://a.org/1", "http://a.org/2", "http://a.org/3"]
     assert not connection.away
     assert connection.counts["late/pages"] == 3
@@ -143,7 +145,7 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
     assert fake.calls["RankBuckets"] == 0
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert adapter.pages == ["http://a.org/1"]
     warned = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert len(warned) == 1
@@ -160,7 +162,7 @@ async def test_a_server_that_lost_its_crawl_gets_it_again(
     fake.crawls.clear()
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert "crawls/c" in fake.crawls
     assert adapter.pages == ["http://a.org/1"]
 
@@ -173,7 +175,7 @@ async def test_a_server_that_comes_late_is_found(
     await pauses.pass_(2)
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert adapter.pages == ["http://a.org/1"]
 
 
@@ -188,7 +190,7 @@ async def test_one_bad_page_does_not_keep_a_server_away(
     await pauses.pass_(outages.MAX_TRIES)
     assert connection.away
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert adapter.pages == []
     assert adapter.links == [("key", pytest.approx(0.9))]
     assert fake.scored == ["http://a.org/thread/1"]
@@ -204,7 +206,7 @@ async def test_a_refusal_in_the_buffer_does_not_stop_the_others(
     fake.refuses = {}
     fake.failures["IngestPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert adapter.pages == ["http://a.org/2", "http://a.org/3"]
 
 
@@ -221,7 +223,7 @@ async def test_a_fault_of_an_adapter_keeps_no_server_away(
         await connection.ingest(owed(path))
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(connection)
     assert not connection.away
     assert len(connection.buffer) == 0
     assert connection.counts["errors/CLIENT"] == 2
@@ -242,7 +244,7 @@ async def test_a_token_file_that_is_missing_for_a_moment_loses_no_page(
     token.write_text("")
     fake.refuses = {}
     pauses.end()
-    await adapter.was_back.wait()
+    await caught_up(made)
     assert fake.metadata[-1]["authorization"] == "Bearer first"
     token.write_text("second")
     await made.ingest(owed("/3"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkscore.sitemaps import MAX_SENT_BYTES, SentSitemap, async_ingest_sitemaps, ingest_sitemaps, kind_of
+from linkscore.sitemaps import MAX_SENT_BYTES, SentSitemap, ingest_sitemaps, kind_of
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import InvalidPage
@@ -64,28 +63,6 @@ def sent(site: dict[str, bytes], *urls: str, **bounds: int) -> tuple[list[SentSi
     start = urls or (f"{HOST}/0",)
     found = ingest_sitemaps(Reading(), crawl="c", urls=start, fetch=fetch, **bounds)  # type: ignore[arg-type]
     return list(found), asked
-
-
-class AsyncReading(Reading):
-    async def ingest_pages(self, **sent: Any) -> Any:  # type: ignore[override]
-        return super().ingest_pages(**sent)
-
-
-@pytest.mark.parametrize("bounds", [{}, {"max_depth": 1}, {"max_sitemaps": 2}, {"max_bytes": 200}])
-def test_the_client_for_asyncio_asks_for_the_same(bounds: dict[str, int]) -> None:
-    site = {"/0": index("/1", "/2"), "/1": index("/3"), "/2": urlset("/p"), "/3": urlset("/q")}
-    asked: list[str] = []
-
-    async def fetch(url: str) -> bytes | None:
-        asked.append(url.removeprefix(HOST))
-        return site.get(asked[-1])
-
-    async def all_sent() -> list[SentSitemap]:
-        client, start = AsyncReading(), [f"{HOST}/0"]
-        found = async_ingest_sitemaps(client, crawl="c", urls=start, fetch=fetch, **bounds)  # type: ignore[arg-type]
-        return [each async for each in found]
-
-    assert (asyncio.run(all_sent()), asked) == sent(site, **bounds)
 
 
 def test_indexes_in_an_index_are_followed_breadth_first() -> None:

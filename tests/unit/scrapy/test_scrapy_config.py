@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scrapy.settings import Settings
 
-from linkscore.scrapy.config import LEARN, Config, crawl_id
+from linkscore.scrapy.config import Config, crawl_id
 from linkscore_lab.conformance.scenarios import make_certificates
 
 
@@ -37,12 +37,26 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_WANTED={"query": "pricing", "languages": ["en"]},
     )
     policy, wanted = ("source_ucc", {"alpha": 0.2}), {"query": "pricing", "languages": ["en"]}
-    assert config == Config("h:1", True, "mine", policy, 0.5, 9, "t", True, False, True, "on_demand", wanted)
+    assert config == Config(
+        target="h:1",
+        observe_only=True,
+        crawl="mine",
+        policy=policy,
+        timeout=0.5,
+        refresh=9,
+        token="t",
+        tls=True,
+        report_empty=False,
+        obey_skip=True,
+        learn="on_demand",
+        wanted=wanted,
+    )
 
 
 def test_the_files_of_experience_are_read_and_named_if_they_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "board.json").write_bytes(b"{}")
-    assert read(LINKSCORE_EXPERIENCE=[str(tmp_path / "board.json")]).experience == (b"{}",)
+    there = read(LINKSCORE_EXPERIENCE=[str(tmp_path / "board.json")])
+    assert there.crawl_options()["experience"] == [b"{}"]
     with pytest.raises(ValueError, match=r"LINKSCORE_EXPERIENCE: cannot read '.*none' \(No such file"):
         read(LINKSCORE_EXPERIENCE=[str(tmp_path / "none")])
 
@@ -51,13 +65,6 @@ def test_the_files_of_experience_are_read_and_named_if_they_cannot_be(tmp_path: 
 def test_an_address_of_no_form_is_named(target: str) -> None:
     with pytest.raises(ValueError, match=r"^LINKSCORE_TARGET: must be host:port[^\n]*localhost:7411"):
         read(LINKSCORE_TARGET=target)
-
-
-@pytest.mark.parametrize(
-    "target", ["a.org:1", "127.0.0.1:7411", "[::1]:7411", "dns:///a.org:7411", "unix:/run/l"]
-)
-def test_an_address_that_grpc_knows_is_taken(target: str) -> None:
-    assert read(LINKSCORE_TARGET=target).target == target
 
 
 def test_tls_may_name_the_file_of_an_authority(tmp_path: Path) -> None:
@@ -86,11 +93,6 @@ def test_a_crawl_that_needs_the_server_does_not_start_without_it() -> None:
     read(LINKSCORE_TARGET="127.0.0.1:1").check_server()
     with pytest.raises(ValueError, match=r"LINKSCORE_REQUIRED: the server at 127\.0\.0\.1:1 .*UNAVAILABLE"):
         read(LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_REQUIRED=True, LINKSCORE_TIMEOUT=3).check_server()
-
-
-def test_what_is_not_set_asks_for_nothing() -> None:
-    assert set(read().crawl_options()) == {"policy", "wanted"}
-    assert read(LINKSCORE_LEARN="on_demand").crawl_options()["learn"] == LEARN["on_demand"]
 
 
 def test_all_problems_are_named_at_once() -> None:

@@ -10,8 +10,8 @@ from scrapy import Request, Spider
 from scrapy.http import XmlResponse
 from scrapy.utils.request import request_from_dict
 
-from linkscore.scrapy.revisits import LISTING, Listings, is_listing, listing_request
-from linkscore.scrapy.scoring import PageAnswer
+from linkscore.scrapy.beside import LISTING, Listings, is_listing, listing_request
+from linkscore.scrapy.pages import PageAnswer
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS
 from linkscore.v1 import common_pb2
 

@@ -14,7 +14,7 @@ from linkscore import page
 from linkscore.messages import rows
 from linkscore.outages import OwedPage
 from linkscore.scrapy import BucketQueue
-from linkscore.scrapy.scoring import META, mark_guess
+from linkscore.scrapy.pages import META, mark_guess
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
 from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
@@ -179,16 +179,12 @@ async def test_a_page_of_an_outage_is_sent_later_and_its_requests_are_placed(
 ) -> None:
     crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_CRAWL="unit")
     session, queue = Session.of(crawler), queue_of(crawler)
-    over, was_back = asyncio.Event(), asyncio.Event()
+    over = asyncio.Event()
 
     async def pause(seconds: float) -> None:
         await over.wait()
 
-    async def back() -> None:
-        was_back.set()
-
     session.connection._sleep = pause
-    session.when_back(back)
     await session.connection.greet()
     session.connection.outlook.placed("http://h/tag/1", "tag", 0.1)
     fake.refuses = {"IngestPages": grpc.StatusCode.RESOURCE_EXHAUSTED}
@@ -202,7 +198,8 @@ async def test_a_page_of_an_outage_is_sent_later_and_its_requests_are_placed(
     assert queue.buckets() == {"tag": 1}
     fake.refuses = {}
     over.set()
-    await was_back.wait()
+    while session.connection.unknown:
+        await asyncio.sleep(0.001)
     assert queue.buckets() == {"tag": 1, "thread": 1}
     assert [queue.pop().url for _ in range(2)] == ["http://h/thread/2", "http://h/tag/2"]
     assert crawler.stats.counts["linkscore/late/scored"] == 2

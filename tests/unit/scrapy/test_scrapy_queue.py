@@ -36,15 +36,6 @@ def test_new_values_reorder_what_waits(queue: BucketQueue) -> None:
     assert set(queue.buckets()) == set()
 
 
-def test_peek_gives_what_pop_gives(queue: BucketQueue) -> None:
-    assert queue.peek() is None
-    queue.push(scored("http://h/a", ("one", 0.1)))
-    queue.push(scored("http://h/b", ("two", 0.9)))
-    assert queue.peek().url == "http://h/b"
-    assert len(queue) == 2
-    assert drain(queue) == ["b", "a"]
-
-
 def test_start_requests_redirects_and_own_priorities_go_ahead(queue: BucketQueue) -> None:
     queue.push(scored("http://h/scored", ("best", 1.0)))
     queue.push(Request("http://h/plain"))

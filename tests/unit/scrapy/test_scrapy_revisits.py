@@ -12,9 +12,9 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.settings import Settings
 
+from linkscore.scrapy.beside import LISTING, VALIDATORS, DueRequests, Listings
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.pages import MAX_BODY_BYTES, fetched_page, headers_of, page_message
-from linkscore.scrapy.revisits import LISTING, VALIDATORS, DueRequests, Listings
+from linkscore.scrapy.pages import MAX_BODY_BYTES, FetchedPage, headers_of, page_message
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 
@@ -23,7 +23,7 @@ class Asked:
     """A session whose server has so many pages that are due, three at a time."""
 
     def __init__(self, pages: list[pb.DuePage], most: int = 100) -> None:
-        self.config = SimpleNamespace(crawl="c", revisit_pages=most)
+        self.config = SimpleNamespace(crawl="c", due_pages=most)
         self.pages, self.counted, self.sizes = pages, 0, list[int]()
         self.connection = self
 
@@ -96,20 +96,10 @@ async def test_no_more_are_asked_for_than_a_run_may_get() -> None:
     assert session.sizes == [5, 2]
 
 
-async def test_without_an_answer_the_spider_starts_all_the_same() -> None:
-    session = Asked([])
-    session.call = lambda make: _nothing()  # type: ignore[assignment]
-    assert [each.url for each in await requests(session, Request("http://h/"))] == ["http://h/"]
-
-
-async def _nothing() -> None:
-    return None
-
-
 @pytest.mark.parametrize("kind", [Response, HtmlResponse, XmlResponse])
 def test_a_page_that_is_not_modified_says_so_without_content(kind: type[Response]) -> None:
     response = kind("http://h/", 304, request=Request("http://h/"))
-    page = page_message(fetched_page(response), response)
+    page = page_message(FetchedPage(response.url), response)
     assert page.not_modified
     assert page.WhichOneof("content") is None
 
@@ -117,7 +107,7 @@ def test_a_page_that_is_not_modified_says_so_without_content(kind: type[Response
 def test_validators_of_a_page_are_sent() -> None:
     headers = {"ETag": '"1"', "Last-Modified": "Sat, 01 Jan 2022 00:00:00 GMT", "Server": "x"}
     response = HtmlResponse("http://h/", headers=headers, body=b"<p>", request=Request("http://h/"))
-    page = page_message(fetched_page(response), response, headers_of(response, VALIDATORS))
+    page = page_message(FetchedPage(response.url), response, headers_of(response, VALIDATORS))
     assert [(header.name, header.value) for header in page.headers] == list(headers.items())[:2]
 
 
@@ -140,32 +130,13 @@ def test_validators_of_a_page_are_sent() -> None:
 )
 def test_settings_are_read(given: dict[str, Any], revisit: dict[str, Any] | None, pages: int) -> None:
     config = Config.from_settings(Settings(given), spider_name="s")
-    assert (config.revisit, config.revisit_pages) == (revisit, pages)
+    assert (config.revisit, config.due_pages) == (revisit, pages)
     assert ("revisit" in config.crawl_options()) == (revisit is not None)
-
-
-def test_settings_of_a_wrong_form_are_named() -> None:
-    with pytest.raises(ValueError, match=r"LINKSCORE_REVISIT: .*objektive") as raised:
-        Config.from_settings(
-            Settings({"LINKSCORE_REVISIT": {"objektive": 1}, "LINKSCORE_REVISIT_PAGES": -1}), spider_name="s"
-        )
-    assert "LINKSCORE_REVISIT_PAGES: must be >= 0, got -1" in str(raised.value)
-
-
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("listings", [False, True])
-def test_sitemaps_are_sent_as_such_if_pages_are_fetched_again(listings: bool, packed: bool) -> None:
-    xml = b"<urlset><url><loc>http://h/a</loc></url></urlset>"
-    kind, body = (Response, gzip.compress(xml)) if packed else (XmlResponse, xml)
-    response = kind("http://h/s.xml", body=body, request=Request("http://h/s.xml"))
-    page = page_message(fetched_page(response), response, listings=listings)
-    assert page.kind == (common_pb2.PAGE_KIND_SITEMAP if listings else common_pb2.PAGE_KIND_UNSPECIFIED)
-    assert page.body == (body if listings or not packed else b"")
 
 
 @pytest.mark.parametrize(("body", "is_whole"), [(b"<urlset>", True), (b"<html>", False)])
 def test_a_long_sitemap_is_packed_and_a_long_page_is_cut(body: bytes, is_whole: bool) -> None:
     response = XmlResponse("http://h/s", body=body.ljust(MAX_BODY_BYTES + 1), request=Request("http://h/s"))
-    sent = page_message(fetched_page(response), response, listings=True).body
+    sent = page_message(FetchedPage(response.url), response, listings=True).body
     assert len(sent) <= MAX_BODY_BYTES
     assert (gzip.decompress(sent) == response.body) if is_whole else (sent == response.body[:-1])

@@ -85,16 +85,6 @@ async def test_buckets_are_ranked_every_few_fetches(session: Session, queue: Que
     assert session.fetched == 0
 
 
-async def test_many_buckets_are_ranked_more_seldom(
-    session: Session, fake: FakeLinkscore, queue: Queue
-) -> None:
-    queue.waiting = {f"b{i}": 1 for i in range(1_200)}
-    await rank(session, after=2)
-    assert fake.calls["RankBuckets"] == 0
-    await rank(session, after=1)
-    assert [len(names) for names in fake.ranked] == [1_200]
-
-
 async def test_what_is_under_way_is_told_until_it_is_answered(
     session: Session, fake: FakeLinkscore, queue: Queue
 ) -> None:
@@ -121,23 +111,6 @@ async def test_after_a_short_answer_only_what_was_given_may_go(
     assert may_go(session, "a", "b") == [["a", "b"]], "nothing under way would bring an answer"
 
 
-async def test_a_short_answer_is_followed_by_a_question_after_each_fetch(
-    session: Session, fake: FakeLinkscore, queue: Queue
-) -> None:
-    fake.hands_out = 1
-    await rank(session, after=2)
-    await rank(session, after=1)
-    assert fake.calls["RankBuckets"] == 2
-
-
-async def test_after_a_whole_answer_others_go_when_what_was_given_cannot(
-    session: Session, queue: Queue
-) -> None:
-    queue.waiting = {"a": 3, "b": 99}
-    await rank(session, after=2)
-    assert may_go(session, "a", "b", "c") == [["a", "b"], ["a", "b", "c"]]
-
-
 async def test_while_the_server_is_out_the_order_alone_decides(
     session: Session, fake: FakeLinkscore, queue: Queue
 ) -> None:
@@ -149,13 +122,3 @@ async def test_while_the_server_is_out_the_order_alone_decides(
     await rank(session, after=2)
     assert may_go(session, "a") == [["a"]]
     assert request
-
-
-async def test_links_that_just_arrived_are_counted_as_waiting(
-    session: Session, fake: FakeLinkscore, queue: Queue
-) -> None:
-    session.answered(Request("http://h/1"))
-    session.answered(Request("http://h/2"))
-    await session.rank_if_due({"new": 3, "a": 1})
-    assert fake.ranked == [["b", "a", "new"]]
-    assert queue.values is not None

@@ -10,16 +10,15 @@
 
 Needs Scrapy >= 2.13 on the asyncio reactor, its default. Further settings are in `linkscore.scrapy.config`.
 
-A response goes through `middleware` to `session`, which holds the connection, and comes back through
-`scoring` as marks on the spider's Requests; `pages` and `feedback` are what the server is told. The
-scheduler's `queue` keeps the order in `frontier`, the Requests in `request_store`, and looks at Scrapy's
-`engine` to pop each as late as it can.
+A response goes through `middleware` to `session`, which holds the connection and looks at Scrapy's engine;
+`pages` is what the server is told and what its answer puts on the spider's Requests, `beside` what is fetched
+beside them. The scheduler's `queue` keeps the order.
 """
 
 from __future__ import annotations
 
 from linkscore.scrapy.middleware import LinkscoreMiddleware
+from linkscore.scrapy.pages import page_note
 from linkscore.scrapy.queue import BucketQueue
-from linkscore.scrapy.scoring import page_note
 
 __all__ = ["BucketQueue", "LinkscoreMiddleware", "page_note"]

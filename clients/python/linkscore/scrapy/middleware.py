@@ -16,32 +16,37 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed
 
-from linkscore.messages import Row, is_dropped, rows
+from linkscore.messages import Row, is_dropped, page, rows
 from linkscore.outages import OwedPage
-from linkscore.scrapy.engine import before_fetch, nudge, on_last_failure
-from linkscore.scrapy.feedback import Reporter
-from linkscore.scrapy.pages import RESERVING, FetchedPage, failed_page, fetched_page, headers_of, page_message
-from linkscore.scrapy.queue import BucketQueue
-from linkscore.scrapy.revisits import VALIDATORS, DueRequests, Listings, is_listing
-from linkscore.scrapy.scoring import (
+from linkscore.scrapy.beside import VALIDATORS, DueRequests, Listings, SiteFiles, is_listing
+from linkscore.scrapy.pages import (
     ANSWERS,
     META,
+    RESERVING,
+    FetchedPage,
     PageAnswer,
+    asked_url,
+    fetch_error,
+    headers_of,
     is_web,
     mark,
-    note_page,
+    note_of,
+    page_message,
     ticket_of,
 )
-from linkscore.scrapy.session import Session
-from linkscore.scrapy.site_files import SiteFiles
+from linkscore.scrapy.queue import BucketQueue
+from linkscore.scrapy.session import Session, hook, nudge
 from linkscore.session import FIRST_FAILURE
 from linkscore.v1 import common_pb2
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 logger = logging.getLogger(__name__)
 
 GROUP = 500
 """A spider that yields many Requests gets them scheduled in groups of this size; chosen, not measured."""
 
+FLUSH_AT, FLUSH_AFTER_S = 100, 2.0
+"""Feedback waits for so many pages or seconds, chosen: it follows its items soon, in few calls."""
 
 # A bound, chosen: links of a crawl that is only watched whose tickets are kept, at most 64 bytes each.
 _MAX_TICKETS = 200_000
@@ -61,7 +66,6 @@ class LinkscoreMiddleware:
         self._session = Session.of(crawler)
         self._scorer = Scorer(self._session)
         self._reporter = Reporter(self._session)
-        self._session.when_back(self._reporter.flush)
         config = self._session.config
         self._sent_headers = (
             *(RESERVING if config.respect else ()),
@@ -161,7 +165,8 @@ class LinkscoreMiddleware:
     def _fetched_page(self, response: Any) -> FetchedPage:
         fetched = self._fetched.get(response)
         if fetched is None:
-            fetched = self._fetched[response] = fetched_page(response)
+            fetched = FetchedPage(asked_url(response.request), ticket_of(response.request))
+            self._fetched[response] = fetched
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
             self._session.outlook.fetched(fetched.url, is_page=response.status < FIRST_FAILURE)
             if is_web(fetched.url):
@@ -178,14 +183,14 @@ class LinkscoreMiddleware:
             await self._site_files.before(request.url)
         answer = await self._scorer.ingest(page)
         self._session.answered(request)
-        if answer is not None:
-            note_page(request, answer)
+        if answer is not None and answer.page_info:
+            request.meta[META] = note_of(request) | answer.page_info
         if self._session.config.budget:  # a page that no spider reads lets nothing else go
             nudge(self._crawler)
         return answer
 
     def _opened(self) -> None:
-        if not on_last_failure(self._crawler, self._fetch_failed):
+        if not hook(self._crawler, "process_exception", self._fetch_failed, first=False):
             logger.warning("linkscore cannot see failed fetches with this downloader")
         settings = self._crawler.settings
         if not self._session.config.observe_only and not _has_buckets(settings["SCHEDULER_PRIORITY_QUEUE"]):
@@ -194,7 +199,7 @@ class LinkscoreMiddleware:
                 'set SCHEDULER_PRIORITY_QUEUE = "linkscore.scrapy.BucketQueue"'
             )
         if self._session.allowance.asks_again and not self._session.config.observe_only:
-            before_fetch(self._crawler, self._before_fetch)
+            hook(self._crawler, "process_request", self._before_fetch, first=True)
         self._session.start(self._session.greet())
 
     async def _before_fetch(self, request: Any, spider: Any = None) -> None:
@@ -209,13 +214,13 @@ class LinkscoreMiddleware:
         if isinstance(exception, IgnoreRequest) or request.callback is NO_CALLBACK or not is_web(request.url):
             return
         self._session.count("failed")
-        page = failed_page(request, exception)
+        sent = page(url=asked_url(request), fetch_error=fetch_error(exception), ticket=ticket_of(request))
         self._session.awaiting.add(request)
-        self._session.outlook.fetched(page.url, is_page=False)
-        self._session.start(self._failed(page, request))
+        self._session.outlook.fetched(sent.url, is_page=False)
+        self._session.start(self._failed(sent, request))
 
-    async def _failed(self, page: common_pb2.Page, request: Any) -> None:
-        await self._scorer.ingest(OwedPage(page))
+    async def _failed(self, sent: common_pb2.Page, request: Any) -> None:
+        await self._scorer.ingest(OwedPage(sent))
         self._session.answered(request)
         if not self._session.config.observe_only:
             await self._session.rank_if_due()
@@ -232,7 +237,7 @@ class LinkscoreMiddleware:
             self._reporter.dropped(fetched)
 
     async def _closed(self) -> None:
-        await self._session.close(self._reporter.flush)
+        await self._session.close()
 
 
 class Scorer:
@@ -309,6 +314,51 @@ class Scorer:
         if row.skip_reason:
             return is_dropped(row.skip_reason)
         return row.verdict == common_pb2.VERDICT_SKIP and self._session.config.obey_skip
+
+
+class Reporter:
+    """Says what extraction found on pages: once with the number of its items, or once that there is none."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._any_item = False  # until one passed, a page without an item says nothing
+        self._timer: asyncio.TimerHandle | None = None
+
+    def scraped(self, fetched: FetchedPage) -> None:
+        """Note an item that passed the pipelines."""
+        fetched.scraped += 1
+        self._any_item = True
+        self._session.connection.withdraw_feedback(f"{fetched.event_id}:none")
+        self._owe(fetched, "items")
+
+    def dropped(self, fetched: FetchedPage) -> None:
+        """Note an item a pipeline dropped."""
+        if not fetched.scraped:
+            self._owe(fetched, "none")
+
+    def empty(self, fetched: FetchedPage) -> None:
+        """Note a page the spider found no item on."""
+        if self._any_item and self._session.config.report_empty:
+            self._owe(fetched, "none")
+
+    def _owe(self, fetched: FetchedPage, verdict: str) -> None:
+        connection, session = self._session.connection, self._session
+        connection.owe_feedback(
+            scoring_pb2.Feedback(
+                event_id=f"{fetched.event_id}:{verdict}",
+                url=fetched.url,
+                ticket=fetched.ticket,
+                item_count=fetched.scraped,
+            )
+        )
+        if connection.unsaid == FLUSH_AT:
+            session.start(connection.send_feedback())
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self._session.start(self._session.connection.send_feedback())
 
 
 def _has_buckets(queue: Any) -> bool:

@@ -1,21 +1,22 @@
-"""One Scrapy crawl and its server, shared by the middleware and the queues; fails open."""
+"""One Scrapy crawl, its server and its engine, shared by the middleware and the queues; fails open."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
+
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from linkscore.connection import Connection
 from linkscore.messages import Row
 from linkscore.outages import OwedPage
 from linkscore.scrapy.config import Config
-from linkscore.scrapy.engine import close_spider
-from linkscore.scrapy.scoring import PageAnswer, is_web, mark_guess
+from linkscore.scrapy.pages import PageAnswer, is_web, mark_guess
 from linkscore.session import MAX_RANKED
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
@@ -68,7 +69,6 @@ class Session:
         self._places = crawler.settings.getint("CONCURRENT_REQUESTS")
         self._stats = crawler.stats
         self._crawler = ref(crawler)
-        self._when_back: list[Callable[[], Awaitable[None]]] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ranking = False
         self._closing: asyncio.Future[Any] | None = None
@@ -134,21 +134,14 @@ class Session:
         if found:
             self.count("late/scored", sum(queue.place(fingerprint, found) for queue in self.queues))
 
-    def when_back(self, do: Callable[[], Awaitable[None]]) -> None:
-        """Have something done when the server answers again."""
-        self._when_back.append(do)
-
-    async def back(self) -> None:
-        """Send what else was kept: the server answers again."""
-        for do in self._when_back:
-            await do()
-
     def stop(self) -> None:
         """Close the spider, once: its crawl has stopped."""
         if self._closing is None:
             logger.info("linkscore: the crawl ends: %s", self.allowance.why)
-            closing = close_spider(self._crawler(), self.allowance.reason)
-            self._closing = asyncio.ensure_future(closing)  # not of `_tasks`: it waits for those
+            # What is in flight is finished, what waits is kept in the job directory.
+            crawler: Any = self._crawler()
+            closing = crawler.engine.close_spider(crawler.spider, self.allowance.reason)
+            self._closing = asyncio.ensure_future(maybe_deferred_to_future(closing))  # it waits for `_tasks`
 
     def answered(self, request: Any) -> None:
         """Note that the server knows what came of a request, or never will."""
@@ -196,12 +189,120 @@ class Session:
         for queue in self.queues:
             queue.reorder(values)
 
-    async def close(self, *last: Callable[[], Awaitable[None]]) -> None:
+    async def close(self) -> None:
         """Wait a deadline for what runs beside the crawl, send what waits, and close the connection."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.config.timeout)
-        for do in last:
-            await do()
         for task in self._tasks:
             task.cancel()
         await self.connection.close()
+
+
+WAITING_PER_SLOT = 2
+"""Requests that may wait in a host's download slot for its delay to pass; chosen, not measured."""
+
+
+class Throttle:
+    """Says when the next request may be popped, so that it is chosen with what the pages before it taught.
+
+    Scrapy pops the next request as soon as a download ends, before the page's links are scored, and pops more
+    for a busy host than it can send: what comes later, however good, waits behind them. Here a page keeps its
+    place among `CONCURRENT_REQUESTS` until its links are with the scheduler, and a host gets no more requests
+    than it has room for. Without an engine everything may go.
+    """
+
+    def __init__(self, crawler: Any, session: Session) -> None:
+        self._crawler = crawler
+        self._session = session
+
+    @property
+    def _engine(self) -> Any:
+        return getattr(self._crawler, "engine", None)
+
+    def must_wait(self) -> bool:
+        """Say whether pages on their way to the server take all places of `CONCURRENT_REQUESTS`."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None or self._session.away:
+            return False
+        places = engine.downloader.total_concurrency
+        unscored = len(engine.scraper.slot.queue) + len(self._scraped(engine.scraper.slot))
+        return bool(unscored and 0 < places <= len(engine.downloader.active) + unscored)
+
+    def _scraped(self, scraping: Any) -> set[Any]:
+        """Requests whose pages are with the spider, or on their way to the server."""
+        return {request for request in scraping.active if request not in self._session.released}
+
+    def pending(self) -> int:
+        """Count the fetches that the server has not answered: in flight, on their way to it, owed to it."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None:
+            return 0
+        scraping = engine.scraper.slot
+        begun = self._scraped(scraping) | self._session.awaiting | set(engine.downloader.active)
+        return len(begun) + len(scraping.queue) + self._session.connection.unknown
+
+    def is_last(self) -> bool:
+        """Say whether nothing is under way that could bring another request, start requests too."""
+        engine = self._engine
+        if engine is None or engine.scraper.slot is None:
+            return False
+        is_done = engine.scraper.slot.is_idle() and not engine.downloader.active
+        return is_done and getattr(engine, "_start", None) is None
+
+    def slot_of(self, request: Any) -> str:
+        """Name the download slot of a request: its host, as a rule."""
+        engine = self._engine
+        return "" if engine is None else str(engine.downloader.get_slot_key(request))
+
+    def busy(self) -> Counter[str]:
+        """Count the requests of each slot that are on their way."""
+        engine = self._engine
+        if engine is None:
+            return Counter()
+        downloader = engine.downloader
+        return Counter(downloader.get_slot_key(request) for request in downloader.active)
+
+    def has_room(self, slot_name: str, busy: Counter[str]) -> bool:
+        """Say whether a slot can take one more request."""
+        if not busy[slot_name]:
+            return True
+        downloader = self._engine.downloader
+        slot = downloader.slots.get(slot_name)
+        if slot is None:
+            return bool(busy[slot_name] < (downloader.domain_concurrency or 1))
+        if slot.concurrency and busy[slot_name] >= slot.concurrency:
+            return False
+        return not slot.delay or busy[slot_name] - len(slot.transferring) < WAITING_PER_SLOT
+
+
+def nudge(crawler: Any) -> None:
+    """Ask the engine to look at the scheduler again: a pop may have waited for the page now scored."""
+    slot = getattr(crawler.engine, "_slot", None)
+    if slot is not None:
+        slot.nextcall.schedule()
+
+
+def flush_seen(crawler: Any) -> None:
+    """Write what the duplicate filter knows to the job directory: a kill must not part it from the queue."""
+    slot = getattr(crawler.engine, "_slot", None)
+    duplicates = getattr(getattr(slot, "scheduler", None), "df", None)
+    file = getattr(duplicates, "file", None)
+    if file is not None:
+        file.flush()
+
+
+async def download(crawler: Any, request: Any) -> Any:
+    """Download something beside the crawl, as `robots.txt` is."""
+    engine = crawler.engine
+    if hasattr(engine, "download_async"):
+        return await engine.download_async(request)
+    return await maybe_deferred_to_future(engine.download(request))
+
+
+def hook(crawler: Any, kind: str, tell: Callable[..., Any], *, first: bool) -> bool:
+    """Call `tell` before or behind all downloader middlewares; false if this downloader has none."""
+    methods = getattr(getattr(crawler.engine.downloader, "middleware", None), "methods", None)
+    if methods is None:
+        return False
+    (methods[kind].appendleft if first else methods[kind].append)(tell)
+    return True
