@@ -7,12 +7,6 @@ import (
 	pb "linkscore.example/go/linkscorev1"
 )
 
-// Budget says how far a crawl may go; what is not set has no bound.
-type Budget = pb.Budget
-
-// WithBudget bounds the crawl: it ends by itself, with a reason.
-func WithBudget(budget *Budget) CrawlOption { return func(crawl *pb.Crawl) { crawl.Budget = budget } }
-
 // stops names decisions as crawlers end with them.
 var stops = map[pb.Decision]string{
 	pb.Decision_DECISION_STOP_YIELD:   "linkscore_yield",
@@ -26,13 +20,14 @@ type allowance struct {
 	mu          sync.Mutex
 	bounded     bool // whether left is one
 	left        uint64
+	unknown     int // fetches that the server has not counted, for ever if it refused them
 	answered    bool
 	seq         uint64 // event of the answer that was taken over
 	spent       bool
 	reason, why string
 }
 
-func newAllowance(budget *Budget) *allowance {
+func newAllowance(budget *pb.Budget) *allowance {
 	a := &allowance{}
 	if budget == nil {
 		return a
@@ -48,12 +43,19 @@ func newAllowance(budget *Budget) *allowance {
 	return a
 }
 
-// take takes over what the answer to a page says. Answers that were asked for side by side come in any order: one that
-// another overtook cannot raise what is left.
+// begin notes a fetch that the server is told of now or later.
+func (a *allowance) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unknown++
+}
+
+// take takes over what the answer to a page says. One that another overtook cannot raise what is left.
 func (a *allowance) take(result *pb.PageResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.answered = true
+	a.unknown--
 	latest := result.GetEventSeq() >= a.seq
 	a.seq = max(a.seq, result.GetEventSeq())
 	said := result.GetStanding()
@@ -70,9 +72,9 @@ func (a *allowance) take(result *pb.PageResult) {
 	}
 }
 
-// full says whether no fetch may begin beside those begun, of which the server has not answered so many and does not know
-// others. A crawl whose sites have stopped goes on while start pages wait, which may be of another site.
-func (a *allowance) full(underWay, unknown int, seeds bool) bool {
+// full says whether no fetch may begin beside those under way. A crawl whose sites have stopped goes on while start pages
+// wait, which may be of another site.
+func (a *allowance) full(underWay int, seeds bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.spent || (a.reason != "" && !seeds) {
@@ -81,17 +83,11 @@ func (a *allowance) full(underWay, unknown int, seeds bool) bool {
 	if !a.bounded {
 		return false
 	}
-	if !a.answered && underWay > 0 {
-		return true
-	}
-	if uint64(underWay+unknown) < a.left {
-		return false
-	}
-	if underWay == 0 && a.reason == "" {
+	if underWay == 0 && uint64(a.unknown) >= a.left && a.reason == "" {
 		a.reason = "linkscore_budget"
-		a.why = fmt.Sprintf("%d fetches that the server does not know are all that was left", unknown)
+		a.why = fmt.Sprintf("%d fetches that the server does not know are all that was left", a.unknown)
 	}
-	return true
+	return uint64(underWay+a.unknown) >= a.left || (!a.answered && underWay > 0)
 }
 
 func (a *allowance) stopped() (reason, why string) {

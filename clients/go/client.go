@@ -1,7 +1,7 @@
 // Package linkscore is the Go client of a linkscore server, which tells a crawler which links to follow.
 //
 //	client, err := linkscore.New("localhost:7411")
-//	crawl, err := client.EnsureCrawl(ctx, "books", linkscore.Policy("harvest"))
+//	crawl, err := client.EnsureCrawl(ctx, "books", &linkscorev1.Crawl{Policy: linkscore.Policy("harvest")})
 //	links, err := crawl.Ingest(ctx, linkscore.Page{URL: u, StatusCode: 200, Body: body})
 //
 // Keep the bucket and the ticket of every link with its URL: Crawl.RankBuckets says which bucket to fetch from
@@ -16,25 +16,25 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"strconv"
+	"regexp"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/status"
 
 	pb "linkscore.example/go/linkscorev1"
 )
 
-// Version of the client; the server's minor version should be at least this one's.
+// Version of the client; the server's should be the same.
 const Version = "0.1.0"
 
 const (
@@ -56,7 +56,7 @@ var reconnect = backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 
 // Client is a connection to a server. It is safe for concurrent use.
 type Client struct {
 	// Links, Crawls, Sites, BrowseLogs and Inspection are the generated stubs; calls through them carry the token and the
-	// deadline of this client too, and fail with *Error.
+	// deadline of this client too, and fail with *Error; of streams, see FromGRPC.
 	Links      pb.LinkScoringServiceClient
 	Crawls     pb.CrawlServiceClient
 	Sites      pb.SiteModelServiceClient
@@ -71,7 +71,7 @@ type Option func(*settings)
 
 type settings struct {
 	timeout time.Duration
-	token   func() (string, error)
+	token   *bearer
 	tls     *tls.Config
 	dial    []grpc.DialOption
 	wrong   error // an option that cannot be carried out
@@ -82,26 +82,38 @@ func WithTimeout(timeout time.Duration) Option { return func(s *settings) { s.ti
 
 // WithToken sends a bearer token with every call. Send it over TLS only, or on the loopback interface.
 func WithToken(token string) Option {
-	return func(s *settings) { s.token = func() (string, error) { return token, nil } }
+	return func(s *settings) { s.token = &bearer{last: token} }
 }
 
 // WithTokenFile sends the bearer token that a file holds; it is read at every call, so that it may be rotated. While it
 // is missing or empty the last token is sent.
 func WithTokenFile(path string) Option {
-	return func(s *settings) {
-		var last atomic.Pointer[string]
-		s.token = func() (string, error) {
-			raw, err := os.ReadFile(path)
-			token := strings.TrimSpace(string(raw))
-			if token != "" {
-				last.Store(&token)
-			} else if known := last.Load(); known != nil {
-				return *known, nil
-			}
-			return token, err
+	return func(s *settings) { s.token = &bearer{path: path} }
+}
+
+// bearer is a token as gRPC's credentials of a call.
+type bearer struct {
+	path string
+	mu   sync.Mutex
+	last string
+}
+
+// GetRequestMetadata is the header of a call.
+func (b *bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.path != "" {
+		raw, err := os.ReadFile(b.path)
+		b.last = cmp.Or(strings.TrimSpace(string(raw)), b.last)
+		if b.last == "" {
+			return nil, status.Errorf(codes.Unauthenticated, "linkscore: token file %s has no token: %v", b.path, err)
 		}
 	}
+	return map[string]string{"authorization": "Bearer " + b.last}, nil
 }
+
+// RequireTransportSecurity is false: a token may be sent on the loopback interface.
+func (b *bearer) RequireTransportSecurity() bool { return false }
 
 // WithTLS encrypts the connection; nil takes the roots of the system.
 func WithTLS(config *tls.Config) Option {
@@ -156,8 +168,10 @@ func New(target string, options ...Option) (*Client, error) {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
 		grpc.WithChainUnaryInterceptor(s.unary),
-		grpc.WithChainStreamInterceptor(s.stream),
 	}, s.dial...)
+	if s.token != nil {
+		dial = append(dial, grpc.WithPerRPCCredentials(s.token))
+	}
 	conn, err := grpc.NewClient(target, dial...)
 	if err != nil {
 		return nil, fmt.Errorf("linkscore: target %q: %w", target, err)
@@ -172,76 +186,28 @@ func New(target string, options ...Option) (*Client, error) {
 	}, nil
 }
 
+// hostAndPort is the form of a target that no resolver of gRPC reads.
+var hostAndPort = regexp.MustCompile(`^[^/@\s]+:\d{1,5}$`)
+
 // checkTarget refuses what is no host:port; names that a resolver of gRPC reads, such as dns:///host:port, pass.
 func checkTarget(target string) error {
-	if scheme, _, found := strings.Cut(target, ":"); found && resolver.Get(scheme) != nil {
-		return nil
-	}
-	if target == "" {
-		return errors.New("linkscore: the target is empty; give host:port, for example localhost:7411")
-	}
-	if scheme, rest, found := strings.Cut(target, "://"); found {
-		return fmt.Errorf("linkscore: target %q: leave out %s://, give host:port, for example %s", target, scheme, withPort(rest))
-	}
-	host, port, err := net.SplitHostPort(target)
-	if number, bad := strconv.Atoi(port); err != nil || bad != nil || number < 1 || number > 65535 || host == "" || strings.ContainsAny(host, " /@") {
-		return fmt.Errorf("linkscore: target %q: give host:port, for example %s", target, withPort(target))
+	scheme, _, _ := strings.Cut(target, ":")
+	if resolver.Get(scheme) == nil && !hostAndPort.MatchString(target) {
+		return fmt.Errorf("linkscore: target %q: give host:port without a scheme, for example localhost:7411", target)
 	}
 	return nil
-}
-
-// withPort guesses what was meant by a target that is none.
-func withPort(target string) string {
-	host, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(target), "/"), ":")
-	if _, err := strconv.Atoi(host); err == nil {
-		return "localhost:" + host
-	}
-	return cmp.Or(host, "localhost") + ":7411"
 }
 
 // Close ends the connection; calls under way fail.
 func (c *Client) Close() error { return c.conn.Close() }
 
+// unary gives a call without a deadline its own, and its error a type.
 func (s settings) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	ctx, err := s.authorized(ctx)
-	if err != nil {
-		return err
-	}
 	if _, has := ctx.Deadline(); !has {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 	}
-	return fromGRPC(invoke(ctx, method, request, reply, conn, options...))
+	return FromGRPC(invoke(ctx, method, request, reply, conn, options...))
 }
-
-func (s settings) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string,
-	open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-	ctx, err := s.authorized(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stream, err := open(ctx, desc, conn, method, options...)
-	if err != nil {
-		return nil, fromGRPC(err)
-	}
-	return typedStream{stream}, nil
-}
-
-func (s settings) authorized(ctx context.Context) (context.Context, error) {
-	if s.token == nil {
-		return ctx, nil
-	}
-	token, err := s.token()
-	if err != nil {
-		return nil, fmt.Errorf("linkscore: token: %w", err)
-	}
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), nil
-}
-
-// typedStream gives the errors of a stream their type.
-type typedStream struct{ grpc.ClientStream }
-
-func (s typedStream) RecvMsg(m any) error { return fromGRPC(s.ClientStream.RecvMsg(m)) }
-func (s typedStream) SendMsg(m any) error { return fromGRPC(s.ClientStream.SendMsg(m)) }

@@ -59,11 +59,8 @@ type Result struct {
 	Message *pb.PageResult
 }
 
-// PolicySpec says how links are scored; nil leaves it to the crawl.
-type PolicySpec = pb.PolicySpec
-
 // Policy names a policy with its default parameters. For others fill in a PolicySpec, or use ParsePolicy.
-func Policy(name string) *PolicySpec {
+func Policy(name string) *pb.PolicySpec {
 	spec, err := ParsePolicy(name, nil)
 	if err != nil { // only parameters can be wrong
 		panic(err)
@@ -73,7 +70,7 @@ func Policy(name string) *PolicySpec {
 
 // ParsePolicy returns a policy with parameters by name, as JSON values. A name the contract does not know is
 // that of a policy from outside the server's distribution.
-func ParsePolicy(name string, params []byte) (*PolicySpec, error) {
+func ParsePolicy(name string, params []byte) (*pb.PolicySpec, error) {
 	if len(params) == 0 {
 		params = []byte("{}")
 	}
@@ -91,23 +88,6 @@ func ParsePolicy(name string, params []byte) (*PolicySpec, error) {
 
 // Crawl returns a handle of a crawl that exists; it asks the server nothing.
 func (c *Client) Crawl(id string) *Crawl { return &Crawl{Name: crawlName(id), client: c} }
-
-// Wanted says in words what a crawl is for: queries, samples, languages, least length.
-type Wanted = pb.Wanted
-
-// Query is what a crawl is for, as one would type it into a search box.
-func Query(text string) *Wanted { return &Wanted{Queries: []*pb.WantedQuery{{Text: text}}} }
-
-// CrawlOption adds to the configuration of a crawl.
-type CrawlOption func(*pb.Crawl)
-
-// WithWanted says what the crawl is for. With a nil policy it is then scored by `topic`.
-func WithWanted(wanted *Wanted) CrawlOption { return func(crawl *pb.Crawl) { crawl.Wanted = wanted } }
-
-// WithExamples shows pages like those wanted, at most 100; a crawl that is there gets those it lacks.
-func WithExamples(examples ...*pb.ExamplePage) CrawlOption {
-	return func(crawl *pb.Crawl) { crawl.Examples = examples }
-}
 
 // ReadExamples reads examples that are given as URL, or as URL=FILE with the HTML of the page.
 func ReadExamples(given ...string) ([]*pb.ExamplePage, error) {
@@ -129,18 +109,17 @@ func ReadExamples(given ...string) ([]*pb.ExamplePage, error) {
 	return examples, nil
 }
 
-// EnsureCrawl creates a crawl, or takes the one there is; that one then serves the policy given here, if one is,
-// and takes what is wanted here, the budget and the revisits, if they are set. One that differs in what is fixed when a crawl is made (scope, seed,
-// groups and the like) is an AlreadyExists error whose Violations name each field; nothing is changed then.
-func (c *Client) EnsureCrawl(
-	ctx context.Context, id string, policy *PolicySpec, options ...CrawlOption,
-) (*Crawl, error) {
+// EnsureCrawl creates a crawl, or takes the one there is, which then gets what is set here and differs: policy, wanted,
+// budget, revisit, and the examples it lacks. Nil leaves all to the server. What is fixed when a crawl is made (scope,
+// seed and the like) is an error of the server that names the field.
+func (c *Client) EnsureCrawl(ctx context.Context, id string, config *pb.Crawl) (*Crawl, error) {
 	crawl := c.Crawl(id)
-	config := &pb.Crawl{Name: crawl.Name, Policy: policy}
-	for _, option := range options {
-		option(config)
+	asked := &pb.Crawl{}
+	if config != nil {
+		asked = proto.Clone(config).(*pb.Crawl)
 	}
-	made, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: config})
+	asked.Name = crawl.Name
+	made, err := c.Crawls.CreateCrawl(ctx, &pb.CreateCrawlRequest{Crawl: asked})
 	if err == nil {
 		crawl.Config = made.GetCrawl()
 		return crawl, nil
@@ -152,38 +131,13 @@ func (c *Client) EnsureCrawl(
 	if err != nil {
 		return nil, err
 	}
-	if differs := fixedDiffer(there.GetCrawl(), config); len(differs) > 0 {
-		return nil, &Error{Code: codes.AlreadyExists, Message: crawl.Name + " is there and differs", Violations: differs}
-	}
 	crawl.Config = there.GetCrawl()
-	var changed []string
-	if policy != nil && !proto.Equal(there.GetCrawl().GetPolicy(), policy) {
-		changed = append(changed, "policy")
-	}
-	if config.Wanted != nil && !proto.Equal(there.GetCrawl().GetWanted(), config.Wanted) {
-		changed = append(changed, "wanted")
-	}
-	if config.Budget != nil && !proto.Equal(there.GetCrawl().GetBudget(), config.Budget) {
-		changed = append(changed, "budget")
-	}
-	known := map[string]bool{}
-	for _, example := range there.GetCrawl().GetExamples() {
-		known[example.GetUrl()] = true
-	}
-	config.Examples = slices.DeleteFunc(config.Examples, func(example *pb.ExamplePage) bool {
-		return example.GetUrl() == "" || known[example.GetUrl()]
-	})
-	if len(config.Examples) > 0 {
-		changed = append(changed, "examples")
-	}
-	if config.Revisit != nil && !proto.Equal(there.GetCrawl().GetRevisit(), config.Revisit) {
-		changed = append(changed, "revisit")
-	}
+	changed := changes(there.GetCrawl(), asked)
 	if len(changed) == 0 {
 		return crawl, nil
 	}
 	updated, err := c.Crawls.UpdateCrawl(ctx, &pb.UpdateCrawlRequest{
-		Crawl: config, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed},
+		Crawl: asked, UpdateMask: &fieldmaskpb.FieldMask{Paths: changed},
 	})
 	if err != nil {
 		return nil, err
@@ -192,58 +146,36 @@ func (c *Client) EnsureCrawl(
 	return crawl, nil
 }
 
-// fixedFields of a crawl stay as they were when it was made.
-var fixedFields = []protoreflect.Name{"scope", "learning", "learn", "seed", "groups", "keep_titles"}
-
-// fixedDiffer names what is asked for and cannot be had of the crawl there is.
-func fixedDiffer(there, asked *pb.Crawl) (differs []Violation) {
-	is, wants := there.ProtoReflect(), asked.ProtoReflect()
-	for _, name := range fixedFields {
-		field := wants.Descriptor().Fields().ByName(name)
-		if wants.Has(field) && !agrees(field, is.Get(field), wants.Get(field)) {
-			differs = append(differs, Violation{
-				Field: "crawl." + string(name), Description: fmt.Sprintf("is %v, asked for %v", is.Get(field), wants.Get(field)),
-			})
-		}
-	}
-	if n := len(asked.GetExperience()); n > 0 && n != int(there.GetExperienceCount()) {
-		differs = append(differs, Violation{
-			Field: "crawl.experience", Description: fmt.Sprintf("is of %d documents, asked for %d", there.GetExperienceCount(), n),
+// changes names the fields that are asked for and differ from those of the crawl there is; of examples those it lacks.
+func changes(there, asked *pb.Crawl) (changed []string) {
+	asked.Examples = slices.DeleteFunc(asked.Examples, func(example *pb.ExamplePage) bool {
+		return slices.ContainsFunc(there.GetExamples(), func(known *pb.ExamplePage) bool {
+			return known.GetUrl() == example.GetUrl()
 		})
-	}
-	return differs
-}
-
-// agrees says whether a value is as asked; of a message, in what is asked of it.
-func agrees(field protoreflect.FieldDescriptor, is, wants protoreflect.Value) bool {
-	if field.Message() == nil {
-		return is.Equal(wants)
-	}
-	merged := proto.Clone(is.Message().Interface())
-	proto.Merge(merged, wants.Message().Interface())
-	return proto.Equal(merged, is.Message().Interface())
-}
-
-// ping asks the server for as little as it can.
-func (c *Crawl) ping(ctx context.Context) error {
-	_, err := c.ServerVersion(ctx)
-	return err
-}
-
-// ServerVersion is that of the server that answers, empty of one that does not say.
-func (c *Crawl) ServerVersion(ctx context.Context) (string, error) {
-	answer, err := c.client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: c.Name})
-	return answer.GetServerVersion(), err
+	})
+	is := there.ProtoReflect()
+	asked.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if !value.Equal(is.Get(field)) {
+			changed = append(changed, string(field.Name()))
+		}
+		return true
+	})
+	slices.Sort(changed)
+	return changed
 }
 
 // Ingest sends fetched pages and returns a result for each, in order. All of a page's links belong in one call:
 // cut after scoring, never before. A page that breaks a rule has Message.Status.Code ITEM_CODE_INVALID.
 func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
-	request := &pb.IngestPagesRequest{Crawl: c.Name}
-	for _, page := range pages {
-		request.Pages = append(request.Pages, page.message())
+	messages := make([]*pb.Page, len(pages))
+	for i, page := range pages {
+		messages[i] = page.Message()
 	}
-	answer, err := c.client.Links.IngestPages(ctx, request)
+	return c.ingest(ctx, messages...)
+}
+
+func (c *Crawl) ingest(ctx context.Context, pages ...*pb.Page) ([]Result, error) {
+	answer, err := c.client.Links.IngestPages(ctx, &pb.IngestPagesRequest{Crawl: c.Name, Pages: pages})
 	if err != nil {
 		return nil, err
 	}
@@ -262,72 +194,47 @@ func (c *Crawl) Ingest(ctx context.Context, pages ...Page) ([]Result, error) {
 
 // Failed reports a fetch that brought no page.
 func (c *Crawl) Failed(ctx context.Context, url string, status int, reason string, ticket []byte) error {
+	_, err := c.Ingest(ctx, failure(url, status, reason, ticket))
+	return err
+}
+
+func failure(url string, status int, reason string, ticket []byte) Page {
 	if status == 0 && reason == "" {
 		reason = "unknown"
 	}
-	_, err := c.Ingest(ctx, Page{URL: url, StatusCode: status, FetchError: reason, Ticket: ticket})
-	return err
+	return Page{URL: url, StatusCode: status, FetchError: reason, Ticket: ticket}
 }
 
 // RankBuckets returns the value of each bucket now. Name those that are not empty, every few fetches.
 func (c *Crawl) RankBuckets(ctx context.Context, buckets []string) (map[string]float64, error) {
-	values, _, err := c.PlanBuckets(ctx, Places{Buckets: buckets})
+	values, _, err := c.PlanBuckets(ctx, &pb.RankBucketsRequest{Buckets: buckets})
 	return values, err
 }
 
-// Places asks which links to fetch next while others are under way.
-type Places struct {
-	// Buckets that are not empty, the one whose link waits longest first, and how many links of each wait.
-	Buckets []string
-	Waiting []uint32
-	// InFlight counts the links that were taken and not answered yet, by the bucket they were taken from.
-	InFlight map[string]int
-	// N is how many links to hand out; Fill asks for that many even where little is known.
-	N    int
-	Fill bool
-}
-
 // PlanBuckets returns the value of each bucket, and how many links of each to fetch before asking again. These may
-// be fewer than asked for, none even: wait for the next answer then. Of a server that hands none out urls is nil.
-func (c *Crawl) PlanBuckets(ctx context.Context, places Places) (values map[string]float64, urls map[string]int, err error) {
-	request := &pb.RankBucketsRequest{
-		Crawl: c.Name, Buckets: places.Buckets, Waiting: places.Waiting, N: uint32(places.N), Fill: places.Fill,
-	}
-	for bucket, count := range places.InFlight {
-		request.InFlight = append(request.InFlight, &pb.BucketInFlight{Bucket: bucket, Count: proto.Uint32(uint32(count))})
-	}
-	answer, err := c.client.Links.RankBuckets(ctx, request)
+// be fewer than asked for, none even: wait for the next answer then.
+func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
+	asked.Crawl = c.Name
+	answer, err := c.client.Links.RankBuckets(ctx, asked)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := orderly(answer, len(places.Buckets)); err != nil {
+	if err := orderly(answer, len(asked.GetBuckets())); err != nil {
 		return nil, nil, err
 	}
-	values = make(map[string]float64, len(places.Buckets))
-	if len(answer.GetUrls()) > 0 {
-		urls = map[string]int{}
-	}
+	values, urls = map[string]float64{}, map[string]int{}
 	for i, at := range answer.GetOrder() {
-		values[places.Buckets[at]] = answer.GetValues()[i]
+		values[asked.GetBuckets()[at]] = answer.GetValues()[i]
 		if i < len(answer.GetUrls()) && answer.GetUrls()[i] > 0 {
-			urls[places.Buckets[at]] = int(answer.GetUrls()[i])
+			urls[asked.GetBuckets()[at]] = int(answer.GetUrls()[i])
 		}
 	}
 	return values, urls, nil
 }
 
-// Candidate is a link to score again: its URL and the ticket it was given.
-type Candidate struct {
-	URL    string
-	Ticket []byte
-}
-
-// Score scores links again, in the order given.
-func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
-	request := &pb.ScoreLinksRequest{Crawl: c.Name}
-	for _, link := range links {
-		request.Links = append(request.Links, &pb.CandidateLink{Url: link.URL, Ticket: link.Ticket})
-	}
+// Score scores links again, by URL and ticket, in the order given.
+func (c *Crawl) Score(ctx context.Context, links ...*pb.CandidateLink) ([]Link, error) {
+	request := &pb.ScoreLinksRequest{Crawl: c.Name, Links: links}
 	answer, err := c.client.Links.ScoreLinks(ctx, request)
 	if err != nil {
 		return nil, err
@@ -340,7 +247,7 @@ func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
 	}
 	rows := Rows(answer.GetLinks())
 	for i := range rows {
-		rows[i].URL = links[i].URL
+		rows[i].URL = links[i].GetUrl()
 	}
 	return rows, nil
 }
@@ -348,17 +255,15 @@ func (c *Crawl) Score(ctx context.Context, links ...Candidate) ([]Link, error) {
 // Reward reports what extraction found on a page: its worth in [0, 1]. Late and repeated reports are fine, the
 // last one counts.
 func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth float64) error {
-	return c.report(ctx, reward{url, ticket, worth, eventID()})
+	return c.report(ctx, feedback(url, ticket, worth))
 }
 
-// report sends rewards; its error is the first of them that breaks a rule.
-func (c *Crawl) report(ctx context.Context, rewards ...reward) error {
-	request := &pb.ReportFeedbackRequest{Crawl: c.Name}
-	for _, r := range rewards {
-		request.Feedback = append(request.Feedback, &pb.Feedback{
-			EventId: r.eventID, Url: r.url, Ticket: r.ticket, Outcome: &pb.Feedback_Reward{Reward: r.worth},
-		})
-	}
+func feedback(url string, ticket []byte, worth float64) *pb.Feedback {
+	return &pb.Feedback{EventId: eventID(), Url: url, Ticket: ticket, Outcome: &pb.Feedback_Reward{Reward: worth}}
+}
+
+func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
+	request := &pb.ReportFeedbackRequest{Crawl: c.Name, Feedback: []*pb.Feedback{event}}
 	answer, err := c.client.Links.ReportFeedback(ctx, request)
 	if err != nil {
 		return err
@@ -397,7 +302,8 @@ func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.Lin
 // failed says whether a fetch brought no page.
 func (p Page) failed() bool { return p.FetchError != "" || p.StatusCode >= 400 }
 
-func (p Page) message() *pb.Page {
+// Message is the page as it is sent, with an event id.
+func (p Page) Message() *pb.Page {
 	message := &pb.Page{
 		EventId: p.EventID, Url: p.URL, FinalUrl: p.FinalURL, StatusCode: int32(p.StatusCode),
 		FetchError: p.FetchError, ContentType: p.ContentType, ContentEncoding: p.ContentEncoding, Ticket: p.Ticket,
@@ -422,7 +328,7 @@ func (p Page) message() *pb.Page {
 }
 
 // policyName is the name that a policy is chosen by.
-func policyName(spec *PolicySpec) string {
+func policyName(spec *pb.PolicySpec) string {
 	if name := spec.GetExternal().GetName(); name != "" {
 		return name
 	}

@@ -61,7 +61,8 @@ func CodeOf(err error) codes.Code {
 	return codes.Unknown
 }
 
-func fromGRPC(err error) error {
+// FromGRPC returns what a call of a generated stub failed with as an *Error; nil and io.EOF as they are.
+func FromGRPC(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}

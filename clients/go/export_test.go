@@ -1,44 +1,24 @@
 package linkscore
 
-import (
-	"sync"
-	"time"
-)
-
-// turned has the sessions of tests whose server was lost; false once one has noted that it is back.
-var turned sync.Map
+import "time"
 
 // ProbeWhen lets a test say when a session probes.
-func (s *Session) ProbeWhen(after func(time.Duration) <-chan time.Time) {
-	s.breaker.after = after
-	turns := s.breaker.turns
-	s.breaker.turns = func(err error) {
-		turns(err)
-		turned.Store(s, err != nil)
-	}
-}
+func (s *Session) ProbeWhen(after func(time.Duration) <-chan time.Time) { s.outage.after = after }
 
-// BreakerWhen is a breaker whose probes a test times, and that says when it turns.
-func BreakerWhen(b *Breaker, after func(time.Duration) <-chan time.Time, turns func(error)) *Breaker {
-	b.after, b.turns = after, turns
-	return b
-}
-
-// Allows says whether a session takes the server for present and, if it was away, already sends what waited: the breaker
-// lets calls through a moment before the session hears of it.
-func (s *Session) Allows() bool {
-	away, _ := turned.Load(s)
-	return s.breaker.Allows() && away != true
-}
+// Allows says whether a session takes the server for present.
+func (s *Session) Allows() bool { return !s.outage.isAway() }
 
 // CaughtUp returns when nobody sends what waited.
 func (s *Session) CaughtUp() {
-	s.catching.Lock()
-	defer s.catching.Unlock()
+	s.outage.sending.Lock()
+	defer s.outage.sending.Unlock()
 }
 
 // Shapes are those that a URL is remembered by.
-var Shapes = shapes
+func Shapes(address string) []string {
+	fine, coarse := shapes(address)
+	return []string{fine, coarse}
+}
 
 // MaxShapes bounds how many are.
 const MaxShapes = maxShapes

@@ -6,6 +6,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "linkscore.example/go/linkscorev1"
 )
 
 // maxPlaces is how many buckets a URL that was found several times may wait in at once.
@@ -22,7 +26,6 @@ type Item struct {
 	taken  bool
 	places map[string]place // of each bucket it waits in
 	from   string           // bucket it was taken from, empty if from none
-	coarse string           // its shape, once it was asked for
 	guess  bool             // it was found while the server was away: its place, if it has one, is a guess
 }
 
@@ -32,49 +35,58 @@ type place struct {
 	ticket []byte
 }
 
+// bucket has what waits: URLs that are scored, and behind them those that are guessed to belong there. The queues may hold
+// what left them by now.
+type bucket struct {
+	name            string
+	value           float64
+	waiting         int
+	scored, guessed []*Item
+}
+
+// head is the URL to take first; the bucket is not empty.
+func (b *bucket) head() *Item {
+	for len(b.scored) > 0 && (b.scored[0].guess || !b.scored[0].waitsIn(b.name)) {
+		b.scored = b.scored[1:]
+	}
+	if len(b.scored) > 0 {
+		return b.scored[0]
+	}
+	for !b.guessed[0].guess || !b.guessed[0].waitsIn(b.name) {
+		b.guessed = b.guessed[1:]
+	}
+	return b.guessed[0]
+}
+
+// number is that of its head: of buckets worth the same the older one goes first.
+func (b *bucket) number() int64 { return b.head().places[b.name].number }
+
 // Frontier is an in-memory queue of URLs that gives the best first: one first-in-first-out queue a bucket, and
 // one for URLs the server does not know, which go before all others when they are seeds and after them when they
 // are not. A URL is taken once. Call Done when a URL that was taken is answered: what is under way counts when the
 // next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md). Safe for concurrent
-// use; it grows with the URLs that wait.
+// use; it grows with the URLs that wait. A Session has one.
 type Frontier struct {
+	session *Session
 	turn    sync.Mutex // of those who ask: each knows what those before it took
 	mu      sync.Mutex
-	crawl   *Crawl
-	breaker *Breaker
-	every   int
 
-	values   map[string]float64
-	queues   map[string][]*Item
+	buckets  map[string]*bucket // those that are not empty
 	seeds    []*Item
 	unknown  []*Item
 	waiting  map[string]*Item
-	guesses  guesses
-	unscored map[string]*Item   // links that wait without a score
-	guessed  map[string][]*Item // those of them that wait in a bucket, behind all that were scored
-	outage   outage
+	unscored map[string]*Item // links that wait without a score
 	numbers  int64
-	since    int
-
-	live     map[string]int // links that wait in each bucket
-	underWay map[string]int // links taken and not done, by bucket
+	inFlight map[string]int // links taken and not done, by bucket
 	taken    int            // URLs taken and not done, whatever they were taken from
-	left     map[string]int // what the server handed out and nobody took yet
-	short    bool           // it handed out less than there was place for
-	news     bool           // something is done since it was asked
+	granted  string         // the bucket that the server says to take from now
+	short    bool           // it granted none, and that is how it is until something is done
 }
 
-// NewFrontier returns an empty frontier that asks RankBuckets before every n-th Next, 1 if n is less. The breaker
-// may be shared with what sends the pages; nil makes one. A Session has all of that.
-func NewFrontier(crawl *Crawl, n int, breaker *Breaker) *Frontier {
-	if breaker == nil {
-		breaker = NewBreaker(crawl.ping)
-	}
+func newFrontier(session *Session) *Frontier {
 	return &Frontier{
-		crawl: crawl, breaker: breaker, every: max(1, n),
-		values: map[string]float64{}, queues: map[string][]*Item{}, waiting: map[string]*Item{},
-		live: map[string]int{}, underWay: map[string]int{}, guesses: guesses{newRecent[string]()}, unscored: map[string]*Item{},
-		guessed: map[string][]*Item{}, outage: newOutage(),
+		session: session, buckets: map[string]*bucket{}, waiting: map[string]*Item{},
+		unscored: map[string]*Item{}, inFlight: map[string]int{},
 	}
 }
 
@@ -92,9 +104,9 @@ func (f *Frontier) AddUnknown(url string, value any) {
 	f.unknown = append(f.unknown, f.made(url, value))
 }
 
-// AddUnscored lets a link wait that was found while the server was away: in the bucket of the last new link of its
-// shape that was scored, behind all that were scored, or, if there was none, behind all others; true if it is a guess. AddFound gives it
-// its score when the server is back.
+// AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last,
+// behind all that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score when the
+// server is back.
 func (f *Frontier) AddUnscored(url string, value any) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,13 +116,13 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	item := f.made(url, value)
 	item.guess = true
 	f.unscored[url] = item
-	bucket := f.guesses.bucket(url)
-	if bucket == "" {
+	like := f.session.outlook.guess(url)
+	if like.bucket == "" {
 		f.unknown = append(f.unknown, item)
 		return false
 	}
-	f.place(item, bucket, nil)
-	f.guessed[bucket] = append(f.guessed[bucket], item)
+	into := f.place(item, like.bucket, like.value, nil)
+	into.guessed = append(into.guessed, item)
 	return true
 }
 
@@ -141,29 +153,33 @@ func (f *Frontier) rescore(links []Link) bool {
 }
 
 func (f *Frontier) score(item *Item, links []Link) {
-	if item.guess {
-		f.settled(item)
-		f.leavePlaces(item)
+	if item.guess { // what was guessed counts no longer
+		item.guess = false
+		delete(f.unscored, item.URL)
+		f.leave(item)
 	}
 	if len(item.places) == 0 { // one found again is not taken from where it was found now, and teaches nothing
 		best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
-		f.guesses.note(item.URL, best.Bucket)
+		f.session.outlook.placed(item.URL, best.Bucket, best.BucketValue)
 	}
 	for _, link := range links {
-		if _, known := f.values[link.Bucket]; !known {
-			f.values[link.Bucket] = link.BucketValue
-		}
 		if _, waits := item.places[link.Bucket]; !waits && len(item.places) < maxPlaces {
-			f.place(item, link.Bucket, link.Ticket)
-			f.queues[link.Bucket] = append(f.queues[link.Bucket], item)
+			into := f.place(item, link.Bucket, link.BucketValue, link.Ticket)
+			into.scored = append(into.scored, item)
 		}
 	}
 }
 
-func (f *Frontier) place(item *Item, bucket string, ticket []byte) {
+func (f *Frontier) place(item *Item, name string, value float64, ticket []byte) *bucket {
+	into := f.buckets[name]
+	if into == nil {
+		into = &bucket{name: name, value: value}
+		f.buckets[name] = into
+	}
 	f.numbers++
-	item.places[bucket] = place{f.numbers, ticket}
-	f.live[bucket]++
+	item.places[name] = place{f.numbers, ticket}
+	into.waiting++
+	return into
 }
 
 // countUnscored says how many links wait without a score.
@@ -174,10 +190,9 @@ func (f *Frontier) countUnscored() int {
 }
 
 // someUnscored names links that wait without a score.
-func (f *Frontier) someUnscored(most int) []string {
+func (f *Frontier) someUnscored(most int) (urls []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	urls := make([]string, 0, min(most, len(f.unscored)))
 	for url := range f.unscored {
 		if len(urls) == most {
 			break
@@ -197,21 +212,14 @@ func (f *Frontier) settle(urls []string) {
 	}
 }
 
-func (f *Frontier) settled(item *Item) {
-	item.guess = false
-	delete(f.unscored, item.URL)
-}
-
 // bestBucket is that which is worth most of those that are not empty.
 func (f *Frontier) bestBucket() (name string, value float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for bucket := range f.live {
-		if name == "" || f.values[bucket] > value {
-			name, value = bucket, f.values[bucket]
-		}
+	if best := f.best(); best != nil {
+		return best.name, best.value
 	}
-	return name, value
+	return "", 0
 }
 
 // Len counts the URLs that wait.
@@ -219,6 +227,13 @@ func (f *Frontier) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.waiting)
+}
+
+// hasSeeds says whether a start page waits.
+func (f *Frontier) hasSeeds() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.seeds) > 0
 }
 
 // Next takes the URL to fetch now. It is nil if none waits, or if none should be fetched before the next answer; then
@@ -229,206 +244,130 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 	f.rank(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item := f.take(&f.seeds)
-	if item == nil {
-		item = f.best(func(bucket string) bool { return f.left[bucket] > 0 })
+	if item := f.take(&f.seeds); item != nil || f.short {
+		return item
 	}
-	if item == nil && f.short && f.taken > 0 {
-		return nil
+	from := f.buckets[f.granted]
+	if from == nil {
+		from = f.best()
 	}
-	if item == nil {
-		item = f.best(func(string) bool { return true })
+	if from == nil {
+		return f.take(&f.unknown)
 	}
-	if item == nil {
-		item = f.take(&f.unknown)
-	}
-	if item != nil {
-		f.taken++
-		f.outage.took(item.from, !f.breaker.Allows())
-	}
+	item := from.head()
+	item.from, item.Ticket = from.name, item.places[from.name].ticket
+	f.inFlight[item.from]++
+	f.session.outlook.took(item.from)
+	f.took(item)
 	return item
 }
 
-// hasSeeds says whether a start page waits.
-func (f *Frontier) hasSeeds() bool {
+// rank asks which bucket comes next, outside the lock: links may be added meanwhile.
+func (f *Frontier) rank(ctx context.Context) {
+	asked := f.question()
+	if asked == nil {
+		return
+	}
+	var values map[string]float64
+	var urls map[string]int
+	answered := f.session.call(ctx, func(ctx context.Context) (err error) {
+		values, urls, err = f.session.crawl.PlanBuckets(ctx, asked)
+		return err
+	}, owed{})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.seeds) > 0
+	for name, value := range values {
+		if known := f.buckets[name]; known != nil {
+			known.value = value
+		}
+	}
+	f.granted = ""
+	for name := range urls {
+		f.granted = name
+	}
+	f.short = answered && f.granted == "" && f.taken > 0
+}
+
+// question is what is to be asked; nil if nothing waits, or while no place is to be filled.
+func (f *Frontier) question() *pb.RankBucketsRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.short || len(f.buckets) == 0 {
+		return nil
+	}
+	asked := &pb.RankBucketsRequest{N: 1}
+	byAge := func(a, b *bucket) int { return cmp.Compare(a.number(), b.number()) }
+	for _, waits := range slices.SortedFunc(maps.Values(f.buckets), byAge) {
+		asked.Buckets = append(asked.Buckets, waits.name)
+		asked.Waiting = append(asked.Waiting, uint32(waits.waiting))
+	}
+	for name, count := range f.inFlight {
+		asked.InFlight = append(asked.InFlight, &pb.BucketInFlight{Bucket: name, Count: proto.Uint32(uint32(count))})
+	}
+	return asked
 }
 
 // Done notes that what became of a URL that was taken is known to the server, or never will be.
 func (f *Frontier) Done(item *Item) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.news = true
+	f.short = false
 	f.taken--
-	if f.underWay[item.from]--; f.underWay[item.from] <= 0 {
-		delete(f.underWay, item.from)
+	if f.inFlight[item.from]--; f.inFlight[item.from] <= 0 {
+		delete(f.inFlight, item.from)
 	}
 }
 
-// rank asks which buckets come next, outside the lock: links may be added meanwhile.
-func (f *Frontier) rank(ctx context.Context) {
-	if !f.breaker.Allows() {
-		f.handedOut(nil, false)
-		return
-	}
-	places, ask := f.due()
-	if !ask {
-		return
-	}
-	values, urls, err := f.crawl.PlanBuckets(ctx, places)
-	f.breaker.Done(err)
-	f.mu.Lock()
-	for bucket, value := range values {
-		f.values[bucket] = value
-	}
-	f.mu.Unlock()
-	given, waits := 0, 0
-	for _, n := range urls {
-		given += n
-	}
-	for _, n := range places.Waiting {
-		waits += int(n)
-	}
-	f.handedOut(urls, urls != nil && given < min(places.N, waits))
-}
-
-func (f *Frontier) handedOut(urls map[string]int, short bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.left, f.short = urls, short
-}
-
-// due says what is to be asked, if it is time: every few fetches, and after each answer while places are empty.
-func (f *Frontier) due() (Places, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.since++; f.outage.over() {
-		f.since = f.every // the values are old
-	}
-	if (f.since < f.every && !f.short) || (f.short && !f.news && f.taken > 0) || len(f.live) == 0 {
-		return Places{}, false
-	}
-	f.since, f.news = 0, false
-	places := Places{InFlight: maps.Clone(f.underWay), N: f.every}
-	for bucket := range f.live {
-		places.Buckets = append(places.Buckets, bucket)
-	}
-	slices.SortFunc(places.Buckets, func(a, b string) int { return cmp.Compare(f.number(a), f.number(b)) })
-	for _, bucket := range places.Buckets {
-		places.Waiting = append(places.Waiting, uint32(f.live[bucket]))
-	}
-	return places, true
-}
-
-// best takes the URL that came first into the buckets that are worth most among those that may go.
-func (f *Frontier) best(mayGo func(bucket string) bool) *Item {
-	var chosen string
-	var head *Item
+// best is the bucket that is worth most, of equal ones the older; nil if all are empty.
+func (f *Frontier) best() *bucket {
+	var best *bucket
 	var most float64
-	for bucket := range f.live {
-		first := f.first(bucket)
-		if !mayGo(bucket) {
-			continue
-		}
-		if value := f.worth(bucket, first); head == nil || value > most ||
-			(value == most && f.number(bucket) < f.number(chosen)) {
-			chosen, head, most = bucket, first, value
+	for _, waits := range f.buckets {
+		value := f.session.outlook.worth(waits.name, waits.value)
+		if best == nil || value > most || (value == most && waits.number() < best.number()) {
+			best, most = waits, value
 		}
 	}
-	if head == nil {
-		return nil
-	}
-	head.from, head.Ticket = chosen, head.places[chosen].ticket
-	f.underWay[chosen]++
-	if f.left[chosen] > 0 {
-		f.left[chosen]--
-	}
-	f.leave(head)
-	return head
+	return best
 }
 
-// worth is the value of a bucket: what the server said last, or while it is away what that is worth still.
-func (f *Frontier) worth(bucket string, first *Item) float64 {
-	if f.breaker.Allows() {
-		return f.values[bucket]
-	}
-	if first.coarse == "" {
-		first.coarse = coarse(first.URL)
-	}
-	return f.outage.worth(bucket, f.values[bucket], first.coarse)
-}
-
-// answered notes whether a fetch brought a page.
-func (f *Frontier) answered(url string, failed bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.outage.answered(coarse(url), failed, !f.breaker.Allows())
-}
-
-// number is that of the place at the head of a bucket: of buckets worth the same, one or several, it makes no difference.
-func (f *Frontier) number(bucket string) int64 {
-	return f.first(bucket).places[bucket].number
-}
-
-// first is the link to take from a bucket that is not empty: scored ones go before guesses.
-func (f *Frontier) first(bucket string) *Item {
-	if item := head(f.queues, bucket, func(i *Item) bool { return i.waitsIn(bucket) && !i.guess }); item != nil {
-		return item
-	}
-	return head(f.guessed, bucket, func(i *Item) bool { return i.waitsIn(bucket) && i.guess })
-}
-
-// head drops what does not wait in a queue any more, and returns what is left there.
-func head(queues map[string][]*Item, bucket string, waits func(*Item) bool) *Item {
-	queue := queues[bucket]
-	for len(queue) > 0 && !waits(queue[0]) {
-		queue[0] = nil
-		queue = queue[1:]
-	}
-	if len(queue) == 0 {
-		delete(queues, bucket)
-		return nil
-	}
-	queues[bucket] = queue
-	return queue[0]
-}
-
+// take takes the first URL of a queue that still waits.
 func (f *Frontier) take(queue *[]*Item) *Item {
 	for len(*queue) > 0 {
 		item := (*queue)[0]
 		*queue = (*queue)[1:]
 		if !item.taken {
-			f.leave(item)
+			f.took(item)
 			return item
 		}
 	}
 	return nil
 }
 
-// waitsIn says whether an item still waits in a bucket: it was not taken, and its place there was no guess that was wrong.
-func (i *Item) waitsIn(bucket string) bool {
-	_, has := i.places[bucket]
-	return has && !i.taken
-}
-
-func (f *Frontier) leavePlaces(item *Item) {
-	for bucket := range item.places {
-		if f.live[bucket]--; f.live[bucket] <= 0 {
-			delete(f.live, bucket)
-		}
-	}
-	item.places = map[string]place{}
-}
-
-func (f *Frontier) leave(item *Item) {
+func (f *Frontier) took(item *Item) {
 	item.taken = true
-	f.settled(item)
-	f.leavePlaces(item)
+	f.taken++
+	f.leave(item)
+	delete(f.unscored, item.URL)
 	if f.waiting[item.URL] == item {
 		delete(f.waiting, item.URL)
 	}
+}
+
+// leave takes an item out of the buckets it waits in.
+func (f *Frontier) leave(item *Item) {
+	for name := range item.places {
+		if f.buckets[name].waiting--; f.buckets[name].waiting == 0 {
+			delete(f.buckets, name)
+		}
+	}
+	clear(item.places)
+}
+
+// waitsIn says whether an item still waits in a bucket.
+func (i *Item) waitsIn(name string) bool {
+	_, has := i.places[name]
+	return has
 }
 
 func (f *Frontier) made(url string, value any) *Item {

@@ -25,11 +25,8 @@ type Link struct {
 	Verdict pb.Verdict
 	// SkipReason says which setting of the crawl makes the link one to skip; unspecified if none does.
 	SkipReason pb.SkipReason
-	URLType    pb.UrlType
 	// InScope is false for a link that leaves the crawl.
 	InScope bool
-	// Priority is the number in the encoding asked for, 0 if none was.
-	Priority float64
 	// Status says why the link could not be used; nil if it could.
 	Status *pb.ItemStatus
 }
@@ -49,7 +46,7 @@ func (l Link) Dropped() bool {
 
 // Rows reads the columns of an answer as one Link a row, in their order.
 func Rows(links *pb.LinkScores) []Link {
-	rows, values := make([]Link, len(links.GetScores())), bucketValues(links)
+	rows := make([]Link, len(links.GetScores()))
 	for i, score := range links.GetScores() {
 		row := Link{Score: score, InScope: true, Status: links.GetStatuses()[uint32(i)]}
 		if i < len(links.GetUrls()) {
@@ -57,7 +54,7 @@ func Rows(links *pb.LinkScores) []Link {
 		}
 		if i < len(links.GetBuckets()) {
 			row.Bucket = links.GetBucketNames()[links.GetBuckets()[i]]
-			row.BucketValue = values[row.Bucket]
+			row.BucketValue = links.GetBucketValues()[links.GetBuckets()[i]]
 		}
 		if i < len(links.GetTickets()) {
 			row.Ticket = links.GetTicketValues()[links.GetTickets()[i]]
@@ -70,12 +67,6 @@ func Rows(links *pb.LinkScores) []Link {
 		}
 		if i < len(links.GetInScope()) {
 			row.InScope = links.GetInScope()[i]
-		}
-		if i < len(links.GetUrlTypes()) {
-			row.URLType = links.GetUrlTypes()[i]
-		}
-		if i < len(links.GetEncodedPriorities()) {
-			row.Priority = links.GetEncodedPriorities()[i]
 		}
 		rows[i] = row
 	}
@@ -94,22 +85,6 @@ func DecodeTicket(text string) []byte {
 	return ticket
 }
 
-// bucketValues gives each bucket of an answer its value; of a server that sends none, the score of its best link.
-func bucketValues(links *pb.LinkScores) map[string]float64 {
-	values := make(map[string]float64, len(links.GetBucketNames()))
-	if said := links.GetBucketValues(); len(said) == len(links.GetBucketNames()) {
-		for i, name := range links.GetBucketNames() {
-			values[name] = said[i]
-		}
-		return values
-	}
-	for i, at := range links.GetBuckets() {
-		name := links.GetBucketNames()[at]
-		values[name] = max(values[name], links.GetScores()[i])
-	}
-	return values
-}
-
 // odd is an answer that cannot be read.
 func odd(why string) error {
 	return &Error{Code: codes.Internal, Message: "the server's answer cannot be read: " + why}
@@ -120,7 +95,7 @@ func readable(links *pb.LinkScores) error {
 	n := len(links.GetScores())
 	lengths := []int{
 		len(links.GetUrls()), len(links.GetBuckets()), len(links.GetTickets()), len(links.GetVerdicts()), len(links.GetSkipReasons()),
-		len(links.GetInScope()), len(links.GetUrlTypes()), len(links.GetEncodedPriorities()),
+		len(links.GetInScope()),
 	}
 	for _, length := range lengths {
 		if length != 0 && length != n {
@@ -128,11 +103,12 @@ func readable(links *pb.LinkScores) error {
 		}
 	}
 	beyond := func(most int) func(uint32) bool { return func(at uint32) bool { return int(at) >= most } }
-	if slices.ContainsFunc(links.GetBuckets(), beyond(len(links.GetBucketNames()))) ||
+	if len(links.GetBucketValues()) != len(links.GetBucketNames()) ||
+		slices.ContainsFunc(links.GetBuckets(), beyond(len(links.GetBucketNames()))) ||
 		slices.ContainsFunc(links.GetTickets(), beyond(len(links.GetTicketValues()))) {
 		return odd("a bucket or ticket is not there")
 	}
-	if !finite(links.GetScores()) || !finite(links.GetBucketValues()) || !finite(links.GetEncodedPriorities()) {
+	if !finite(links.GetScores()) || !finite(links.GetBucketValues()) {
 		return odd("a number is not finite")
 	}
 	return nil

@@ -1,190 +1,187 @@
 package linkscore
 
 import (
-	"container/list"
-	"net/url"
-	"regexp"
-	"slices"
-	"strings"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
 )
 
-// The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/reference/clients.md, which all
-// adapters share.
+// Waits between two probes of a server that is away: a dead server costs nothing then, and one that was restarted is
+// noticed within seconds. A probe that takes longer than probeTimeout has failed: a server so slow is of no use to a crawl.
 const (
-	trust     = 16    // links taken from a bucket nobody had tried that halve what it is thought to be worth
-	maxShapes = 4_096 // shapes that are remembered: far more than a site has templates
+	firstProbe   = time.Second
+	longestProbe = 5 * time.Second
+	probeTimeout = time.Second
 )
 
-// outage has what was taken from each bucket, by which a bucket's last value is trusted while nobody renews it, and what
-// became of the links of each coarse shape: a server that is away learns of no failure.
+// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too long
+// so often is given up. Both chosen.
+const (
+	maxOwed  = 64 << 20
+	maxTries = 3
+)
+
+// owed is a call that tells the server something, and how often its answer took too long.
+type owed struct {
+	call  func(context.Context) error
+	bytes int
+	tries int
+}
+
+// outage keeps a server that is away from costing a deadline for every page. After a call that met one (no server, no answer
+// in time, too much load, a full disk) none is made. Beside the crawl it is asked, every 1 to 5 s, whether it is back: it
+// is once it answers a cheap call and takes what waits longest. Then the rest is sent, the oldest first, one at a time.
 type outage struct {
-	before map[string]int // until the server was lost
-	since  map[string]int // since then
-	odds   recent[fetches]
+	probe  func(context.Context) error
+	turned func(err error, waiting int) // the server was lost, with why, or is back, with nil
+	told   func(context.Context)        // it is back and knows all that waited
+	after  func(time.Duration) <-chan time.Time
+
+	ctx     context.Context // of what is sent beside the crawl
+	cancel  context.CancelFunc
+	sending sync.Mutex // held by the one who asks and sends
+	mu      sync.Mutex
+	away    bool
+	owed    []owed
+	bytes   int
+	dropped int // calls that fell out, or were refused
 }
 
-// fetches counts those that brought a page, and those that did not; of the first those before the outage, and of both
-// those since it began.
-type fetches struct{ fine, failed, before, since int }
-
-func newOutage() outage {
-	return outage{map[string]int{}, map[string]int{}, newRecent[fetches]()}
+func (o *outage) isAway() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.away
 }
 
-// answered notes what became of a fetch.
-func (o *outage) answered(coarse string, failed, away bool) {
-	count, _ := o.odds.get(coarse)
-	if failed {
-		count.failed++
-	} else {
-		count.fine++
-	}
-	if away {
-		count.since++
-	} else {
-		count.before = count.fine
-	}
-	o.odds.set(coarse, count)
-}
-
-// took notes that a link was taken from a bucket.
-func (o *outage) took(bucket string, away bool) {
-	if away {
-		o.since[bucket]++
-	} else {
-		o.before[bucket]++
-	}
-}
-
-// worth is the last known value of a bucket; it fades by what was taken since the server was lost, the slower the more
-// often it was tried before, and with the share of fetches of the shape of the link at its head that failed. What counts is
-// the bucket or that shape, whichever was tried more: links of one kind may be in a bucket each.
-func (o *outage) worth(bucket string, value float64, coarse string) float64 {
-	count, _ := o.odds.get(coarse)
-	half := float64(trust * (1 + max(o.before[bucket], count.before)))
-	arrives := float64(1+count.fine) / float64(1+count.fine+count.failed)
-	return value * arrives * half / (half + float64(max(o.since[bucket], count.since)))
-}
-
-// over ends an outage; false if nothing was taken in one.
-func (o *outage) over() bool {
-	was := len(o.since) > 0
-	for bucket, taken := range o.since {
-		o.before[bucket] += taken
-	}
-	clear(o.since)
-	if was {
-		o.odds.each(func(count fetches) fetches { return fetches{count.fine, count.failed, count.fine, 0} })
-	}
-	return was
-}
-
-// guesses remembers in which bucket the last new link of each shape of URL was: what a link found while the server
-// is away is taken for.
-type guesses struct{ buckets recent[string] }
-
-func (g *guesses) note(address, bucket string) {
-	for _, shape := range shapes(address) {
-		g.buckets.set(shape, bucket)
-	}
-}
-
-// bucket is that of the last new link of an address's shape, empty if there was none.
-func (g *guesses) bucket(address string) string {
-	for _, shape := range shapes(address) {
-		if bucket, known := g.buckets.get(shape); known {
-			return bucket
+// keep lets a call wait if the server is away; says whether it is.
+func (o *outage) keep(call owed) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.away && call.call != nil {
+		o.owed, o.bytes = append(o.owed, call), o.bytes+call.bytes
+		for o.bytes > maxOwed {
+			o.bytes -= o.owed[0].bytes
+			o.owed = o.owed[1:]
+			o.dropped++
 		}
 	}
-	return ""
+	return o.away
 }
 
-// recent keeps something for each of the shapes that were set last, maxShapes of them.
-type recent[T any] struct {
-	byShape map[string]*list.Element
-	order   *list.List // of entry, the one set last in front
-}
-
-type entry[T any] struct {
-	shape string
-	value T
-}
-
-func newRecent[T any]() recent[T] { return recent[T]{map[string]*list.Element{}, list.New()} }
-
-func (r *recent[T]) get(shape string) (value T, known bool) {
-	element := r.byShape[shape]
-	if element == nil {
-		return value, false
-	}
-	return element.Value.(entry[T]).value, true
-}
-
-func (r *recent[T]) set(shape string, value T) {
-	if element := r.byShape[shape]; element != nil {
-		element.Value = entry[T]{shape, value}
-		r.order.MoveToFront(element)
-		return
-	}
-	r.byShape[shape] = r.order.PushFront(entry[T]{shape, value})
-	if r.order.Len() > maxShapes {
-		delete(r.byShape, r.order.Remove(r.order.Back()).(entry[T]).shape)
+// met notes that a call met an outage.
+func (o *outage) met(err error, call owed) {
+	o.mu.Lock()
+	lost := !o.away
+	o.away = true
+	o.mu.Unlock()
+	o.keep(call)
+	if lost {
+		o.turned(err, o.waiting())
+		go o.watch(err)
 	}
 }
 
-var (
-	digits    = regexp.MustCompile(`[0-9]+`)
-	extension = regexp.MustCompile(`\.[a-z]{2,5}$`)
-)
+func (o *outage) watch(err error) {
+	for wait := firstProbe; ; wait = min(2*wait, longestProbe) {
+		var said *Error
+		if errors.As(err, &said) {
+			wait = max(wait, min(said.RetryAfter, longestProbe))
+		}
+		select {
+		case <-o.after(wait):
+		case <-o.ctx.Done():
+			return
+		}
+		if err = o.tryAgain(); err == nil {
+			return
+		}
+	}
+}
 
-// shapes writes a URL without what names one page: first fine, with runs of digits alike and only the keys of its query,
-// then coarse, where the last part of the path, and every part with a digit, is any.
-func shapes(address string) []string {
-	parsed, err := url.Parse(address)
-	if err != nil {
+// tryAgain asks whether the server is back, and tells it everything then; an error if it is not.
+func (o *outage) tryAgain() error {
+	o.sending.Lock()
+	defer o.sending.Unlock()
+	if !o.isAway() {
 		return nil
 	}
-	query, parts := keysOf(parsed.RawQuery), strings.Split(parsed.EscapedPath(), "/")
-	fine := parsed.Host + digits.ReplaceAllString(strings.Join(parts, "/"), "#") + query
-	last := true
-	for i, part := range slices.Backward(parts) {
-		switch {
-		case part != "" && last:
-			last = false
-			parts[i] = "*" + extension.FindString(part)
-		case digits.MatchString(part):
-			parts[i] = "#"
+	cheap, cancel := context.WithTimeout(o.ctx, probeTimeout)
+	defer cancel()
+	if err := o.probe(cheap); isOutage(err) {
+		return err
+	}
+	if err := o.tellOldest(); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.away = false
+	o.mu.Unlock()
+	o.turned(nil, o.waiting())
+	for o.waiting() > 0 && !o.isAway() && o.ctx.Err() == nil {
+		if err := o.tellOldest(); err != nil {
+			o.met(err, owed{})
 		}
 	}
-	return []string{fine, "*" + parsed.Host + strings.Join(parts, "/") + query}
+	if !o.isAway() {
+		o.told(o.ctx)
+	}
+	return nil
 }
 
-// each changes all that is kept.
-func (r *recent[T]) each(change func(T) T) {
-	for _, element := range r.byShape {
-		was := element.Value.(entry[T])
-		element.Value = entry[T]{was.shape, change(was.value)}
+// tellOldest makes the oldest call; its error is an outage that it met. A refusal is an answer, after which it is over.
+func (o *outage) tellOldest() error {
+	o.mu.Lock()
+	if len(o.owed) == 0 {
+		o.mu.Unlock()
+		return nil
 	}
+	oldest := o.owed[0]
+	o.owed, o.bytes = o.owed[1:], o.bytes-oldest.bytes
+	o.mu.Unlock()
+	err := oldest.call(o.ctx)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !isOutage(err) && CodeOf(err) != codes.Canceled {
+		return nil
+	}
+	if CodeOf(err) == codes.DeadlineExceeded {
+		oldest.tries++
+	}
+	if oldest.tries >= maxTries {
+		o.dropped++
+		return err
+	}
+	o.owed, o.bytes = append([]owed{oldest}, o.owed...), o.bytes+oldest.bytes
+	return err
 }
 
-// coarse is the coarse shape of a URL; that of what is none is the text itself.
-func coarse(address string) string {
-	if both := shapes(address); len(both) > 0 {
-		return both[1]
-	}
-	return address
+// waiting says how many calls wait.
+func (o *outage) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owed)
 }
 
-// keysOf is what is left of a query: its keys in order, each once.
-func keysOf(query string) string {
-	if query == "" {
-		return ""
+// close asks once more, and sends what waits if the server is there; it returns how many calls never reached it.
+func (o *outage) close(within time.Duration) int {
+	defer time.AfterFunc(within, o.cancel).Stop()
+	_ = o.tryAgain()
+	o.cancel()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owed) + o.dropped
+}
+
+// isOutage says whether the next call would fail too. One beyond a limit is refused for itself.
+func isOutage(err error) bool {
+	switch CodeOf(err) {
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return true
+	case codes.ResourceExhausted:
+		return !errors.Is(err, &Error{Code: codes.ResourceExhausted, Reason: "LIMIT_EXCEEDED"})
 	}
-	var keys []string
-	for pair := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(pair, "=")
-		keys = append(keys, digits.ReplaceAllString(key, "#"))
-	}
-	slices.Sort(keys)
-	return "?" + strings.Join(slices.Compact(keys), "&")
+	return false
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 	linkscore "linkscore.example/go"
+	pb "linkscore.example/go/linkscorev1"
 )
 
 // itemKey is where a request's Ctx holds the linkscore.Item it was made from.
@@ -70,17 +72,14 @@ type config struct {
 func WithCrawl(id string) Option { return func(c *config) { c.crawl = id } }
 
 // WithPolicy chooses the policy; the server's default if not given.
-func WithPolicy(policy *linkscore.PolicySpec) Option {
+func WithPolicy(policy *pb.PolicySpec) Option {
 	return func(c *config) { c.session.Policy = policy }
 }
 
 // WithBudget bounds the crawl: no fetch begins beyond it, Run returns, and Stopped says why.
-func WithBudget(budget *linkscore.Budget) Option {
+func WithBudget(budget *pb.Budget) Option {
 	return func(c *config) { c.session.Budget = budget }
 }
-
-// WithRankEvery asks for the order of the buckets before every n-th fetch, 1 if not given.
-func WithRankEvery(n int) Option { return func(c *config) { c.session.RankEvery = n } }
 
 // WithTimeout bounds each call to the server, linkscore.SessionTimeout if not given: a fetch waits for it.
 func WithTimeout(timeout time.Duration) Option {
@@ -255,21 +254,17 @@ func (q *Queue) wake() { q.changed.Broadcast() }
 func (q *Queue) fetch(item *linkscore.Item) {
 	ctx, method := colly.NewContext(), http.MethodGet
 	var headers http.Header
+	var body io.Reader
 	given, _ := item.Value.(*colly.Request)
 	if given != nil {
 		given.Ctx.ForEach(func(key string, value any) any { ctx.Put(key, value); return nil })
-		method = given.Method
+		method, body = given.Method, given.Body
 		if given.Headers != nil {
 			headers = *given.Headers
 		}
 	}
 	ctx.Put(itemKey, item)
-	var err error
-	if given != nil {
-		err = q.collector.Request(method, item.URL, given.Body, ctx, headers)
-	} else {
-		err = q.collector.Request(method, item.URL, nil, ctx, headers)
-	}
+	err := q.collector.Request(method, item.URL, body, ctx, headers)
 	q.mu.Lock()
 	delete(q.answers, ctx)
 	q.mu.Unlock()

@@ -62,7 +62,7 @@ func (f *fake) IngestPages(_ context.Context, r *pb.IngestPagesRequest) (*pb.Ing
 	f.taken.Broadcast()
 	page := r.GetPages()[0]
 	f.pages = append(f.pages, page)
-	links := &pb.LinkScores{BucketNames: []string{"bad", "good"}, TicketValues: [][]byte{[]byte("tb"), []byte("tg")}}
+	links := &pb.LinkScores{BucketNames: []string{"bad", "good"}, BucketValues: []float64{.1, .9}, TicketValues: [][]byte{[]byte("tb"), []byte("tg")}}
 	for _, part := range strings.Split(string(page.GetBody()), `href="`)[1:] {
 		path := part[:strings.Index(part, `"`)]
 		kind := uint32(0)
@@ -94,6 +94,10 @@ func (f *fake) RankBuckets(_ context.Context, r *pb.RankBucketsRequest) (*pb.Ran
 	for i, name := range r.GetBuckets() {
 		answer.Order = append(answer.Order, uint32(i))
 		answer.Values = append(answer.Values, map[string]float64{"good": .9, "bad": .1}[name])
+		answer.Urls = append(answer.Urls, 0)
+		if name == "good" || len(r.GetBuckets()) == 1 {
+			answer.Urls[i] = r.GetN()
+		}
 	}
 	return answer, nil
 }
@@ -208,7 +212,7 @@ func TestABudgetEndsTheCrawlAtItsLastFetch(t *testing.T) {
 		f := &fake{most: 7}
 		target, _ := serve(t, f)
 		most := uint64(7)
-		_, q := crawl(t, target, site(t).URL+"/", threads, nil, linkscolly.WithBudget(&linkscore.Budget{MaxFetches: &most}))
+		_, q := crawl(t, target, site(t).URL+"/", threads, nil, linkscolly.WithBudget(&pb.Budget{MaxFetches: &most}))
 		if reason, why := q.Stopped(); reason != "linkscore_budget" || why != "all spent" || len(f.pages) != 7 {
 			t.Fatalf("%d threads: %d pages, %q, %q", threads, len(f.pages), reason, why)
 		}
@@ -220,7 +224,7 @@ func TestABudgetHoldsWithoutAServerToo(t *testing.T) {
 	target, _ := serve(t, f)
 	most := uint64(7)
 	paths, q := crawl(t, target, site(t).URL+"/", 3, func(*linkscolly.Queue, *colly.HTMLElement) { f.set(true) },
-		linkscolly.WithBudget(&linkscore.Budget{MaxFetches: &most}))
+		linkscolly.WithBudget(&pb.Budget{MaxFetches: &most}))
 	if reason, why := q.Stopped(); reason != "linkscore_budget" || !strings.Contains(why, "does not know") || len(paths) > 7 {
 		t.Fatalf("%d pages, %q, %q", len(paths), reason, why)
 	}

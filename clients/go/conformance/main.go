@@ -14,12 +14,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
 	linkscore "linkscore.example/go"
+	pb "linkscore.example/go/linkscorev1"
 )
 
 // maxLine bounds a command; bodies that are large are told by their size.
@@ -114,17 +116,17 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 	none := struct{}{}
 	switch c.Call {
 	case "ensure":
-		var policy *linkscore.PolicySpec
+		config := &pb.Crawl{}
 		if c.Policy != "" {
-			policy = linkscore.Policy(c.Policy)
+			config.Policy = linkscore.Policy(c.Policy)
 		}
-		_, err := d.client.EnsureCrawl(ctx, c.Crawl, policy)
+		_, err := d.client.EnsureCrawl(ctx, c.Crawl, config)
 		return none, err
 	case "ingest":
 		results, err := crawl.Ingest(ctx, pages(c.Pages)...)
 		return map[string]any{"links": linksOf(results)}, err
 	case "stream":
-		results, err := streamed(ctx, crawl, pages(c.Pages))
+		results, err := d.streamed(ctx, crawl.Name, pages(c.Pages))
 		return map[string]any{"links": linksOf(results)}, err
 	case "failed":
 		return none, crawl.Failed(ctx, c.URL, c.Status, c.Error, ticket)
@@ -132,9 +134,9 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 		values, err := crawl.RankBuckets(ctx, c.Buckets)
 		return map[string]any{"values": values}, err
 	case "score":
-		var asked []linkscore.Candidate
+		var asked []*pb.CandidateLink
 		for _, link := range c.Links {
-			asked = append(asked, linkscore.Candidate{URL: link.URL, Ticket: linkscore.DecodeTicket(link.Ticket)})
+			asked = append(asked, &pb.CandidateLink{Url: link.URL, Ticket: linkscore.DecodeTicket(link.Ticket)})
 		}
 		links, err := crawl.Score(ctx, asked...)
 		return map[string]any{"links": rows(links)}, err
@@ -190,26 +192,33 @@ func connected(c command) (*linkscore.Client, error) {
 }
 
 // streamed sends pages as a stream, all of them before the last answer is read.
-func streamed(ctx context.Context, crawl *linkscore.Crawl, pages []linkscore.Page) ([]linkscore.Result, error) {
-	coming := make(chan linkscore.Page)
-	go func() {
-		defer close(coming)
-		for _, page := range pages {
-			select {
-			case coming <- page:
-			case <-ctx.Done():
+func (d *driver) streamed(ctx context.Context, crawl string, pages []linkscore.Page) (results []linkscore.Result, err error) {
+	stream, err := d.client.Links.StreamPages(ctx)
+	if err != nil {
+		return nil, linkscore.FromGRPC(err)
+	}
+	go func() { // an error of sending is read by whoever receives
+		for i, page := range pages {
+			request := &pb.StreamPagesRequest{RequestId: uint64(i + 1), Page: page.Message()}
+			if i == 0 {
+				request.Crawl = crawl
+			}
+			if stream.Send(request) != nil {
 				return
 			}
 		}
+		_ = stream.CloseSend()
 	}()
-	var results []linkscore.Result
-	for result, err := range crawl.Stream(ctx, coming) {
-		if err != nil {
-			return nil, err
+	for {
+		answer, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return results, nil
 		}
-		results = append(results, result)
+		if err != nil {
+			return nil, linkscore.FromGRPC(err)
+		}
+		results = append(results, linkscore.Result{Links: linkscore.Rows(answer.GetResult().GetLinks())})
 	}
-	return results, nil
 }
 
 func pages(said []page) []linkscore.Page {
