@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -38,7 +39,7 @@ from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Opaque, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored, from_state
 from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     ExamplePage,
@@ -77,12 +78,12 @@ class BrowseLedger(Stateful):
     Attributes
     ----------
     batches
-        Visits of each batch of the last `MAX_BATCH_IDS` by its id.
+        Digest of each batch of the last `MAX_BATCH_IDS` by its id.
     outcomes
         Records by what became of them: visits under the empty name, others under the rule that left them out.
     """
 
-    batches: Stored[OrderedDict[str, int]]
+    batches: Stored[OrderedDict[str, str]]
     outcomes: Stored[Counter[str]]
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class BrowseLedger(Stateful):
         """Enter a batch; returns whether it is new, a repeat changes nothing."""
         if event.batch_id in self.batches:
             return False
-        self.batches[event.batch_id] = event.counts.get("", 0)
+        self.batches[event.batch_id] = event.digest
         drop_oldest(self.batches, MAX_BATCH_IDS)
         for outcome, count in event.counts.items():
             self.outcomes[outcome] = min(MOST_RECORDS, self.outcomes[outcome] + count)
@@ -255,7 +256,7 @@ class CrawlModel:
             case LearningFailed():
                 self._give_up_learning(event)
             case LogsMined():
-                self.sites.writable(event.site).mined(Opaque(event.mined))
+                self.sites.writable(event.site).mined(from_state(MinedSite, event.mined))
             case ConfigChanged():
                 self._reconfigure(CrawlConfig.from_state(event.config))
         return None

@@ -1,0 +1,92 @@
+"""Visits expected, and visits discovered, worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from linkscore_scoring.browse_logs.behavior.demand import discovery_gain, first_days, newcomers, own_demand
+from support.browse_logs.records import counted
+
+
+def test_recent_days_count_more_and_steady_pages_have_their_rate() -> None:
+    counts = counted(
+        [*((day, "/steady", "") for day in range(10)), *[(9, "/new", "")] * 4, (0, "/old", "")], 10
+    )
+    demand = dict(zip(counts.urls, own_demand(counts, 4.0).tolist(), strict=True))
+    total = sum(math.exp(-day / 4) for day in range(10))
+    assert demand["http://h/steady"] == pytest.approx(1.0)
+    assert demand["http://h/new"] == pytest.approx(4 / total)
+    assert demand["http://h/old"] == pytest.approx(math.exp(-9 / 4) / total)
+
+
+def test_pages_that_only_refer_have_no_first_day_and_no_demand() -> None:
+    counts = counted([(3, "/a", "/b"), (1, "/a", "")], 5)
+    assert first_days(counts).tolist() == [1, -1]
+    assert own_demand(counts)[1] == 0.0
+
+
+def test_a_newcomer_has_the_visits_of_newcomers_by_those_seen_and_hidden() -> None:
+    """Days 6 to 8 are the last third. Two pages come then, with 3 + 1 visits; of the pages of the pattern two
+    have one visit and one has two, so 2^2 / (2 (1 + 1)) = 1 is hidden: 4 / 3 days / (2 + 1 + 1).
+    """
+    records = [(0, "/a", ""), (1, "/b", ""), (2, "/b", ""), *[(6, "/c", "")] * 3, (8, "/d", "")]
+    counts = counted(records, 9)
+    found = newcomers(counts, first_days(counts), np.zeros(4, np.int64), 1, np.zeros(4, bool))
+    assert (found.pages[0], found.hidden[0], found.visits[0], found.days) == (2, 1, 4, 3)
+    assert found.demand()[0] == pytest.approx(4 / 3 / 4)
+
+
+def test_pages_whose_number_tells_their_birth_are_no_newcomers() -> None:
+    counts = counted([(0, "/a", ""), (8, "/b", ""), (8, "/c", "")], 9)
+    left_out = np.array([False, True, False])
+    assert newcomers(counts, first_days(counts), np.zeros(3, np.int64), 1, left_out).pages[0] == 1
+
+
+MANY = 1_000.0
+"""Transits after which a page shows its target for sure."""
+
+
+def gains(
+    links: list[tuple[int, int, float]], demand: list[float], patterns: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    sources, targets, transits = (np.array(column) for column in zip(*links, strict=True))
+    sizes = np.bincount(patterns).astype(float)
+    return discovery_gain(
+        sources.astype(np.int64), targets.astype(np.int64), transits.astype(float), np.array(demand),
+        np.array(patterns), sizes,
+    )  # fmt: skip
+
+
+def test_a_second_hub_of_the_same_pages_is_worth_nothing() -> None:
+    """Pages 0 and 1 are hubs of pages 2 and 3; 0 shows both, 1 only what 0 shows."""
+    by_pattern, by_page = gains(
+        [(0, 2, MANY), (0, 3, MANY), (1, 3, MANY)], [0.0, 0.0, 5.0, 4.0], [0, 1, 2, 2]
+    )
+    assert by_pattern == pytest.approx([9.0, 0.0, 0.0])
+    assert by_page == pytest.approx([9.0, 0.0, 0.0, 0.0])
+
+
+def test_a_page_shows_a_target_with_the_chance_of_its_transits() -> None:
+    by_pattern, _ = gains([(0, 1, 2.0)], [0.0, 10.0], [0, 1])
+    assert by_pattern[0] == pytest.approx(10.0 * (1.0 - math.exp(-2.0)))
+
+
+def test_pages_of_a_pattern_share_its_gain_and_keep_half_of_their_own() -> None:
+    """Pages 0 and 1 of one pattern: only 0 leads to page 2. G = 8 (1 - e^-5), g = 8 and 0, M = 4."""
+    by_pattern, by_page = gains([(0, 2, 10.0), (1, 0, 1e-9)], [0.0, 0.0, 8.0], [0, 0, 1])
+    G, g = 8 * (1 - math.exp(-5)), 8 * (1 - math.exp(-10))
+    assert by_pattern[0] == pytest.approx(math.sqrt(G * g / 2), rel=1e-6)
+    assert by_page[0] == pytest.approx(math.sqrt(G * (g + g / 2) / 2), rel=1e-6)
+    assert by_page[1] == pytest.approx(math.sqrt(G * g / 4), rel=1e-6)
+
+
+def test_without_transits_nothing_is_discovered() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    by_pattern, by_page = discovery_gain(
+        none, none, np.zeros(0), np.ones(2), np.array([0, 0]), np.array([2.0])
+    )
+    assert not by_pattern.any()
+    assert not by_page.any()
