@@ -3,7 +3,7 @@
 Every handler is given to gRPC as one that takes a stream of raw bytes, also where the contract has a single
 request: on the wire that is the same, and nothing is read of a call that is refused. gRPC's own limits bound
 calls, streams, connections and the size of a message (`app`); here the bytes in work are bounded, and those
-on their way. Whose turn it is says `turns`, what a token may do `access`.
+on their way. Whose turn a page is says `turns`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import ctypes
 import logging
 import math
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +24,7 @@ from typing import Any
 import grpc
 from grpc_status import rpc_status
 
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.observability.metrics import Metrics
@@ -50,12 +51,18 @@ METADATA = ("authorization", KEY)
 _OURS = "/linkscore.v1."
 _SMALL_BYTES = 1 << 16
 """Below so many bytes a message is let in whatever its crawl has: calls are bounded. Chosen, not measured."""
+_LARGE_BYTES, _BYTES_S = 1 << 20, 100e6
+"""From so many bytes on a message is large, and so many of a large one win others a second before the next is
+read: reading, parsing and copying 60 MB take the event loop .1 s each on two quiet cores. Chosen."""
 _AGAIN_S = 1.0
 """Pause that a caller without room is asked to make. Chosen, not measured."""
 _RECEIVE_S = 60.0
 """Seconds in which the request of a call must have come: 64 MB at 9 Mbit/s. A bound."""
-_YOUNG_S = 0.25
-"""A message that was begun so shortly ago is not refused for memory: small ones are there by then. Chosen."""
+_READS, _YOUNG_S, _GROWING_BYTES = 2, 0.25, 32 << 20
+"""Messages that may be large are read so many at a time: what nobody reads stays with its client. One that
+has not come after so many seconds counts no more if the memory has not grown by so much: who stops half-way
+holds nobody up. It is not refused for memory before. Chosen, not measured."""
+_SENDERS = 10_000  # whose last message was small, as many as connections there may be; a bound
 _LOOK_S, _SLOW_BYTES = 0.05, 4 << 20
 """Seconds between looks at the memory while messages are on their way, and bytes by which crawls make it grow
 meanwhile: a fast one learns some 10 MB a second. Chosen."""
@@ -76,6 +83,9 @@ _UNTIMED = frozenset({"StreamPages", "LearnSite", "ImportBrowseRecords", "MineSi
 _log = logging.getLogger(__name__)
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda pad: None)  # glibc keeps what it was given back
 
+CallerOf = Callable[[str], Caller | None]
+"""Gives who sends a header `authorization`, None for nobody known."""
+
 
 class BytesInWork:
     """Bounds the bytes of requests and answers in work; the greediest crawl leaves room to others.
@@ -91,19 +101,10 @@ class BytesInWork:
         self._of: Counter[str] = Counter()
         self._freed: list[asyncio.Future[None]] = []
 
-    def fits(self, crawl: str, size: int) -> bool:
-        """Say whether a crawl may have so many bytes more; a small message always, and one that is alone."""
-        return not self.used or size < _SMALL_BYTES or self._of[crawl] + size <= self.most - self.used
-
     def take(self, crawl: str, size: int, *, is_owed: bool = False) -> None:
-        """Count bytes of a crawl; those that `is_owed`, whatever it has.
-
-        Raises
-        ------
-        Overloaded
-            If it has its share.
-        """
-        if not is_owed and not self.fits(crawl, size):
+        """Count bytes of a crawl; those that `is_owed` whatever it has, small ones too, and what is alone."""
+        is_free = is_owed or not self.used or size < _SMALL_BYTES
+        if not is_free and self._of[crawl] + size > self.most - self.used:
             own = f"{self._of[crawl]} of them of this crawl"
             raise overloaded(f"max_inflight_bytes: {self.used} bytes are in work, {own}", _AGAIN_S)
         self.used += size
@@ -136,29 +137,56 @@ class BytesInWork:
             await self._freed[-1]
 
 
+class Unanswered:
+    """The messages of one stream that are not answered yet, in their order; a context."""
+
+    def __init__(self, in_work: BytesInWork) -> None:
+        self._in_work = in_work
+        self._held: deque[tuple[str, int]] = deque()
+        self._is_over = False
+
+    def __enter__(self) -> Unanswered:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over = True
+        while self._held:
+            self.end_oldest()
+
+    async def room(self, crawl: str) -> None:
+        """Wait until more of the stream may be read."""
+        if self._held:
+            await self._in_work.room(crawl)
+
+    def begin(self, crawl: str, size: int) -> None:
+        """Count a message; one that is read when the call is over goes with it."""
+        if not self._is_over:
+            self._in_work.take(crawl, size)
+            self._held.append((crawl, size))
+
+    def end_oldest(self) -> None:
+        """Count the message that came first no more."""
+        if self._held:
+            self._in_work.give_back(*self._held.popleft())
+
+
 @dataclass(slots=True, eq=False)
 class _Arrival:
-    """A message that is waited for."""
+    """A message that is waited for; it is young until `end_youth` lets another one be read."""
 
     began_s: float
     timeout: asyncio.Timeout
+    end_youth: asyncio.TimerHandle | None = None
     is_shed: bool = False
 
 
 class Arrivals:
-    """Reads messages; when the process has no memory left, those that were begun first are refused.
+    """Reads messages, large ones few at a time; without memory, those that were begun first are refused.
 
-    gRPC gives a message when it is whole and says nothing before. What it holds of messages on their way is
-    seen in the memory of the process alone: in what it takes, and in how fast that grows.
-
-    Parameters
-    ----------
-    resident
-        Gives the bytes that the process takes.
-    most
-        As many as it may.
-    burst
-        By how many it may grow faster than a crawl makes it grow.
+    gRPC gives a message when it is whole and says nothing before, so that one may be large unless the last of
+    its sender was small. What gRPC holds of messages on their way is seen in the memory of the process alone:
+    in what it takes (`resident`, at most `most` bytes), and in how fast that grows: `burst` is by how many
+    bytes faster than a crawl makes it grow.
     """
 
     def __init__(
@@ -168,31 +196,86 @@ class Arrivals:
         self._before = 0
         self._all: dict[_Arrival, None] = {}
         self._next_look: asyncio.TimerHandle | None = None
+        self._small: OrderedDict[str, None] = OrderedDict()
+        self._young = 0
+        self._waiting: list[asyncio.Future[None]] = []
 
-    async def next(self, context: Any, within_s: float | None) -> bytes | None:
-        """Return the next message of a call, None after the last.
-
-        Raises
-        ------
-        Overloaded
-            If it does not come in time, or there is no memory for it.
-        """
+    async def next(self, context: Any, sender: str, within_s: float | None) -> bytes | None:
+        """Return the next message of a call, None after the last; raises `Overloaded`."""
         arrival = _Arrival(time.monotonic(), asyncio.timeout(within_s))
         self._all[arrival] = None
         if self._next_look is None:
             self._before = self._resident()
             self._next_look = asyncio.get_running_loop().call_later(_LOOK_S, self._look)
+        size = 0
         try:
-            # gRPC's own iterator would keep the last message until cycles are collected.
             async with arrival.timeout:
+                if sender not in self._small:
+                    await self._begin_youth(arrival)
+                # gRPC's own iterator would keep the last message until cycles are collected.
                 raw = await context.read()
+                size = 0 if raw is grpc.aio.EOF else len(raw)
         except TimeoutError:
             late = f"the request did not come within {within_s:g} s" if within_s else ""
             rule = "memory_mb: requests on their way take too much" if arrival.is_shed else late
             raise overloaded(rule, _AGAIN_S) from None
         finally:
             del self._all[arrival]
+            self._came(arrival, sender, size)
         return None if raw is grpc.aio.EOF else raw
+
+    def _came(self, arrival: _Arrival, sender: str, size: int) -> None:
+        """Take note of a message that came, or of one that nobody waits for any more."""
+        if size < _LARGE_BYTES:
+            self._small[sender] = None
+            drop_oldest(self._small, _SENDERS)
+            self._end_youth(arrival)
+            return
+        self._small.pop(sender, None)
+        if arrival.end_youth is not None:
+            arrival.end_youth.cancel()
+            loop = asyncio.get_running_loop()
+            arrival.end_youth = loop.call_later(size / _BYTES_S, self._end_youth, arrival)
+
+    async def _begin_youth(self, arrival: _Arrival) -> None:
+        """Wait until a message may be read; who came last is first: others may have to wait for long."""
+        if self._young == _READS:
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # its turn had come
+                    self._next_may_begin()
+                raise
+        else:
+            self._young += 1
+        arrival.began_s = time.monotonic()
+        self._grow_older(arrival)
+
+    def _grow_older(self, arrival: _Arrival) -> None:
+        """Let another message be read if this one does not come."""
+        wait = asyncio.get_running_loop().call_later
+        is_coming = self._resident() - self._before > _GROWING_BYTES
+        is_old = time.monotonic() - arrival.began_s >= _YOUNG_S
+        if is_old and not is_coming:
+            self._end_youth(arrival)
+        else:
+            arrival.end_youth = wait(_YOUNG_S, self._grow_older, arrival)
+
+    def _end_youth(self, arrival: _Arrival) -> None:
+        if arrival.end_youth is not None:
+            arrival.end_youth.cancel()
+            arrival.end_youth = None
+            self._next_may_begin()
+
+    def _next_may_begin(self) -> None:
+        while self._waiting:
+            turn = self._waiting.pop()
+            if not turn.done():  # else its caller is gone
+                turn.set_result(None)
+                return
+        self._young -= 1
 
     def _look(self) -> None:
         self._next_look = None
@@ -222,6 +305,7 @@ class Arrivals:
 class _Call:
     """One call on its way: who makes it, what it is about, how it ended."""
 
+    handler: Any
     method: str
     who: Caller | None
     authorization: str
@@ -236,30 +320,13 @@ class _Call:
     def crawl(self) -> str:
         return crawl_of(self.about)
 
-
-_Begin = Callable[[Any], _Call]
-CallerOf = Callable[[str], Caller | None]
-"""Gives who sends a header `authorization`, None for nobody known."""
+    @property
+    def name(self) -> str:
+        return self.who.name if self.who is not None else "nobody"
 
 
 class Door(grpc.aio.ServerInterceptor):
-    """Lets the calls of a server in, and says how they ended; health and reflection are for everybody.
-
-    Parameters
-    ----------
-    metrics
-        Where latencies go.
-    in_work
-        Bounds the bytes of calls.
-    arrivals
-        Reads messages as long as there is memory.
-    caller_of
-        Gives who sends a header; None: everybody may do everything.
-    is_ready
-        Whether state is loaded.
-    trace_id
-        Gives the trace of the call that is being answered, empty without one.
-    """
+    """Lets the calls of a server in, and says how they ended; health and reflection are for everybody."""
 
     def __init__(
         self,
@@ -303,41 +370,39 @@ class Door(grpc.aio.ServerInterceptor):
         if not details.method.startswith(_OURS):
             return self._open(handler)
         method = details.method.removeprefix(_OURS)
-        begin = partial(self._begin, method, dict(details.invocation_metadata))
+        begin = partial(self._begin, handler, method, dict(details.invocation_metadata))
         if handler.response_streaming:
-            return grpc.stream_stream_rpc_method_handler(self._stream(handler, begin))
-        return grpc.stream_unary_rpc_method_handler(self._unary(handler, begin))
+            return grpc.stream_stream_rpc_method_handler(partial(self._stream, begin))
+        return grpc.stream_unary_rpc_method_handler(partial(self._unary, begin))
 
-    def _unary(self, handler: Any, begin: _Begin) -> Callable[[Any, Any], Awaitable[Any]]:
-        async def answer(_: Any, context: Any) -> Any:
-            call = begin(context)
-            try:
-                self._check(call)
-                with self._in_flight():
-                    response = await self._answered(handler, call)
-                raw = handler.response_serializer(response)
-                self._count_until_sent(call, len(raw))
-                call.code = grpc.StatusCode.OK
-                return raw
-            except Exception as exc:
-                await self._fail(call, exc)
-            finally:
-                self._end(call)
+    async def _unary(self, begin: Callable[[Any], _Call], _: Any, context: Any) -> Any:
+        call = begin(context)
+        try:
+            self._check(call)
+            with self._in_flight():
+                response = await self._answered(call)
+            raw = call.handler.response_serializer(response)
+            self._count_until_sent(call, len(raw))
+            call.code = grpc.StatusCode.OK
+            return raw
+        except Exception as exc:
+            await self._fail(call, exc)
+        finally:
+            self._end(call)
 
-        return answer
-
-    async def _answered(self, handler: Any, call: _Call) -> Any:
-        if handler.request_streaming:
-            with self._held() as held:
-                messages = self._messages(handler, call, held, one_by_one=True)
-                return await handler.stream_unary(messages, call.context)
-        raw = await self._arrivals.next(call.context, _RECEIVE_S)
+    async def _answered(self, call: _Call) -> Any:
+        if call.handler.request_streaming:
+            with Unanswered(self._in_work) as messages:
+                return await call.handler.stream_unary(
+                    self._messages(call, messages, one_by_one=True), call.context
+                )
+        raw = await self._arrivals.next(call.context, call.peer, _RECEIVE_S)
         if raw is None:
             raise MalformedMessage("there is no request")
-        request, size = _parsed(handler, raw, call), len(raw)
+        request, size = _parsed(call, raw), len(raw)
         del raw
         with self._in_work.held(call.crawl, size):
-            return await handler.unary_unary(request, call.context)
+            return await call.handler.unary_unary(request, call.context)
 
     def _count_until_sent(self, call: _Call, size: int) -> None:
         """Count an answer until its task ends: when gRPC has sent it. One of a call that changed something is
@@ -347,74 +412,55 @@ class Door(grpc.aio.ServerInterceptor):
         self._in_work.take(call.crawl, size, is_owed=RPCS[call.method].role > Role.READ)
         task.add_done_callback(partial(self._in_work.give_back, call.crawl, size))
 
-    def _stream(self, handler: Any, begin: _Begin) -> Callable[[Any, Any], AsyncIterator[Any]]:
-        async def answer(_: Any, context: Any) -> AsyncIterator[Any]:
-            call = begin(context)
-            try:
-                self._check(call)
-                with self._in_flight(), self._held() as held:
-                    messages = self._messages(handler, call, held)
-                    async with aclosing(handler.stream_stream(messages, context)) as answers:
-                        async for response in answers:
-                            self._let_go(held)
-                            raw = handler.response_serializer(response)
-                            with self._in_work.held(call.crawl, len(raw), is_owed=True):
-                                yield raw
-                call.code = grpc.StatusCode.OK
-            except Exception as exc:
-                await self._fail(call, exc)
-            finally:
-                self._end(call)
-
-        return answer
+    async def _stream(self, begin: Callable[[Any], _Call], _: Any, context: Any) -> AsyncIterator[Any]:
+        call = begin(context)
+        try:
+            self._check(call)
+            with self._in_flight(), Unanswered(self._in_work) as messages:
+                requests = self._messages(call, messages)
+                async with aclosing(call.handler.stream_stream(requests, context)) as answers:
+                    async for response in answers:
+                        messages.end_oldest()
+                        raw = call.handler.response_serializer(response)
+                        with self._in_work.held(call.crawl, len(raw), is_owed=True):
+                            yield raw
+            call.code = grpc.StatusCode.OK
+        except Exception as exc:
+            await self._fail(call, exc)
+        finally:
+            self._end(call)
 
     async def _messages(
-        self, handler: Any, call: _Call, held: deque[tuple[str, int]], *, one_by_one: bool = False
+        self, call: _Call, messages: Unanswered, *, one_by_one: bool = False
     ) -> AsyncGenerator[Any, None]:
         """Give the messages of a stream; with `one_by_one` one is done with when the next is asked for."""
         while True:
-            if held:
-                await self._in_work.room(call.crawl)
-            raw = await self._arrivals.next(call.context, None)
+            await messages.room(call.crawl)
+            raw = await self._arrivals.next(call.context, call.peer, None)
             if raw is None:
                 return
             self._check_still_known(call)
-            request, size = _parsed(handler, raw, call), len(raw)
+            request = _parsed(call, raw)
+            messages.begin(call.crawl, len(raw))
             del raw
-            self._in_work.take(call.crawl, size)
-            held.append((call.crawl, size))
             yield request
             del request  # the next one may be long in coming
             if one_by_one:
-                self._let_go(held)
-
-    @contextmanager
-    def _held(self) -> Iterator[deque[tuple[str, int]]]:
-        """Give what notes the messages of a stream that are not answered: crawl and bytes, in their order."""
-        held: deque[tuple[str, int]] = deque()
-        try:
-            yield held
-        finally:
-            while held:
-                self._let_go(held)
-
-    def _let_go(self, held: deque[tuple[str, int]]) -> None:
-        if held:
-            self._in_work.give_back(*held.popleft())
+                messages.end_oldest()
 
     def _open(self, handler: Any) -> Any:
         """Wrap a call that anybody may make at any time: health and reflection."""
 
         async def unary(_: Any, context: Any) -> Any:
             try:
-                raw = await self._arrivals.next(context, _RECEIVE_S)
+                raw = await self._arrivals.next(context, context.peer(), _RECEIVE_S)
                 request = handler.request_deserializer(raw or b"")
                 return await (handler.unary_unary or handler.unary_stream)(request, context)
             except LinkscoreError as exc:
                 await context.abort_with_status(rpc_status.to_status(status_of(exc)))
 
         async def messages(context: Any) -> AsyncIterator[Any]:
-            while (raw := await self._arrivals.next(context, None)) is not None:
+            while (raw := await self._arrivals.next(context, context.peer(), None)) is not None:
                 yield handler.request_deserializer(raw)
 
         async def streamed(_: Any, context: Any) -> AsyncIterator[Any]:
@@ -431,14 +477,14 @@ class Door(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(unary, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(unary, None, handler.response_serializer)
 
-    def _begin(self, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
+    def _begin(self, handler: Any, method: str, metadata: Mapping[str, str | bytes], context: Any) -> _Call:
         name = begin_request(str(metadata.get(KEY, "")))
         set_wait(context.time_remaining())
         authorization = str(metadata.get("authorization", ""))
         context.set_trailing_metadata(((KEY, name),))
         # Asked now: of a call that gRPC has cancelled its C core gives no address, it crashes.
         peer, who = context.peer(), self._caller_of(authorization)
-        return _Call(method, who, authorization, context, peer, name)
+        return _Call(handler, method, who, authorization, context, peer, name)
 
     def _check(self, call: _Call) -> None:
         """Refuse a call for who makes it, or for the state of the server."""
@@ -473,17 +519,11 @@ class Door(grpc.aio.ServerInterceptor):
                 self._idle.set()
 
     async def _fail(self, call: _Call, error: Exception) -> None:
-        """Set the status of a failed call; the handler then ends without a response.
-
-        Raises
-        ------
-        grpc.aio.AbortError
-            If the call was aborted already, or its caller may repeat it.
-        """
+        """Set the status of a failed call; the handler then ends without a response, or aborts."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
         if isinstance(error, MalformedMessage):
-            _log.warning("%s of %s at %s: %s", call.method, _name(call), call.peer, error)
+            _log.warning("%s of %s at %s: %s", call.method, call.name, call.peer, error)
         if isinstance(error, Overloaded):
             self._metrics.calls_shed.labels(call.method).inc()
         status = rpc_status.to_status(status_of(error))
@@ -507,33 +547,25 @@ class Door(grpc.aio.ServerInterceptor):
         is_slow = seconds > _SLOW_S and call.method.rpartition("/")[2] not in _UNTIMED
         is_told = call.method in RPCS and RPCS[call.method].is_told
         if is_slow or is_told:
-            said = (call.request_id, call.method, call.about, _name(call), call.peer, seconds, call.code.name)
+            said = (call.request_id, call.method, call.about, call.name, call.peer, seconds, call.code.name)
             level = logging.WARNING if is_slow else logging.INFO
             _log.log(level, "request %s: %s %s of %s at %s took %.1f s, %s", *said)
 
 
-def _name(call: _Call) -> str:
-    return call.who.name if call.who is not None else "nobody"
-
-
-def _parsed(handler: Any, raw: bytes, call: _Call) -> Any:
-    """Return a request that its caller may make.
-
-    Raises
-    ------
-    MalformedMessage
-        If the bytes are no such message.
-    NotAllowed
-        If it is about a crawl that its caller must not touch.
-    InvalidInput
-        If a number of it is not finite, or beyond its bound.
-    """
+def _parsed(call: _Call, raw: bytes) -> Any:
+    """Return a request that its caller may make: of a crawl of its own, with numbers within their bounds."""
     try:
-        request = handler.request_deserializer(raw)
+        request = call.handler.request_deserializer(raw)
     except Exception:  # what protobuf raises depends on its implementation
         raise MalformedMessage(f"the {len(raw)} bytes sent are no request of {call.method}") from None
     assert call.who is not None
-    call.about = _check_crawl(call.who, call.method, request) or call.about
+    name = name_in(call.method, request)
+    if len(name) > _MOST_NAME_CHARS:
+        rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
+        raise InvalidInput(rule, field=RPCS[call.method].crawl)
+    if name and not call.who.may_touch(crawl_of(name)):
+        raise NotAllowed(f"crawls/{crawl_of(name)} is not among the crawls of {call.who.name}")
+    call.about = name or call.about
     if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):
         raise InvalidInput(wrong)
     return request
@@ -547,14 +579,3 @@ def _check_role(who: Caller, method: str) -> None:
     if who.role < rpc.role:
         need = rpc.role.name.lower()
         raise NotAllowed(f"{method} needs role {need}, {who.name} has {who.role.name.lower()}")
-
-
-def _check_crawl(who: Caller, method: str, request: Any) -> str:
-    """Return the name that a request is about; refuse a crawl that is not among those of the caller."""
-    name = name_in(method, request)
-    if len(name) > _MOST_NAME_CHARS:
-        rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
-        raise InvalidInput(rule, field=RPCS[method].crawl)
-    if name and not who.may_touch(crawl_of(name)):
-        raise NotAllowed(f"crawls/{crawl_of(name)} is not among the crawls of {who.name}")
-    return name

@@ -157,8 +157,8 @@ class LargePages:
         self._pool: ProcessPoolExecutor | None = None
         self._turn = asyncio.Lock()
 
-    async def read(self, page: PageBody) -> PageFeatures:
-        """Return the features of a page."""
+    async def read(self, page: Callable[[], PageBody]) -> PageFeatures:
+        """Return the features of a page, which is asked for when it is its turn."""
         await self._turn.acquire()
         reading = tasks.awaited(self._read(page))
         return await asyncio.shield(reading)  # who gives up leaves the worker to the next page, not to two
@@ -169,10 +169,10 @@ class LargePages:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    async def _read(self, page: PageBody) -> PageFeatures:
+    async def _read(self, page: Callable[[], PageBody]) -> PageFeatures:
         try:
             pool = self._pool = self._pool or child_processes(1, _start, self._limits)
-            found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page, self._budget_s)
+            found = await asyncio.get_running_loop().run_in_executor(pool, _extract, page(), self._budget_s)
         except BrokenProcessPool:
             self.close()
             rule = f"must be read within {self._budget_s} s of CPU time"

@@ -116,7 +116,10 @@ class PageParser:
             return None
         self._checked(page)
         with self._watch("read"):
-            return await (self._large if size is Size.LARGE else self._medium).read(body)
+            if size is Size.MEDIUM:
+                return await self._medium.read(body)
+            del body  # a copy, while others are read: made again when it is its turn
+            return await self._large.read(partial(options.body_of, page))
 
     async def _listing(self, page: common_pb2.Page, body: PageBody) -> PageFeatures | None:
         """Return the features of a sitemap or feed, read in a thread; None of a short one."""
@@ -220,7 +223,7 @@ def sent_page(page: common_pb2.Page) -> SentPage:
 def has_page(page: common_pb2.Page) -> bool:
     """Say whether the fetch brought a page: content or links, no error, and no status that says otherwise."""
     content = page.WhichOneof("content")
-    if content == "body" and not page.body and (page.not_modified or page.status_code == NOT_MODIFIED):
+    if (page.not_modified or page.status_code == NOT_MODIFIED) and content == "body" and not page.body:
         content = None  # HTTP libraries give an empty body where there is none
     came = content is not None or bool(page.outlinks)
     return came and not page.fetch_error and (page.status_code == 0 or 200 <= page.status_code < 400)

@@ -127,11 +127,10 @@ class LinkScoringService:
         found = []
         options = ParseOptions.of(actor.model.config)
         known = await self._parser.read_ahead(request.pages, options, context)
-        async with self._turns.of_call(actor.model.config.name) as queue:
-            for page, preparsed in zip(request.pages, known, strict=True):
-                async with self._turns.of_page(queue, context):
-                    question = partial(self._classify, actor, page, options, preparsed)
-                    found.append(await actor.answer(question))
+        with await self._turns.of_call(actor.model.config.name) as queue:
+            for page, ahead in zip(request.pages, known, strict=True):
+                with await self._turns.of_page(queue, context):
+                    found.append(await actor.answer(partial(self._classify, actor, page, options, ahead)))
         for site in {parse_site(answer.site)[1] for answer in found if answer.site}:
             await actor.ask_for_model(site)
         return pb.ClassifyPagesResponse(classifications=found)
@@ -259,7 +258,7 @@ class LinkScoringService:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""
         if not is_big:
             return await actor.answer(answer)
-        async with self._big_questions.of_call(actor.model.config.name):
+        with await self._big_questions.of_call(actor.model.config.name):
             return await actor.ask(answer)
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
@@ -290,14 +289,13 @@ class LinkScoringService:
         together: list[PageFetched] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
-            async with self._turns.of_call(actor.model.config.name) as queue:
-                for page, preparsed in zip(request.pages, known, strict=True):
-                    is_last = len(parsed) + 1 == len(known)
-                    event = await self._parsed(actor, page, options, preparsed, context, queue)
+            with await self._turns.of_call(actor.model.config.name) as queue:
+                for page, ahead in zip(request.pages, known, strict=True):
+                    event = await self._parsed(actor, page, options, ahead, context, queue)
                     parsed.append(event)
                     if isinstance(event, PageFetched):
                         together.append(event)
-                    if together and (is_last or _is_enough(together)):
+                    if together and (len(parsed) == len(known) or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
                         written.append(tasks.heard(actor.submit_all(together)))
                         together = []
@@ -324,12 +322,12 @@ class LinkScoringService:
         encode: str,
         context: Any,
         options: ParseOptions,
-        preparsed: ReadAhead,
+        ahead: ReadAhead,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
         answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
-        async with self._turns.of_call(actor.model.config.name, is_patient=True) as queue:
-            parsed = await self._parsed(actor, request.page, options, preparsed, context, queue)
+        with await self._turns.of_call(actor.model.config.name, is_patient=True) as queue:
+            parsed = await self._parsed(actor, request.page, options, ahead, context, queue)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
             [outcome] = await actor.submit_all([parsed])
@@ -343,14 +341,14 @@ class LinkScoringService:
         actor: CrawlActor,
         page: common_pb2.Page,
         options: ParseOptions,
-        preparsed: ReadAhead,
+        ahead: ReadAhead,
         context: Any,
         queue: Queue,
     ) -> PageFetched | common_pb2.ItemStatus:
         """Return the event of a page, or why there is none."""
-        async with self._turns.of_page(queue, context):
+        with await self._turns.of_page(queue, context):
             try:
-                return self._parser.event(page, actor.model.site_of, options, preparsed)
+                return self._parser.event(page, actor.model.site_of, options, ahead)
             except InvalidInput as exc:
                 self._metrics.pages.labels("invalid").inc()
                 without_frames(exc)
@@ -433,18 +431,18 @@ class LinkScoringService:
                 await slots.acquire()
                 options = ParseOptions.of(first[0].model.config)
                 # here and not beside others, so that pages are taken in in the order of the stream
-                [preparsed] = await self._parser.read_ahead([request.page], options, context)
-                page = self._ingest(first[0], request, *first[1:], context, options, preparsed)
+                [ahead] = await self._parser.read_ahead([request.page], options, context)
+                page = self._ingest(first[0], request, *first[1:], context, options, ahead)
                 answers.put_nowait(tasks.awaited(page))
-                del request, preparsed, page  # the next message may be long in coming
+                del request, ahead, page  # the next message may be long in coming
         finally:
             answers.put_nowait(None)
 
     def _classify(
-        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, preparsed: ReadAhead
+        self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions, ahead: ReadAhead
     ) -> pb.PageClassification:
         try:
-            event = self._parser.event(page, actor.model.site_of, options, preparsed)
+            event = self._parser.event(page, actor.model.site_of, options, ahead)
         except InvalidInput as exc:
             without_frames(exc)
             return pb.PageClassification(status=invalid(exc))

@@ -257,18 +257,36 @@ async def test_without_memory_requests_on_their_way_are_refused_those_begun_firs
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("linkscore_server.door._YOUNG_S", 0.0)
-    monkeypatch.setattr("linkscore_server.door._LOOK_S", 0.0)
-    resident = iter((0, 11, 11))
-    arrivals = Arrivals(lambda: next(resident, 0), most=10)
-    handler = await intercepted(door(arrivals=arrivals), unary(never))
-    contexts = [Context() for _ in range(4)]
+    monkeypatch.setattr("linkscore_server.door._LOOK_S", 0.01)
+    handler = await intercepted(door(arrivals=Arrivals(lambda: 11, most=10)), unary(never))
+    contexts = [Context() for _ in range(32)]  # each look refuses half of those that are left
     calls = [asyncio.create_task(handler.stream_unary(Silent(), context)) for context in contexts]
-    await asyncio.gather(*calls[:2])
+    await calls[0]
+    assert not calls[-1].done()
     assert contexts[0].code == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert "memory_mb" in str(contexts[0].details)
-    assert not any(call.done() for call in calls[2:])
-    for call in calls[2:]:
+    for call in calls[1:]:
         call.cancel()
+
+
+async def test_messages_that_may_be_large_are_read_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkscore_server.door._YOUNG_S", 1e6)
+    handler = await intercepted(door(), unary(echo))
+
+    def called(sent: Sent, sender: str) -> asyncio.Task[bytes]:
+        context = Context()
+        monkeypatch.setattr(context, "peer", lambda: sender)
+        return asyncio.create_task(handler.stream_unary(sent, context))
+
+    assert await called(Sent(RAW), "known") == RAW
+    silent = [called(Silent(), f"silent {n}") for n in range(2)]
+    await asyncio.sleep(0)
+    new = called(Sent(RAW), "new")
+    assert await called(Sent(RAW), "known") == RAW, "its last message was small"
+    assert not new.done()
+    silent[0].cancel()
+    assert await new == RAW
+    silent[1].cancel()
 
 
 async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(

@@ -76,7 +76,7 @@ def test_the_size_of_a_page_is_that_of_its_decoded_bytes_and_tags(given: PageBod
 def test_a_large_page_has_the_features_it_would_have_anywhere() -> None:
     async def read() -> None:
         async with reader(Limits()) as pages:
-            assert await pages.read(page(LARGE)) == extract(LARGE, url=URL, layout=True)
+            assert await pages.read(lambda: page(LARGE)) == extract(LARGE, url=URL, layout=True)
 
     asyncio.run(read())
 
@@ -125,7 +125,7 @@ def test_what_is_wrong_with_a_large_page_is_said_as_of_others() -> None:
     async def read() -> None:
         async with reader(Limits(body_bytes=1_000)) as pages:
             with pytest.raises(InvalidPage) as caught:
-                await pages.read(page(LARGE))
+                await pages.read(lambda: page(LARGE))
             assert [(p.field, p.reason) for p in caught.value.problems] == [("body", "BODY_TOO_LARGE")]
 
     asyncio.run(read())
@@ -136,8 +136,8 @@ def test_a_page_over_its_cpu_time_is_refused_and_the_next_is_read() -> None:
     async def read() -> None:
         async with reader(ENDLESS, budget_s=0.2) as pages:
             distinct = b"".join(b"<p class=a%d>x" % n for n in range(800_000))  # each tag is read anew
-            endless = asyncio.create_task(pages.read(page(distinct)))
-            after = asyncio.create_task(pages.read(page(b"<p>x")))
+            endless = asyncio.create_task(pages.read(lambda: page(distinct)))
+            after = asyncio.create_task(pages.read(lambda: page(b"<p>x")))
             with pytest.raises(InvalidPage, match="CPU time") as caught:
                 await endless
             assert caught.value.reason == "LIMIT_EXCEEDED"
