@@ -5,7 +5,6 @@ Stored sites are ``NAME.warc.gz`` in a folder; where there is none, the demonstr
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -13,9 +12,8 @@ from typing import NamedTuple
 
 from linkscore.v1 import common_pb2
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.site import Site, follow, identity
-from linkscore_lab.datasets.warc_site import WarcSite
-from linkscore_scoring.features.html import Extractor
+from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
+from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.hashing import hash64
 
 SITES = ("forum_phpbb", "qa_q2a", "wiki_x3", "blog_wordpress")
@@ -54,8 +52,10 @@ class Corpus:
         known.extend(islice(crawl, max(0, n - len(known))))
         return known[:n]
 
-    def _site(self, name: str) -> Site:
-        return DemoSite() if name == "demo_site" else WarcSite(self.folder / f"{name}.warc.gz")
+    def _site(self, name: str) -> StoredSite:
+        if name == "demo_site":
+            return prepare_generated(DemoSite())
+        return prepare_site([SiteSource([self.folder / f"{name}.warc.gz"])])
 
 
 def made_pages(n: int) -> Iterator[Page]:
@@ -77,18 +77,8 @@ def message(page: Page) -> common_pb2.Page:
     )
 
 
-def _crawl(site: Site) -> Iterator[Page]:
-    extractor = Extractor()
-    queue, seen = deque([site.entry]), {identity(site.entry)}
-    while queue:
-        url, reply = follow(site, queue.popleft())
-        kind = reply.headers.get("Content-Type", "")
-        if reply.status != 200 or "html" not in kind:
-            continue
-        seen.add(identity(url))
-        yield Page(url, kind, reply.body)
-        links = extractor.extract(reply.body, url=url, content_type=kind).links
-        for key, link in zip(links.keys, links.urls, strict=True):
-            if key not in seen:
-                seen.add(key)
-                queue.append(link)
+def _crawl(site: StoredSite) -> Iterator[Page]:
+    for number in site.reachable():
+        record = site.records[number]
+        if record.status == 200 and "html" in record.content_type:
+            yield Page(record.url, record.content_type, site.body(number))

@@ -21,7 +21,7 @@ from google.rpc import code_pb2
 
 from linkscore_scoring.engine.events import KINDS
 from linkscore_scoring.policies.registry import builtin
-from linkscore_server.browse_logs.metrics import BrowseMetrics
+from linkscore_server.browse_logs.manager import BrowseMetrics
 from linkscore_server.crawls.collector import RegistryCollector
 from linkscore_server.crawls.sites import MemoryBudget
 from linkscore_server.crawls.space import SpaceAlarm
@@ -189,8 +189,10 @@ POLICY_PAGES = {
     **{name: (name,) for name in (*("harvest", "topic", "anthelion", "focus", "news_prefix"),)},
     "source": ("source_ucc", "source_target"),
     "behavior": ("behavior_fetch", "behavior_discovery"),
-    "link_graph": ("in_degree", "pagerank", "opic"),
-    "baselines": ("breadth_first", "depth_first", "uniform_random", "keyword"),
+    "baselines": (
+        *("breadth_first", "depth_first", "uniform_random", "keyword"),
+        *("in_degree", "pagerank", "opic"),
+    ),
 }
 """Policies by the page that describes them."""
 
@@ -201,7 +203,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         for page, policies in POLICY_PAGES.items()
     },
     "reference/errors.md": {"errors": errors_table, "reasons": reasons_table},
-    "reference/formats.md": {"events": events_table},
+    "concepts/durability.md": {"events": events_table},
     "reference/metrics.md": {"metrics": metrics_table},
     "reference/settings.md": {"settings": settings_table},
     "reference/wire.md": {"rpcs": rpcs_table},

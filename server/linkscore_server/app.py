@@ -56,7 +56,7 @@ from linkscore_server.tls import server_credentials
 from linkscore_server.tokens import TokenFile
 
 if TYPE_CHECKING:
-    from linkscore_server.browse_logs.annex import BrowseLogs
+    from linkscore_server.browse_logs.service import BrowseLogs
     from linkscore_server.json import JsonPort
 
 _log = logging.getLogger(__name__)
@@ -208,6 +208,7 @@ class Application:
 
     def _opened(self, actor: CrawlActor) -> None:
         actor.listeners.append(self.scoring.revisits.applied)
+        self.front.router.coordinator.opened(actor)
         if self.browse_logs is not None:
             self.browse_logs.opened(actor)
 
@@ -342,7 +343,7 @@ class Application:
         logs = self.browse_logs
         return {
             "LinkScoringService": self.scoring,
-            "CrawlService": CrawlService(self.registry, clock),
+            "CrawlService": CrawlService(self.registry),
             "SiteModelService": SiteModelService(
                 self.registry, logs.seeds.suggest if logs is not None else None
             ),
@@ -354,7 +355,7 @@ class Application:
         """Return what takes in browse logs, None without DuckDB."""
         if find_spec("duckdb") is None:
             return None
-        from linkscore_server.browse_logs.annex import BrowseLogs
+        from linkscore_server.browse_logs.service import BrowseLogs
 
         logs = BrowseLogs(self.registry, self.settings, self.metrics, clock)
         self.registry.before_serving.append(logs.recovered)

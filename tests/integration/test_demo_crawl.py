@@ -17,7 +17,7 @@ from linkscore_lab.crawls.crawl import Crawl, Mode, run_crawl
 from linkscore_lab.crawls.demo import Testbed, warc_testbed
 from linkscore_lab.crawls.servers import ChildFailed
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.survey import read_page
+from linkscore_scoring.features.html import extract
 from support.command_line import run
 
 SITE = DemoSite(5, "https://demo.test", n_threads=12, n_members=6)
@@ -67,13 +67,13 @@ def test_breadth_first_is_the_surveys_order_and_stops_at_the_budget(
     site_server: Testbed, tmp_path: Path
 ) -> None:
     result = crawl(site_server, modes.breadth_first(), 40, tmp_path)
-    assert order(result) == list(site_server.survey.pages)[:40]
+    assert order(result) == list(site_server.pages)[:40]
     assert {fetch.status for fetch in result.fetches} == {200}
 
 
 def test_links_without_a_record_are_dropped_and_counted(site_server: Testbed, tmp_path: Path) -> None:
     result = crawl(site_server, modes.breadth_first(), 10**6, tmp_path)
-    assert sorted(order(result)) == sorted(site_server.survey.pages)
+    assert sorted(order(result)) == sorted(site_server.pages)
     assert 0 < result.dropped < result.stats["lab/links"]
 
 
@@ -84,8 +84,8 @@ def test_one_request_at_a_time_waits_for_the_links_of_the_page_before(
     while stack and len(expected) < 30:
         url = stack.pop()
         expected.append(url)
-        for link in read_page(url, SITE.respond(url).body).links:
-            if link in site_server.survey.pages and link not in seen:
+        for link in extract(SITE.respond(url).body, url=url).links.urls:
+            if link in site_server.pages and link not in seen:
                 seen.add(link)
                 stack.append(link)
     assert order(crawl(site_server, LAST_IN_FIRST_OUT, 30, tmp_path)) == expected
@@ -101,7 +101,7 @@ def test_many_requests_at_a_time_keep_the_budget(site_server: Testbed, tmp_path:
 def test_feedback_yields_an_item_for_each_wanted_page_fetched(site_server: Testbed, tmp_path: Path) -> None:
     breadth_first = modes.breadth_first()
     mode = Mode("told", breadth_first.settings, feedback=True)
-    wanted = site_server.survey.of_types(["thread"])
+    wanted = site_server.wanted(["thread"])
     result = crawl(site_server, mode, 30, tmp_path, wanted=wanted)
     assert result.stats["item_scraped_count"] == len(wanted & set(order(result))) > 0
 

@@ -12,7 +12,6 @@ from linkscore.v1 import crawl_service_pb2, crawl_service_pb2_grpc
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
 from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.datasets.site import Reply
-from linkscore_lab.datasets.survey import survey_site
 from linkscore_lab.replay import remote
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
@@ -35,7 +34,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> SiteSource:
     """A demonstration site of some 700 pages as a WARC file written by a library, with its labels."""
     site = DemoSite(3, n_threads=60, n_members=40)
     folder = tmp_path_factory.mktemp("archive")
-    types = survey_site(site).types
+    types = site.labels()
     warc = folder / "demo.warc.gz"
     warc.write_bytes(b"".join(_record(url, site.respond(url)) for url in types))
     labels = folder / "demo.labels.tsv"

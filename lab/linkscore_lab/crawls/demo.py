@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,10 +33,12 @@ from linkscore_lab.crawls.crawl import (
 )
 from linkscore_lab.crawls.servers import SiteServer, own_server, watching
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.datasets.survey import Survey, survey_site
-from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_lab.datasets.site import Site
+from linkscore_lab.datasets.survey import PageFacts
 from linkscore_lab.metrics import DEFINITIONS, composition, harvest_curve, run_metrics
+from linkscore_lab.replay.prepare import SiteSource, prepare_generated, prepare_site
 from linkscore_lab.replay.results import Meta, RunResult, order_digest
+from linkscore_lab.replay.stored import StoredSite
 from linkscore_lab.replay.task import USER_CONTENT as TASK
 from linkscore_lab.replay.task import read_budget
 from linkscore_lab.report import write_report
@@ -54,26 +56,28 @@ DEMO_WANTED: tuple[str, ...] = tuple(sorted(USER_CONTENT))
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """A site that is served: its name, what a crawl is given, and what a perfect crawl could find."""
+    """A site that is served: what a crawl is given, and what a perfect crawl could find."""
 
     name: str
     target: Target
-    survey: Survey
+    site: Site
+    pages: Mapping[str, PageFacts]  # of each reachable page, by identity, breadth-first
+    types: Mapping[str, str]  # of each of them that has a label
     __test__ = False  # or pytest takes it, by its name, for a class of tests
 
     def wanted(self, types: Sequence[str]) -> frozenset[str]:
         """Return the reachable pages of `types`; raises `InvalidInput` if there is none of any of them."""
-        have = set(self.survey.types.values())
+        have = set(self.types.values())
         if not have & set(types):
             got = ", ".join(types) or "none"
             raise InvalidInput(
                 f"must be page types of {self.name} ({', '.join(sorted(have))}), got {got}", field="relevant"
             )
-        return self.survey.of_types(types)
+        return frozenset(key for key, kind in self.types.items() if kind in types)
 
     def budget(self, text: str) -> int:
         """Return a number of fetches from a share of the reachable pages or a number: see `read_budget`."""
-        return read_budget(text, len(self.survey.pages))
+        return read_budget(text, len(self.pages))
 
     def run(
         self,
@@ -89,7 +93,7 @@ class Testbed:
 
     def result(self, mode: Mode, crawl: Crawl, budget: int, wanted: frozenset[str]) -> RunResult:
         """Return a crawl as replays record theirs."""
-        order, types = [fetch.identity for fetch in crawl.fetches], self.survey.types
+        order, types = [fetch.identity for fetch in crawl.fetches], self.types
         return RunResult(
             site=self.name,
             task=TASK,
@@ -100,9 +104,9 @@ class Testbed:
             budget=budget,
             fetched=len(order),
             seconds=crawl.fetches[-1].elapsed_s if crawl.fetches else 0.0,
-            metrics=run_metrics(order, self.survey.pages, wanted, types),
+            metrics=run_metrics(order, self.pages, wanted, types),
             curve=harvest_curve(order, wanted),
-            n_reachable=len(self.survey.pages),
+            n_reachable=len(self.pages),
             n_wanted=len(wanted),
             order_digest=order_digest(order),
             links_out_of_archive=crawl.dropped,
@@ -112,27 +116,28 @@ class Testbed:
 
 
 @contextmanager
-def demo_testbed(seed: int = 1, seen_page: Callable[[], None] = lambda: None) -> Iterator[Testbed]:
+def demo_testbed(seed: int = 1, seen_page: Callable[[int], None] = lambda n: None) -> Iterator[Testbed]:
     """Serve the demonstration site on loopback and give its testbed."""
     server = SiteServer(DemoSite(seed))
     server.site = site = DemoSite(seed, server.address)
-    survey = survey_site(site, seen_page)
-    with server.running():
-        yield Testbed("demonstration site", Target(site.entry), survey)
+    with prepare_generated(site, workers=0, seen_page=seen_page) as stored, server.running():
+        yield _testbed(stored, Target(site.entry), site)
 
 
 @contextmanager
 def warc_testbed(
-    warc: Path, labels: Path, seen_page: Callable[[], None] = lambda: None, *, latency_s: float = 0.0
+    warc: Path, labels: Path, seen_page: Callable[[int], None] = lambda n: None, *, latency_s: float = 0.0
 ) -> Iterator[Testbed]:
     """Serve a stored site on loopback and give its testbed; links without a record never reach a queue."""
-    site = WarcSite(warc, labels)
-    try:
-        survey, known = survey_site(site, seen_page), site.known()
+    with prepare_site([SiteSource([warc], labels)], seen_page=seen_page) as site:
+        known = frozenset(key for key, number in site.ends.items() if number >= 0)
         with SiteServer(site, latency_s=latency_s).running() as address:
-            yield Testbed(warc.name.split(".")[0], Target(site.entry, address, known), survey)
-    finally:
-        site.close()
+            yield _testbed(site, Target(site.entry, address, known), site)
+
+
+def _testbed(stored: StoredSite, target: Target, site: Site) -> Testbed:
+    pages = {stored.records[n].key: stored.records[n].facts for n in stored.reachable()}
+    return Testbed(site.name, target, site, pages, {k: stored.types[k] for k in pages if k in stored.types})
 
 
 def run_demo(
@@ -159,8 +164,8 @@ def run_demo(
     with ExitStack() as stack:
         bed = _open_testbed(warc, labels, console, stack)
         types = tuple(relevant) if warc else tuple(relevant) or DEMO_WANTED
-        wanted, n_pages, fetches = bed.wanted(types), len(bed.survey.pages), bed.budget(budget)
-        for name in sorted(set(types) - set(bed.survey.types.values())):
+        wanted, n_pages, fetches = bed.wanted(types), len(bed.pages), bed.budget(budget)
+        for name in sorted(set(types) - set(bed.types.values())):
             console.print(f"no page of type {name} can be reached: left out", soft_wrap=True)
         console.print(f"{bed.target.entry}: {n_pages:,} pages, {len(wanted):,} target pages", soft_wrap=True)
         address = target or stack.enter_context(own_server(out / "server.log"))
@@ -220,13 +225,9 @@ def _open_testbed(warc: Path | None, labels: Path | None, console: Console, stac
     if warc is not None and labels is None:
         raise InvalidInput("is needed with a stored site, to know what was found", field="labels")
     with console.status("looking at the site") as status:
-        seen = 0
 
-        def seen_page() -> None:
-            nonlocal seen
-            seen += 1
-            if seen % 50 == 0:
-                status.update(f"looking at the site: {seen:,} pages")
+        def seen_page(n: int) -> None:
+            status.update(f"looking at the site: {n:,} pages")
 
         bed = warc_testbed(warc, labels, seen_page) if warc and labels else demo_testbed(1, seen_page)
         return stack.enter_context(bed)

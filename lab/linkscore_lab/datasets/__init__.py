@@ -1,7 +1,6 @@
 """Sites to measure on: their pages, their labels, and which pages are relevant.
 
-`datasets.demo_site` and `datasets.warc_site` are imported by their names: a crawl process, which wants to
-start quickly, needs neither.
+`datasets.demo_site` is imported by its name: a crawl process, which wants to start quickly, needs it not.
 """
 
 from linkscore_lab.datasets.labels import (
@@ -19,8 +18,8 @@ from linkscore_lab.datasets.relevance import (
     Relevance,
     choose_relevance,
 )
-from linkscore_lab.datasets.site import Reply, Site, follow, identity, identity_or_none, resolve
-from linkscore_lab.datasets.survey import PageFacts, Survey, read_page, survey_site
+from linkscore_lab.datasets.site import Reply, Site, identity, identity_or_none, resolve
+from linkscore_lab.datasets.survey import PageFacts, read_page
 
 __all__ = [
     "ByFeedback",
@@ -32,9 +31,7 @@ __all__ = [
     "Reply",
     "Site",
     "SitePageType",
-    "Survey",
     "choose_relevance",
-    "follow",
     "identity",
     "identity_or_none",
     "read_labels",
@@ -43,5 +40,4 @@ __all__ = [
     "read_rewards",
     "read_templates",
     "resolve",
-    "survey_site",
 ]

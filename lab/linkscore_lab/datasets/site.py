@@ -17,14 +17,11 @@ class Reply(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
 
-    @property
-    def is_redirect(self) -> bool:
-        """Whether the answer sends the crawler on to its ``Location``."""
-        return 300 <= self.status < 400 and "Location" in self.headers
-
 
 class Site(Protocol):
     """A site the lab can serve, survey and crawl."""
+
+    name: str
 
     @property
     def entry(self) -> str: ...
@@ -59,14 +56,3 @@ def identity_or_none(url: str) -> str | None:
         return identity(url)
     except ValueError:
         return None
-
-
-def follow(site: Site, url: str, limit: int = 10) -> tuple[str, Reply]:
-    """Fetch `url` from `site` through at most `limit` redirects; return the final URL and its answer."""
-    reply = site.respond(url)
-    for _ in range(limit):
-        target = resolve(url, reply.headers["Location"]) if reply.is_redirect else None
-        if target is None:
-            break
-        url, reply = target, site.respond(target)
-    return url, reply

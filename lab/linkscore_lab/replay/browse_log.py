@@ -7,14 +7,13 @@ from pathlib import Path
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.cleaning import rule_sql
-from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.log_files import log_file
-from linkscore_server.browse_logs.records import add_page_function, load_records
+from linkscore_server.browse_logs.reading import FORMATS, log_file, rule_sql
 from linkscore_server.browse_logs.visits import (
     DEFAULT_MEMORY_MB,
     MAX_PAGES_A_DAY,
+    VisitQuery,
     counts_of,
+    load_records,
     spans_of,
     workspace,
 )
@@ -33,9 +32,8 @@ def read_counts(
     """Return the counts of one site of a browse log, cleaned as the server cleans it."""
     file = log_file(path, host=host)
     with workspace(memory_mb=memory_mb) as con:
-        add_page_function(con)
         load_records(con, FORMATS[file.format](file), rule_sql(), secrets.token_bytes(32))
-        spans = spans_of(con)
+        spans = spans_of(con, "visits")
         if site is None:
             site = min(spans, key=lambda name: (-spans[name].visits, name), default="")
         if site not in spans:
@@ -44,4 +42,4 @@ def read_counts(
         if first_day is None:
             first_day = start if n_days is None else end - n_days + 1
         width = end - first_day + 1 if n_days is None else n_days
-        return counts_of(con, site, first_day, width, max_pages_a_day=max_pages_a_day)
+        return counts_of(con, "visits", VisitQuery(site, first_day, width, max_pages_a_day))

@@ -9,22 +9,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
-from linkscore_lab.archives import Archive, ArchiveRecord, open_archive
+from linkscore_lab.archives import ArchiveRecord, open_archive
 from linkscore_lab.datasets.labels import read_labels
 from linkscore_lab.datasets.site import Site, identity, identity_or_none
 from linkscore_lab.datasets.survey import PageFacts, read_page
-from linkscore_lab.replay.blobs import Blobs, packed, unpacked
-from linkscore_lab.replay.meaning import Compare
 from linkscore_lab.replay.parallel import cores, spread
-from linkscore_lab.replay.stored import StoredRecord, StoredSite, location_key
+from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed, unpacked
 from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
 from linkscore_scoring.engine.link_batches import hashes_of
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.hashing import hash64
+from linkscore_scoring.wanted import Wanted
+from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 
 # Records sent to a worker at a time: sending costs little beside parsing. Chosen, not measured.
 _CHUNK = 32
@@ -43,14 +42,22 @@ class _Parsed:
     excerpt: str = ""
 
 
-class GeneratedSite(Site, Protocol):
-    """A site that can name all its pages."""
+Compare = Callable[[Sequence[PageWords]], None]
+"""Says of pages how near they are to what is wanted."""
 
-    name: str
 
-    def urls(self) -> Sequence[str]:
-        """Return the URL of every page, the entry first."""
-        ...
+def comparison(wanted: Wanted | None) -> Compare | None:
+    """Return what compares pages by an embedding; None if none is asked for.
+
+    It is asked once while a site is read: no crawl asks its model again.
+    """
+    if wanted is None or not wanted.embedding:
+        return None
+    embeddings = Embeddings(installed_embeddings())
+    embeddings.check(wanted)
+    if not embeddings.load(wanted.embedding):
+        raise InvalidInput(f"{wanted.embedding!r} cannot be loaded, see the log", field="embedding")
+    return partial(embeddings.compare_words, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +94,15 @@ def prepare_site(
         raise
 
 
-def prepare_generated(site: GeneratedSite, *, layout: bool = False) -> StoredSite:
-    """Return a generated site as one that was crawled whole; what it labels are its pages."""
-    answers = [ArchiveRecord(url, *site.respond(url)) for url in site.urls()]
-    blobs = Blobs()
-    parsed = _parse_all(answers, layout=layout)
-    stored = StoredSite(
-        name=site.name,
-        entries=[identity(site.entry)],
-        records=[_kept(one, blobs) for one in parsed],
-        links=[],
-        types=site.labels(),
-        digest=hashlib.sha256(b"".join(answer.body for answer in answers)).hexdigest(),
-        damaged=0,
-        blobs=blobs,
-    )
-    stored.links = _linked(stored, [array("Q", one.links) for one in parsed])
+def prepare_generated(
+    site: Site, *, workers: int = 1, layout: bool = False, seen_page: Callable[[int], None] = lambda n: None
+) -> StoredSite:
+    """Return a generated site as one crawled whole; its pages are what it labels, the entry first."""
+    answers = (ArchiveRecord(url, *site.respond(url)) for url in site.labels())
+    reading = _Reading(partial(_parse_all, layout=layout), workers or cores(), seen_page, None)
+    records, hashes, blobs = _parsed(answers, Blobs(), reading)
+    stored = StoredSite(site.name, [identity(site.entry)], records, [], site.labels(), "", 0, blobs)
+    stored.links = _linked(stored, hashes)
     return stored
 
 
@@ -115,21 +115,29 @@ class _Reading:
     seen_page: Callable[[int], None]
     compare: Compare | None
 
-    def chunks(self, archive: Archive) -> Iterator[list[_Parsed]]:
+    def chunks(self, answers: Iterable[ArchiveRecord]) -> Iterator[list[_Parsed]]:
         """Yield the records of an archive, some at a time."""
-        for chunk in spread(self.parse_all, _chunks(archive), self.workers):
+        for chunk in spread(self.parse_all, _chunks(answers), self.workers):
             yield _compared(chunk, self.compare) if self.compare else chunk
 
 
-def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> StoredSite:
+def _parsed(
+    answers: Iterable[ArchiveRecord], blobs: Blobs, reading: _Reading
+) -> tuple[list[StoredRecord], list[array[int]], Blobs]:
+    """Return records, and the hashes of the links of each, whose bytes are kept."""
     records: list[StoredRecord] = []
     hashes: list[array[int]] = []
+    for chunk in reading.chunks(answers):
+        records += [_kept(parsed, blobs) for parsed in chunk]
+        hashes += [array("Q", parsed.links) for parsed in chunk]
+        reading.seen_page(len(records))
+    return records, hashes, blobs
+
+
+def _read(sources: Sequence[SiteSource], blobs: Blobs, reading: _Reading) -> StoredSite:
     archives = [open_archive(source.archives, url_list=source.url_list) for source in sources]
-    for archive in archives:
-        for chunk in reading.chunks(archive):
-            records += [_kept(parsed, blobs) for parsed in chunk]
-            hashes += [array("Q", parsed.links) for parsed in chunk]
-            reading.seen_page(len(records))
+    answers = (record for archive in archives for record in archive.records())
+    records, hashes, _ = _parsed(answers, blobs, reading)
     if not any(record.is_page for record in records):
         rule = f"needs at least one page, got {len(records)} records{archives[0].told()}"
         raise InvalidInput(f"{archives[0].name}: {rule}", field="warc")
@@ -165,8 +173,8 @@ def digest_of(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _chunks(archive: Archive) -> Iterator[list[ArchiveRecord]]:
-    records = iter(archive.records())
+def _chunks(answers: Iterable[ArchiveRecord]) -> Iterator[list[ArchiveRecord]]:
+    records = iter(answers)
     while chunk := list(islice(records, _CHUNK)):
         yield chunk
 
@@ -198,9 +206,9 @@ def _parse_page(record: ArchiveRecord, stored: StoredRecord, *, layout: bool, wo
         )
     except LinkscoreError:
         return _Parsed(replace(stored, status=599))
-    facts = PageFacts((), (), f"url {stored.key}")
+    facts = PageFacts((), f"url {stored.key}")
     if "not_html" not in features.notes:
-        facts = read_page(record.url, record.body, links=False)
+        facts = read_page(record.url, record.body)
     event = PageFetched("", "", record.url, stored.key, record.status, "", b"", 0.0, features)
     excerpt = features.words.excerpt if features.words is not None else ""  # which no event has
     keys = dict.fromkeys(features.links.keys)

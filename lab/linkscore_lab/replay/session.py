@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from linkscore_lab.replay.in_process import InProcessScorer
-from linkscore_lab.replay.meaning import Compare, comparison
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import reads_layout
-from linkscore_lab.replay.prepare import prepare_site
+from linkscore_lab.replay.prepare import Compare, comparison, prepare_site
 from linkscore_lab.replay.results import Input, RunResult
 from linkscore_lab.replay.runs import Case, Experiment, MakeScorer, cases
 from linkscore_lab.replay.scorer import ORACLES

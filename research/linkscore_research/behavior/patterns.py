@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_research.behavior.orders import Mirror, layout_likeness
-from linkscore_scoring.browse_logs.behavior.cuts import depths
-from linkscore_scoring.browse_logs.behavior.key_values import key_values
-from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, cut_tree
-from linkscore_scoring.browse_logs.behavior.pattern_tree import PatternTree
+from linkscore_scoring.browse_logs.behavior import CUTS, BehaviorSettings, cut_tree
 from linkscore_scoring.browse_logs.counts import BrowseCounts
+from linkscore_scoring.browse_logs.cuts import depths
+from linkscore_scoring.browse_logs.patterns import PatternTree, key_values
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]

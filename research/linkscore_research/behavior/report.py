@@ -20,9 +20,8 @@ from linkscore_research.behavior.orders import (
     read_mirror,
 )
 from linkscore_research.behavior.patterns import PatternFigures, pattern_figures
-from linkscore_scoring.browse_logs.behavior.mining import BehaviorSettings
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
+from linkscore_scoring.browse_logs.behavior import BehaviorSettings
+from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings, mine_site
 from linkscore_scoring.policies.registry import all_policies
 
 ORACLE = "oracle"

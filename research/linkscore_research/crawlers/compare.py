@@ -31,9 +31,7 @@ from rich.table import Table
 
 from linkscore_lab.crawls.demo import DEMO_WANTED, Testbed, demo_testbed, warc_testbed
 from linkscore_lab.crawls.servers import LOOPBACK, OwnServer
-from linkscore_lab.datasets.demo_site import DemoSite
 from linkscore_lab.datasets.site import identity_or_none
-from linkscore_lab.datasets.warc_site import WarcSite
 from linkscore_research.crawlers.outages import (
     Interrupted,
     Outage,
@@ -439,8 +437,7 @@ def main(
         log.parent.mkdir(exist_ok=True)
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="linkscore-others-")))
         if others:
-            site = WarcSite(warc) if warc is not None else DemoSite(1, bed.target.entry)
-            make_crawls(folder, log, others, site, list(bed.survey.pages))
+            make_crawls(folder, log, others, bed.site, list(bed.pages))
         looked_for = bed.wanted(relevant.split(",") if relevant else DEMO_WANTED)
         course = Course(bed, bed.budget(budget), looked_for, at, folder, log, keep)
         for name in names:

@@ -24,6 +24,8 @@ from urllib.parse import urldefrag, urlsplit
 
 import click
 import grpc
+import lxml.html
+from lxml import etree
 
 from linkscore import Row, page, rows, ticket_bytes, ticket_text
 from linkscore.connection import Connection
@@ -33,7 +35,7 @@ from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_frontier import urlfrontier_pb2 as pb
 from linkscore_frontier.advice import BUCKET, SCORE, STATUS, TICKET, VALUE
 from linkscore_frontier.urlfrontier_pb2_grpc import URLFrontierStub
-from linkscore_lab.datasets.survey import read_page
+from linkscore_lab.datasets.site import resolve
 
 CRAWL = "frontier"
 """Crawl of linkscore that this crawler and its frontier ask about."""
@@ -156,7 +158,7 @@ class FrontierCrawler:
     async def _links(self, info: pb.URLInfo, fetch: Fetch) -> list[pb.URLItem]:
         """Give the links of a page to its own host, with what linkscore says of them if it answers."""
         host = urlsplit(info.url).hostname
-        found = (urldefrag(link).url for link in read_page(fetch.final_url, fetch.body).links)
+        found = (urldefrag(link).url for link in _anchors(fetch))
         links = [link for link in dict.fromkeys(found) if _host(link) == host]
         if self.connection is None:
             return [_discovered(link) for link in links]
@@ -198,6 +200,15 @@ def _discovered(url: str, row: Row | None = None, *, is_asked: bool = False) -> 
     for name, value in values.items():
         item.discovered.info.metadata[name].values.append(value)
     return item
+
+
+def _anchors(fetch: Fetch) -> list[str]:
+    """Return where the anchors of a page lead."""
+    try:
+        hrefs = lxml.html.document_fromstring(fetch.body).xpath("//a/@href")
+    except (etree.ParserError, etree.XMLSyntaxError):
+        return []
+    return [link for href in hrefs if (link := resolve(fetch.final_url, href))]
 
 
 def _host(url: str) -> str | None:

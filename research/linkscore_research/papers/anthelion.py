@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
-from linkscore_lab.datasets.site import Reply, identity
+from linkscore_lab.datasets.site import Reply, Site, identity
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.prepare import GeneratedSite, prepare_generated
+from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import FEEDBACK, Case, Experiment, ReplayProtocol
 from linkscore_lab.report import CurveChart
 from linkscore_research.papers.results import Cell, PaperTable, thinned
@@ -73,10 +73,6 @@ class ManyHosts:
         """Pages with markup."""
         return frozenset({WANTED})
 
-    def urls(self) -> list[str]:
-        """Return every page, the entry first."""
-        return list(self._pages)
-
     def respond(self, url: str) -> Reply:
         """Return the page of a URL."""
         found = self._pages.get(identity(url))
@@ -130,7 +126,7 @@ def published_files(options: PaperOptions) -> Tables:
     return [PaperTable(_COLUMNS, rows)], [chart]
 
 
-def _curves(generated: GeneratedSite) -> dict[str, list[int]]:
+def _curves(generated: Site) -> dict[str, list[int]]:
     """Return the relevant pages that each crawler has found after each fetch."""
     with prepare_generated(generated) as site:
         experiment = Experiment(site, ReplayProtocol(budget=str(BUDGET), every=EVERY))

@@ -29,7 +29,7 @@ from linkscore_research.page_types.examples import find_sites
 from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
-from linkscore_scoring.browse_logs.behavior.mining import BehaviorSettings
+from linkscore_scoring.browse_logs.behavior import BehaviorSettings
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
 from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
 from linkscore_scoring.errors import InvalidInput

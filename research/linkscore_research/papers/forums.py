@@ -180,10 +180,6 @@ class GeneratedForum:
         shut = "".join(f"Disallow: {self._base}{path}\n" for path in self.engine.shut)
         return f"User-agent: *\n{shut}" if shut else ""
 
-    def urls(self) -> list[str]:
-        """Return every page, the entry first."""
-        return list(self._pages)
-
     def respond(self, url: str) -> Reply:
         """Return the page of a URL."""
         kind_and_page = self._pages.get(identity(url))

@@ -15,11 +15,14 @@ from linkscore_research.papers.results import Cell, PaperTable
 from linkscore_research.papers.sites import PaperOptions
 from linkscore_research.papers.source import Tables
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_scoring.browse_logs.news.crawl import MAX_SEEDS, mine_crawl
-from linkscore_scoring.browse_logs.news.mining import mine_news
-from linkscore_scoring.browse_logs.news.prefixes import PrefixTrie
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.browse_logs.news.signals import CtcSettings, concentration
+from linkscore_scoring.browse_logs.news import (
+    MAX_SEEDS,
+    NewsSettings,
+    concentration,
+    mine_crawl,
+    mine_news,
+)
+from linkscore_scoring.browse_logs.prefixes import PrefixTrie
 from linkscore_scoring.errors import InvalidInput
 
 _LOG, _FIT, _JUDGE = ".log.tsv.gz", ".fit.tsv.gz", ".judge.tsv.gz"
@@ -68,7 +71,7 @@ def figure_2(options: PaperOptions) -> Tables:
     for name, counts, labels in logs(options):
         known = np.array([labels.get(url, -1) for url in counts.urls], dtype=np.int8)
         for mode in ("literal", "consistent"):
-            found = concentration(counts, CtcSettings(mode=mode))
+            found = concentration(counts, NewsSettings(signal=mode))
             news = found.values[found.decided & (known == 1)]
             other = found.values[found.decided & (known == 0)]
             low = float((other < LOW).mean())

@@ -43,10 +43,6 @@ class SimulatorSite:
         """Pages with markup."""
         return frozenset({WANTED})
 
-    def urls(self) -> list[str]:
-        """Return every page, the entry first; URLs that no parser takes are left out."""
-        return [self._urls[id_] for key, id_ in self._ids.items() if key]
-
     def respond(self, url: str) -> Reply:
         """Return the page of a URL: its links."""
         id_ = self._ids.get(identity_or_none(url) or "")

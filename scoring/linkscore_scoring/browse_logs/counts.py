@@ -19,54 +19,28 @@ def _none() -> Counts:
 
 @dataclass(slots=True)
 class BrowseCounts:
-    """Visits of one site, or of all, within a window of days; one record per client, page and day.
+    """Visits of one site, or of all, within a window of days; one record per client, page and day."""
 
-    Attributes
-    ----------
-    first_day, n_days
-        First day of the window as days since 1970-01-01 UTC, and its width.
-    urls
-        Identities of the pages of the site that were requested or that referred to one, distinct. Of all
-        sites: also pages of others that referred to one.
-    click_urls, click_days, clicks
-        Columns of equal length, one row per page and day with clients: index into `urls`, day of the window
-        (0 is the first), distinct clients >= 1.
-    from_urls, to_urls, transits
-        Columns of equal length, one row per pair of referrer and target: index into `urls` of each
-        (`from_urls` may be `OUTSIDE`), records >= 1. For every page the sum of its `transits` as a target is
-        the sum of its `clicks`.
-    left_out
-        Visits of the window that are not counted, their clients being taken for programs.
-
-    Examples
-    --------
-    Two days; on the first two people came to the front page and one of them went on to a thread.
-
-    >>> import numpy as np
-    >>> counts = BrowseCounts(
-    ...     n_days=2,
-    ...     urls=["http://a.example/", "http://a.example/thread/1"],
-    ...     click_urls=np.array([0, 1]),
-    ...     click_days=np.array([0, 0]),
-    ...     clicks=np.array([2, 1]),
-    ...     from_urls=np.array([OUTSIDE, 0]),
-    ...     to_urls=np.array([0, 1]),
-    ...     transits=np.array([2, 1]),
-    ... )
-    >>> counts.visits().tolist(), counts.referrals().tolist()
-    ([2, 1], [1, 0])
-    """
-
-    first_day: int = 0
+    first_day: int = 0  # first day of the window as days since 1970-01-01 UTC, and its width
     n_days: int = 0
+    # Identities of the pages of the site that were requested or that referred to one, distinct.
     urls: list[str] = field(default_factory=list)
+    # One row per page and day with clients: index into `urls`, day of the window, distinct clients >= 1.
     click_urls: Counts = field(default_factory=_none)
     click_days: Counts = field(default_factory=_none)
     clicks: Counts = field(default_factory=_none)
+    # One row per pair of referrer and target: index into `urls` of each (`from_urls` may be `OUTSIDE`),
+    # records >= 1. For every page the sum of its `transits` as a target is the sum of its `clicks`.
     from_urls: Counts = field(default_factory=_none)
     to_urls: Counts = field(default_factory=_none)
     transits: Counts = field(default_factory=_none)
-    left_out: int = 0
+    left_out: int = 0  # visits of the window that are not counted, their clients being taken for programs
+
+    def first_days(self) -> Counts:
+        """Return the day of each page's first click, (n_urls,), `n_days` if there is none."""
+        first = np.full(len(self.urls), self.n_days, dtype=np.int64)
+        np.minimum.at(first, self.click_urls, self.click_days)
+        return first
 
     def visits(self) -> Counts:
         """Return the records of each page, (n_urls,): F_in of Liu 2011."""

@@ -4,34 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
-from linkscore_scoring.browse_logs.behavior.mining import BehaviorSettings, mine_behavior
+from linkscore_scoring.browse_logs.behavior import BehaviorModel, BehaviorSettings, mine_behavior
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.news.mining import mine_news
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.news import NewsModel, NewsSettings, mine_news
+from linkscore_scoring.state import Opaque, stored_as, to_state
+
+
+@dataclass(slots=True)
+class MinedSite:
+    """Results of one mining of one site; `state.to_state` and `state.from_state` write and read them."""
+
+    first_day: Annotated[int, stored_as("window")]  # window of the log, as in `counts.BrowseCounts`
+    n_days: Annotated[int, stored_as("window")]
+    records: Annotated[int, stored_as("window")]  # records within it
+    news: NewsModel | None = None  # what it tells about news; None if it was not looked for
+    behavior: BehaviorModel | None = None  # URL patterns as people browse them; None if the log has no visit
+
+    def kept(self) -> Opaque:
+        """Return it as a site keeps it."""
+        return Opaque(to_state(self), self)
+
+
+def mined_of(kept: Opaque | None) -> MinedSite | None:
+    """Return what a site keeps; None if it was not mined."""
+    return kept.as_a(MinedSite) if kept is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiningSettings:
-    """What a mining run is told besides the counts.
+    """What a mining run is told besides the counts."""
 
-    Attributes
-    ----------
-    news
-        How news is told and where it is looked for.
-    behavior
-        How URL patterns are found.
-    news_labels
-        Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
-    news_threshold
-        Threshold of news, > 0; 0 takes the fitted one, else that of the run before, else the default.
-    """
-
-    news: NewsSettings = field(default_factory=NewsSettings)
-    behavior: BehaviorSettings = field(default_factory=BehaviorSettings)
+    news: NewsSettings = field(default_factory=NewsSettings)  # how news is told and where it is looked for
+    behavior: BehaviorSettings = field(default_factory=BehaviorSettings)  # how URL patterns are found
+    # Whether pages are news, by URL identity: what a threshold is fitted on. Empty fits none.
     news_labels: Mapping[str, bool] = field(default_factory=dict)
-    news_threshold: float = 0.0
+    news_threshold: float = 0.0  # threshold of news, > 0
 
 
 _DEFAULT = MiningSettings()
@@ -40,17 +49,8 @@ _DEFAULT = MiningSettings()
 def mine_site(
     counts: BrowseCounts, settings: MiningSettings = _DEFAULT, before: MinedSite | None = None
 ) -> MinedSite:
-    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be parallel.
-
-    Parameters
-    ----------
-    counts
-        Visits of the site within the window.
-    settings
-        Labels and thresholds.
-    before
-        What the last run gave, None for the first one: what users told it stays in force.
-    """
+    """Mine the counts of one site; deterministic. Sites know nothing of each other, so runs can be
+    parallel."""
     news = replace(settings.news, threshold=settings.news_threshold or settings.news.threshold)
     model = mine_news(counts, news, settings.news_labels, before.news if before else None)
     if settings.news_threshold:

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_scoring.state import State, from_state, plain
+from linkscore_scoring.state import State, from_state, to_state
 
 OUTLIER = -1
 """Label of a page in no cluster."""
 
 MAX_PAGES = 2_000
-"""Most pages of a sample: seconds of one core for every clusterer (docs/reference/clusterers.md), memory
-quadratic in it.
-"""
+"""Most pages of a sample: clustering them takes seconds of one core, and memory quadratic in it."""
 
 
 class ClusterModel(ABC):
@@ -50,7 +48,7 @@ class ClusterModel(ABC):
 
     def to_state(self) -> State:
         """Return the model, a dataclass, as plain values."""
-        state: State = plain(self)
+        state: State = to_state(self)
         return state
 
 

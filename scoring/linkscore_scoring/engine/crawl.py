@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.browse_logs.mined import MinedSite
 from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -39,7 +38,7 @@ from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, from_state
+from linkscore_scoring.state import Opaque, Stateful, Stored
 from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     ExamplePage,
@@ -78,12 +77,12 @@ class BrowseLedger(Stateful):
     Attributes
     ----------
     batches
-        Digest of each batch of the last `MAX_BATCH_IDS` by its id.
+        Visits of each batch of the last `MAX_BATCH_IDS` by its id.
     outcomes
         Records by what became of them: visits under the empty name, others under the rule that left them out.
     """
 
-    batches: Stored[OrderedDict[str, str]]
+    batches: Stored[OrderedDict[str, int]]
     outcomes: Stored[Counter[str]]
 
     def __init__(self) -> None:
@@ -94,7 +93,7 @@ class BrowseLedger(Stateful):
         """Enter a batch; returns whether it is new, a repeat changes nothing."""
         if event.batch_id in self.batches:
             return False
-        self.batches[event.batch_id] = event.digest
+        self.batches[event.batch_id] = event.counts.get("", 0)
         drop_oldest(self.batches, MAX_BATCH_IDS)
         for outcome, count in event.counts.items():
             self.outcomes[outcome] = min(MOST_RECORDS, self.outcomes[outcome] + count)
@@ -256,7 +255,7 @@ class CrawlModel:
             case LearningFailed():
                 self._give_up_learning(event)
             case LogsMined():
-                self.sites.writable(event.site).mined(from_state(MinedSite, event.mined))
+                self.sites.writable(event.site).mined(Opaque(event.mined))
             case ConfigChanged():
                 self._reconfigure(CrawlConfig.from_state(event.config))
         return None

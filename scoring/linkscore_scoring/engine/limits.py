@@ -1,4 +1,4 @@
-"""What forbids links whatever a policy says: settings of a crawl; see ADR 33."""
+"""What forbids links whatever a policy says: settings of a crawl."""
 
 from __future__ import annotations
 

@@ -25,13 +25,12 @@ from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection
 from linkscore_cli.errors import in_options
-from linkscore_cli.logs import online_or_folder
+from linkscore_cli.logs import RULES, online_or_folder
 from linkscore_cli.output import json_option, print_json
 from linkscore_cli.policies import PolicyType
 
 if TYPE_CHECKING:  # duckdb only when a file is read
-    from linkscore_server.browse_logs.batching import Cleaning, ReadLog
-    from linkscore_server.browse_logs.formats import LogFile
+    from linkscore_server.browse_logs.reading import Cleaning, LogFile, ReadLog
 
 # A bound: the calls beside the import itself, which has no deadline, take milliseconds.
 _TIMEOUT_S = 60.0
@@ -90,9 +89,7 @@ def import_logs(
     import duckdb
 
     from linkscore_scoring.errors import InvalidInput, LinkscoreError
-    from linkscore_server.browse_logs.batching import Cleaning
-    from linkscore_server.browse_logs.cleaning import BOT_AGENTS
-    from linkscore_server.browse_logs.log_files import log_file
+    from linkscore_server.browse_logs.reading import BOT_AGENTS, Cleaning, log_file
 
     if policy is not None and not create:
         raise click.UsageError("--policy needs --create: it is for a crawl that is not there yet.")
@@ -198,12 +195,12 @@ class _Upload:
 
     def send(self, file: LogFile) -> dict[str, Any]:
         """Send a file, return what became of it; after an error the same command goes on from there."""
-        from linkscore_server.browse_logs import batching
+        from linkscore_server.browse_logs import reading
 
         size, answer = self._batch_records, pb.ImportBrowseRecordsResponse()
-        prefix = batching.fingerprint(file, self._cleaning, size)
-        known, read = _KnownBatches(self._client, self._crawl, prefix, size), batching.ReadLog()
-        batches = batching.batches_of(file, self._cleaning, read, is_known=known, batch_records=size)
+        prefix = reading.fingerprint(file, self._cleaning, size)
+        known, read = _KnownBatches(self._client, self._crawl, prefix, size), reading.ReadLog()
+        batches = reading.batches_of(file, self._cleaning, read, is_known=known, batch_records=size)
         with _progress(file, read, self._console) as progress:
             sent = _Batches(batches, progress)
             messages = iter(sent)
@@ -216,7 +213,7 @@ class _Upload:
             raise sent.error
         left_out = read.left_out + (Counter(answer.left_out) - sent.left_out)
         self._console.print(_summary(file.path, read, answer.visit_count, left_out, known.skipped))
-        for sample in read.bad.samples:
+        for sample in read.samples:
             self._console.print(Text(f"  a bad line, letters as a, digits as 9: {sample}"))
         return {
             "file": str(file.path),
@@ -224,23 +221,19 @@ class _Upload:
             "left_out": +left_out,
             "visits": answer.visit_count,
             "batches_known": known.skipped,
-            "bad_lines": read.bad.samples,
+            "bad_lines": read.samples,
         }
 
 
 @contextmanager
 def _progress(file: LogFile, read: ReadLog, console: Console) -> Iterator[Callable[[], None]]:
-    from linkscore_server.browse_logs.log_files import estimated_records
-
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[records]:,} records"))
     with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
-        task = bar.add_task(file.path.name, total=estimated_records(file), records=0)
+        task = bar.add_task(file.path.name, total=None, records=0)
         yield lambda: bar.update(task, completed=read.records, records=read.records)
 
 
 def _summary(path: Path, read: ReadLog, visits: int, left_out: Counter[str], skipped: int) -> Table:
-    from linkscore_server.browse_logs.cleaning import RULES
-
     table = Table("", "records", "", title=str(path), title_justify="left")
     table.add_row("read", f"{read.records:,}", f"{skipped:,} batches were there already" if skipped else "")
     for rule, meaning in RULES.items():

@@ -1,11 +1,16 @@
-"""BrowseLogService: batches of browse logs in, what was mined from them out."""
+"""Browse logs as a part of the server: BrowseLogService, SuggestSeeds over all sites, hours of
+maintenance."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -13,17 +18,42 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore.v1 import browse_log_service_pb2_grpc as pb_grpc
 from linkscore.v1 import common_pb2
+from linkscore.v1 import site_model_service_pb2 as site_pb
+from linkscore_scoring.engine.config import PolicyChoice
+from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_scoring.policies.base import any_part
+from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.urls.identity import validate_url
-from linkscore_server.browse_logs.manager import BrowseLogManager, reading_policies
-from linkscore_server.browse_logs.staging import check, left_out_of
-from linkscore_server.browse_logs.visits import DAY_S, SiteSpan
+from linkscore_server import tasks
+from linkscore_server.browse_logs.manager import (
+    FOLDER,
+    BrowseLogManager,
+    BrowseMetrics,
+    reading_policies,
+    visits_in,
+)
+from linkscore_server.browse_logs.staging import check
+from linkscore_server.browse_logs.visits import DAY_S, DEFAULT_MEMORY_MB, SiteSpan, date_of
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.services.messages import MAX_BROWSE_SITES, invalid, parse_crawl, parse_site, status
+from linkscore_server.data_folder import DataFolder
+from linkscore_server.observability.metrics import Metrics
+from linkscore_server.services.messages import (
+    MAX_BROWSE_SITES,
+    choice_of,
+    invalid,
+    parse_crawl,
+    parse_site,
+    status,
+)
+from linkscore_server.services.sites import seeds_wanted
+from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.mining import MiningSettings
+    from linkscore_scoring.browse_logs.news import CrawlNews, CrawlSeed, NewsSettings
+
 
 # Bounds of requests and answers, as browse_log_service.proto says.
 _MAX_WINDOW_DAYS = 3_650  # ten years
@@ -64,7 +94,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         self._manager.mine_later(actor)
         response.record_count = outcomes.total()
         response.visit_count = outcomes[""]
-        response.left_out.update(left_out_of(outcomes))
+        response.left_out.update(_left_out(outcomes))
         return response
 
     async def MineSite(self, request: pb.MineSiteRequest, context: Any) -> pb.MineSiteResponse:
@@ -75,10 +105,9 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
         result = await self._manager.mine(actor, site, _settings(request), request.window_days)
         if result is None:
             return pb.MineSiteResponse()
-        mined = result.event.mined
         return pb.MineSiteResponse(
-            window_start=_midnight(mined["first_day"]),
-            window_days=mined["n_days"],
+            window_start=_midnight(result.first_day),
+            window_days=result.n_days,
             visit_count=result.visits,
             page_count=result.pages,
             left_out_count=result.left_out,
@@ -104,7 +133,7 @@ class BrowseLogService(pb_grpc.BrowseLogServiceServicer):
             sites=[_site(actor, site, spans[site]) for site in most],
             batch_count=len(ledger.batches),
             visit_count=ledger.outcomes[""],
-            left_out=left_out_of(ledger.outcomes),
+            left_out=_left_out(ledger.outcomes),
             imported_batch_ids=[batch for batch in request.batch_ids if batch in ledger.batches],
         )
 
@@ -147,11 +176,18 @@ def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
         first_day=_midnight(span.first_day),
         last_day=_midnight(span.last_day),
     )
+    from linkscore_scoring.browse_logs.mining import mined_of
+
     known = actor.model.sites.get(site)
-    if known is not None and (mined := known.model.browse) is not None:
+    if known is not None and (mined := mined_of(known.model.browse)) is not None:
         message.mined_start.CopyFrom(_midnight(mined.first_day))
         message.mined_days = mined.n_days
     return message
+
+
+def _left_out(outcomes: Counter[str]) -> dict[str, int]:
+    """Return the records left out, by rule."""
+    return {rule: count for rule, count in outcomes.items() if rule}
 
 
 def _midnight(day: int) -> Timestamp:
@@ -160,3 +196,143 @@ def _midnight(day: int) -> Timestamp:
 
 def _duration(seconds: float) -> Duration:
     return Duration(seconds=int(seconds), nanos=int(seconds % 1 * 1e9))
+
+
+_APART_DAYS = 7
+"""Days between the first visit of a site and that of the log, or the last ones, from which it is new or gone.
+A week, so that a site with visitors on work days alone is neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """News of a crawl, and the spans of its sites."""
+
+    news: CrawlNews
+    spans: Mapping[str, SiteSpan]
+
+
+class CrawlSeeds:
+    """Answers SuggestSeeds without a site, from the browse log of the crawl: mined when somebody asks."""
+
+    def __init__(self, registry: CrawlRegistry, manager: BrowseLogManager) -> None:
+        self._registry = registry
+        self._manager = manager
+        self._mined: WeakKeyDictionary[CrawlActor, tuple[object, asyncio.Task[_Found | None]]] = (
+            WeakKeyDictionary()
+        )
+
+    async def suggest(self, request: site_pb.SuggestSeedsRequest) -> site_pb.SuggestSeedsResponse | None:
+        """Return the pages to start a crawl from; None if its policy looks for no news in a log."""
+        actor = await self._registry.open(parse_crawl(request.crawl))
+        choice = choice_of(request.policy) or actor.model.config.policy
+        settings = _news_settings(choice)
+        if settings is None or not actor.model.ledger.batches:
+            return None
+        n, found = seeds_wanted(request), await self._found(actor, settings)
+        answer = site_pb.SuggestSeedsResponse(policy=choice.name, event_seq=actor.model.seq)
+        if found is None:
+            answer.policy_state = "abstains: all days of the browse log are deleted"
+            return answer
+        answer.seeds.extend(await actor.ask(partial(_seeds, actor.model, found, n)))
+        answer.policy_state = found.news.summary()
+        return answer
+
+    async def _found(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+        """Return what the log says as it is now; a mining goes on when its caller gives up."""
+        log = (len(actor.model.ledger.batches), *await self._manager.days(actor), settings)
+        known, task = self._mined.get(actor, (None, None))
+        if task is None or known != log or (task.done() and (task.cancelled() or task.exception())):
+            task = tasks.awaited(self._mine(actor, settings))
+            self._mined[actor] = (log, task)
+        return await asyncio.shield(task)
+
+    async def _mine(self, actor: CrawlActor, settings: NewsSettings) -> _Found | None:
+        spans = await self._manager.spans(actor)
+        return _Found(await self._manager.crawl_news(actor, spans, settings), spans) if spans else None
+
+
+def _news_settings(choice: PolicyChoice) -> NewsSettings | None:
+    """Return how a policy wants news mined; None if it reads no logs, or not for news."""
+    kind, params = policy_class(choice.name), choice.checked()
+    if not any_part(kind, params, "reads_logs"):
+        return None
+    settings: NewsSettings | None = kind(params).mining_settings().get("news")
+    return settings
+
+
+def _seeds(model: CrawlModel, found: _Found, n: int) -> Sequence[site_pb.Seed]:
+    """Return the best seeds, with what is worth saying of their sites; none is read back for it."""
+    is_whole = model.config.groups == 1
+    news, best = max(1, found.news.model.news), found.news.seeds[:n]
+    sites_of = [model.site_of(seed.url) for seed in best]
+    met = {site for site in sites_of if site in model.sites}
+    crawled = {name for name, facts in model.sites.facts() if name in met and facts.pages} if met else set()
+    log = _log_of(found.spans.values())
+    seeds = []
+    for seed, site in zip(best, sites_of, strict=True):
+        unknown = site not in crawled and (is_whole or site in found.spans)
+        about = [f"{site} is not crawled yet"] if unknown else []
+        about += _when(found.spans[site], log) if site in found.spans else []
+        reason = "; ".join([_why(seed), *about])
+        seeds.append(site_pb.Seed(url=seed.url, reason=reason, value=seed.news / news, page_count=seed.news))
+    return seeds
+
+
+def _log_of(spans: Collection[SiteSpan]) -> tuple[int, int]:
+    """Return the first and the last day of a log."""
+    return min(span.first_day for span in spans), max(span.last_day for span in spans)
+
+
+def _why(seed: CrawlSeed) -> str:
+    if not seed.is_hub:
+        return f"its host has {seed.news} news pages that no known page leads to"
+    places = f" on {seed.hosts} hosts" if seed.hosts > 1 else ""
+    return f"visitors went from it to {seed.news} news pages{places}, {seed.gain} of them from no seed before"
+
+
+def _when(span: SiteSpan, log: tuple[int, int]) -> list[str]:
+    """Return what is worth saying of when a site was visited: that it is new, or gone."""
+    first_day, last_day = log
+    notes = []
+    if span.first_day - first_day >= _APART_DAYS:
+        notes.append(f"first visited on {date_of(span.first_day)}")
+    if last_day - span.last_day >= _APART_DAYS:
+        notes.append(f"not visited after {date_of(span.last_day)}")
+    return notes
+
+
+class BrowseLogs:
+    """Takes browse logs in, and mines them."""
+
+    def __init__(
+        self, registry: CrawlRegistry, settings: Settings, metrics: Metrics, clock: Callable[[], float]
+    ) -> None:
+        self.manager = BrowseLogManager(registry, settings, BrowseMetrics(metrics.registry), clock)
+        self.seeds = CrawlSeeds(registry, self.manager)
+        self.service = BrowseLogService(registry, self.manager)
+
+    def recovered(self, shard: str, model: CrawlModel) -> None:
+        """Publish the visits of batches that the log has, and drop the others."""
+        self.manager.visits(shard).recover(model.ledger.batches)
+
+    def opened(self, actor: CrawlActor) -> None:
+        """Mine what is due."""
+        self.manager.crawl_opened(actor)
+
+    def start(self) -> None:
+        """Begin maintenance."""
+        self.manager.start()
+
+    async def idle(self) -> None:
+        """Wait for minings."""
+        await self.manager.idle()
+
+    async def close(self) -> None:
+        """Finish batches, and stop."""
+        await self.manager.close()
+
+    @staticmethod
+    def problems(folder: DataFolder, shard: str) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the events of a shard in a data folder."""
+        place = folder.beside(shard, FOLDER)
+        return iter(visits_in(place, memory_mb=DEFAULT_MEMORY_MB).problems() if place else ())

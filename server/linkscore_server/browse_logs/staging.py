@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,8 @@ from numpy.typing import NDArray
 
 from linkscore.v1 import browse_log_service_pb2 as pb
 from linkscore_scoring.engine.events import BrowseBatchImported
-from linkscore_scoring.errors import FieldProblem, InvalidInput, LimitExceeded
-from linkscore_server.browse_logs.cleaning import rule_sql
-from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits import Visits, digest_of, in_memory
-
-Columns = dict[str, NDArray[Any]]
+from linkscore_scoring.errors import FieldProblem, InvalidInput
+from linkscore_server.browse_logs.visits import Visits
 
 MAX_BATCH_ID_BYTES = 128  # as the contract says
 MAX_REASONS = 32  # as the contract says
@@ -30,26 +25,21 @@ _RECORDS = """
         CASE WHEN referrer NOT IN ('', '-') THEN referrer END AS referrer,
         nullif(user_agent, '') AS user_agent, nullif(method, '') AS method, status,
         nullif(content_type, '') AS content_type, client = '' OR t < 0 AS bad
-    FROM (SELECT * FROM rows UNION ALL SELECT * FROM columns)"""
+    FROM (SELECT * FROM given UNION ALL
+        SELECT t, client, url, referrer, '' AS user_agent, '' AS method, 0 AS status, '' AS content_type
+        FROM flat)"""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Bounds of one batch: records, and DuckDB's memory in MiB; and whether foreign referrers are kept."""
+    """Most records of one batch, and whether referrers of other sites are kept."""
 
     records: int
-    memory_mb: int
     foreign: bool = False
 
 
 def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
-    """Check what is cheap to check of a batch.
-
-    Raises
-    ------
-    InvalidInput
-        If it has no id, or is larger than the limits.
-    """
+    """Check what is cheap to check of a batch; raises InvalidInput."""
     problems = []
     if not message.batch_id:
         problems.append(FieldProblem("batch_id", "is required", "REQUIRED"))
@@ -58,10 +48,8 @@ def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
     if (n := len(message.records) + len(message.columns.epoch_ms)) > limits.records:
         rule = f"must be at most {limits.records} (max_records_per_batch), got {n}"
         problems.append(FieldProblem("records", rule))
-    if len(message.left_out) > MAX_REASONS:
-        problems.append(
-            FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {len(message.left_out)}")
-        )
+    if (n := len(message.left_out)) > MAX_REASONS:
+        problems.append(FieldProblem("left_out", f"must be at most {MAX_REASONS}, got {n}"))
     problems += [
         FieldProblem(f"left_out[{reason!r}]", f"must be at most {MAX_LEFT_OUT}, got {count}")
         for reason, count in message.left_out.items()
@@ -70,54 +58,6 @@ def check(message: pb.ImportBrowseRecordsRequest, limits: BatchLimits) -> None:
     problems += _table_problems(message.columns)
     if problems:
         raise InvalidInput(problems[:_MAX_PROBLEMS])
-
-
-def staged(
-    message: pb.ImportBrowseRecordsRequest,
-    hosts: Sequence[str],
-    store: Visits,
-    site_of: Callable[[str], str],
-    limits: BatchLimits,
-) -> BrowseBatchImported:
-    """Make the visits of a batch durable but unseen; returns the event that will show them.
-
-    Raises
-    ------
-    OSError
-        If they could not be made durable.
-    LimitExceeded
-        If the memory of an import does not do for the batch.
-    """
-    import duckdb  # slow to import: only where there are logs
-
-    try:
-        return _staged(message, hosts, store, site_of, limits)
-    except duckdb.OutOfMemoryException as exc:
-        rule = f"browse_memory_mb: {limits.memory_mb} MiB do not do for this batch, send smaller ones"
-        raise LimitExceeded(rule) from exc
-
-
-def _staged(
-    message: pb.ImportBrowseRecordsRequest,
-    hosts: Sequence[str],
-    store: Visits,
-    site_of: Callable[[str], str],
-    limits: BatchLimits,
-) -> BrowseBatchImported:
-    with in_memory(memory_mb=limits.memory_mb) as con:
-        add_page_function(con, site_of)
-        con.register("rows", _columns_of(message.records))
-        con.register("columns", _columns_of_table(message.columns))
-        outcomes = load_records(con, _RECORDS, rule_sql(hosts), store.salt(), foreign=limits.foreign)
-        days = store.stage(message.batch_id, con)
-        digest = digest_of(con)
-    outcomes.update({name: count for name, count in message.left_out.items() if name and count})
-    return BrowseBatchImported(message.batch_id, digest, days, dict(outcomes))
-
-
-def left_out_of(outcomes: Counter[str]) -> dict[str, int]:
-    """Return the records left out, by rule."""
-    return {rule: count for rule, count in outcomes.items() if rule}
 
 
 def _table_problems(table: pb.BrowseColumns) -> list[FieldProblem]:
@@ -129,13 +69,38 @@ def _table_problems(table: pb.BrowseColumns) -> list[FieldProblem]:
         if len(column) != n:
             rule = f"must be as long as epoch_ms, {n}, got {len(column)}"
             problems.append(FieldProblem(f"columns.{name}", rule))
-        elif n and (largest := int(np.array(column, dtype=np.int64).max())) >= most:
+        elif n and (largest := max(column)) >= most:
             rule = f"must be indices of {texts} texts, got {largest}"
             problems.append(FieldProblem(f"columns.{name}", rule))
     return problems
 
 
-def _columns_of(records: Sequence[pb.BrowseRecord]) -> Columns:
+def staged(
+    message: pb.ImportBrowseRecordsRequest,
+    hosts: Sequence[str],
+    store: Visits,
+    site_of: Callable[[str], str],
+    limits: BatchLimits,
+) -> BrowseBatchImported:
+    """Make the visits of a batch durable but unseen; returns the event that will show them.
+
+    Raises OSError if they could not be made durable.
+    """
+    from linkscore_server.browse_logs.reading import rule_sql  # DuckDB is slow to import
+
+    outcomes, days = store.stage(
+        message.batch_id,
+        {"given": _rows(message.records), "flat": _table(message.columns)},
+        _RECORDS,
+        rule_sql(hosts),
+        site_of=site_of,
+        foreign=limits.foreign,
+    )
+    outcomes.update({name: count for name, count in message.left_out.items() if name and count})
+    return BrowseBatchImported(message.batch_id, days, dict(outcomes))
+
+
+def _rows(records: Sequence[pb.BrowseRecord]) -> dict[str, NDArray[Any]]:
     """Return rows as columns; cost 3 us a record."""
     times = [r.time.seconds + r.time.nanos / 1e9 if r.HasField("time") else _BEFORE_1970 for r in records]
     return {
@@ -150,20 +115,14 @@ def _columns_of(records: Sequence[pb.BrowseRecord]) -> Columns:
     }
 
 
-def _columns_of_table(table: pb.BrowseColumns) -> Columns:
+def _table(table: pb.BrowseColumns) -> dict[str, NDArray[Any]]:
     """Return the columns of a checked table; cost .3 us a record."""
     texts = _texts(["", *table.texts])
-    n = len(table.epoch_ms)
-    unknown = _texts([""] * n)
     return {
         "t": np.array(table.epoch_ms, dtype=np.float64) / 1e3,
         "client": texts[np.array(table.clients, dtype=np.int64) + 1],
         "url": texts[np.array(table.urls, dtype=np.int64) + 1],
         "referrer": texts[np.array(table.referrers, dtype=np.int64)],
-        "user_agent": unknown,
-        "method": unknown,
-        "status": np.zeros(n, dtype=np.int64),
-        "content_type": unknown,
     }
 
 

@@ -6,10 +6,6 @@ second (of the day), client (64 bits of a salted hash). Of several records of on
 first counts, at equal times the one with the lower referrer; so the visits of two logs are the same whichever
 is read first.
 
-While they are worked on, visits are numbers: the table names(id, site, url), and first_visits(page, day,
-client, first), where page is an id and first is second x 2^32 + id of the referrer, 0 for none. The view
-visits shows them with their columns.
-
 A batch is stored unseen, in one transaction with its visits. It is shown once the crawl's log has it; the log
 says after a crash which batches to show and which to drop.
 """
@@ -20,7 +16,8 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_scoring.urls.identity import host_of, validate_url
 from linkscore_server.data_folder import PRIVATE, ensure_folder
 
 if TYPE_CHECKING:
@@ -38,10 +36,9 @@ if TYPE_CHECKING:
 
     from linkscore_scoring.browse_logs.counts import BrowseCounts
 
+SiteOf = Callable[[str], str]
 COLUMNS = "site, url, referrer, day, second, client"
 DAY_S = 86_400  # seconds
-ORIGIN_BITS = 32
-"""Bits of the referrer's id in `first`: a second above them orders visits by time, then by referrer."""
 SALT_BYTES = 32
 """Bytes of the secret of pseudonyms: as many as SHA-256 has, so that it cannot be guessed."""
 MAX_PAGES_A_DAY = 500
@@ -56,9 +53,12 @@ _SCHEMA = """
     CREATE TABLE IF NOT EXISTS visit (batch VARCHAR, site VARCHAR, url VARCHAR, referrer VARCHAR, day INTEGER,
         second INTEGER, client UBIGINT)"""
 _SHOWN = "(SELECT * FROM visit SEMI JOIN (SELECT id FROM batch WHERE shown) AS known ON batch = known.id)"
-# Of a stored visit: the site and the identity of its referrer.
-_ORIGIN_SITE = "CASE WHEN contains(referrer, '\t') THEN split_part(referrer, '\t', 1) ELSE site END"
-_ORIGIN = "split_part(referrer, '\t', -1)"
+_TIME = f"t BETWEEN 0 AND {DAY_S * 100_000}"  # to the year 2243: a later time is a broken clock
+_DAY = f"CAST(floor(t / {DAY_S}) AS INTEGER)"
+_SECOND = f"CAST(floor(t) % {DAY_S} AS INTEGER)"
+_CLIENT = "CAST('0x' || substr(sha256(getvariable('salt') || client), 1, 16) AS UBIGINT)"
+# Of several records of one client, page and day the first, at equal times the lower referrer.
+_FIRST = "min({'second': second, 'referrer': referrer}) AS first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,57 +72,55 @@ class SiteSpan:
 
 @dataclass(frozen=True, slots=True)
 class VisitQuery:
-    """Which visits to count, see `counts_of`; without a site those of all."""
+    """Which visits to count: of a site, empty for all, within a window of days.
+
+    On a day on which a client requests more than `max_pages_a_day` pages of a site, its visits do not count.
+    """
 
     site: str
     first_day: int
     n_days: int
-    max_pages_a_day: int
+    max_pages_a_day: int = MAX_PAGES_A_DAY
 
 
 class Visits:
     """The visits of one crawl; all calls block, and one runs at a time.
 
-    There may be several of one client, page and day, from several batches; readers take the first.
-
-    Parameters
-    ----------
-    path
-        The file, made with the first batch in a folder that is made too; None keeps visits in memory.
+    There may be several of one client, page and day, from several batches; readers take the first. The file
+    is made with the first batch, in a folder that is made too; without a path visits are in memory.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
         self._path = path
+        self._memory_mb = memory_mb
         self._memory: duckdb.DuckDBPyConnection | None = None
 
-    def salt(self) -> bytes:
-        """Return the secret of the crawl's pseudonyms, the same at every call and after a restart."""
-        with self._opened() as con:
-            found = con.execute("SELECT salt FROM secret").fetchone()
-            if found is None:
-                found = (secrets.token_bytes(SALT_BYTES),)
-                con.execute("INSERT INTO secret VALUES ($1)", found)
-            return bytes(found[0])
+    def stage(
+        self,
+        batch_id: str,
+        tables: Mapping[str, Any],
+        records: str,
+        rule: str,
+        *,
+        site_of: SiteOf = host_of,
+        foreign: bool = False,
+    ) -> tuple[Counter[str], dict[int, int]]:
+        """Store the visits of a batch, unseen by readers; returns records by rule, and visits by day.
 
-    def stage(self, batch_id: str, source: duckdb.DuckDBPyConnection) -> dict[int, int]:
-        """Store the view `visits` of a connection, unseen by readers; returns visits by day.
-
-        Raises
-        ------
-        OSError
-            If it could not be made durable.
+        `records` is the SQL of records over the tables given, see `load_records`. Raises OSError if the
+        visits could not be made durable.
         """
-        found = source.execute(f"SELECT {COLUMNS} FROM visits").fetchnumpy()
-        rows = {name: np.asarray(values) for name, values in found.items()}
         with self._opened() as con:
-            con.register("rows", rows)
+            for name, columns in tables.items():
+                con.register(name, columns)
+            outcomes = load_records(con, records, rule, _salt(con), site_of=site_of, foreign=foreign)
             con.execute("BEGIN")
             _drop(con, batch_id)
             con.execute("INSERT INTO batch VALUES ($1, $2, false)", [batch_id, time.time()])
-            con.execute(f"INSERT INTO visit SELECT $1, {COLUMNS} FROM rows", [batch_id])
+            con.execute(f"INSERT INTO visit SELECT $1, {COLUMNS} FROM visits", [batch_id])
             con.execute("COMMIT")
-        days, counts = np.unique(rows["day"], return_counts=True)
-        return dict(zip(days.tolist(), counts.tolist(), strict=True))
+            days = con.execute("SELECT day, count(*) FROM visits GROUP BY day ORDER BY day").fetchall()
+        return outcomes, dict(days)
 
     def show(self, batch_id: str) -> None:
         """Show readers a batch that is stored; nothing stored is fine."""
@@ -141,21 +139,10 @@ class Visits:
                 else:
                     _drop(con, batch_id)
 
-    def counts(self, query: VisitQuery, *, memory_mb: int = DEFAULT_MEMORY_MB) -> BrowseCounts:
-        """Count what is shown of a site within a window; see `counts_of`.
-
-        Raises
-        ------
-        CorruptState
-            If the file is damaged, naming it.
-        """
-        last = query.first_day + query.n_days - 1
-        own = f" AND site = {text(query.site)}" if query.site else ""
-        with self._opened(memory_mb=memory_mb) as con:
-            load_stored(con, f"{_SHOWN} WHERE day BETWEEN {query.first_day} AND {last}{own}")
-            return counts_of(
-                con, query.site, query.first_day, query.n_days, max_pages_a_day=query.max_pages_a_day
-            )
+    def counts(self, query: VisitQuery) -> BrowseCounts:
+        """Count what is shown; see `counts_of`. Raises CorruptState, naming the file, if it is damaged."""
+        with self._opened() as con:
+            return counts_of(con, _SHOWN, query)
 
     def days(self) -> Mapping[int, int]:
         """Return bytes by day, in order: the share of the file that the visits of the day have."""
@@ -171,10 +158,7 @@ class Visits:
         if not self._exists:
             return {}
         with self._opened() as con:
-            rows = con.execute(
-                f"SELECT site, min(day), max(day), count(*) FROM {_SHOWN} GROUP BY site"
-            ).fetchall()
-        return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
+            return spans_of(con, _SHOWN)
 
     def problems(self) -> list[str]:
         """Read all that is stored and say what is damaged; DuckDB has a checksum for each block."""
@@ -222,20 +206,15 @@ class Visits:
         return self._memory is not None if self._path is None else self._path.exists()
 
     @contextmanager
-    def _opened(self, *, memory_mb: int = DEFAULT_MEMORY_MB) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _opened(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open the file, which is private, for one piece of work.
 
-        Raises
-        ------
-        OSError
-            If the disk is full.
-        CorruptState
-            If the file is damaged or none of ours, naming it.
+        Raises OSError if the disk is full, CorruptState if the file is damaged or none of ours.
         """
         import duckdb  # slow to import: only where there are logs
 
         if self._path is None:
-            self._memory = self._memory or in_memory()
+            self._memory = self._memory or duckdb.connect(config=_config(self._memory_mb, 1, ""))
             with self._memory.cursor() as con:
                 con.execute(f"{_SESSION}; {_SCHEMA}")
                 yield con
@@ -243,13 +222,14 @@ class Visits:
         ensure_folder(self._path.parent)
         try:
             is_new = not self._path.exists()
-            with duckdb.connect(str(self._path), config=_config(memory_mb, 1, f"{self._path}.tmp")) as con:
+            config = _config(self._memory_mb, 1, f"{self._path}.tmp")
+            with duckdb.connect(str(self._path), config=config) as con:
                 if is_new:
                     self._path.chmod(PRIVATE)
                 con.execute(f"{_SESSION}; {_SCHEMA}")
                 yield con
         except duckdb.Error as exc:
-            if is_full(exc):
+            if os.strerror(errno.ENOSPC) in str(exc):  # DuckDB gives the number in its text alone
                 raise OSError(errno.ENOSPC, f"browse logs: {exc}") from exc
             # A block that does not fit its checksum is an error of no class of its own.
             of_file = (duckdb.IOException, duckdb.SerializationException, duckdb.FatalException)
@@ -263,176 +243,151 @@ def _drop(con: duckdb.DuckDBPyConnection, batch_id: str) -> None:
     con.execute("DELETE FROM batch WHERE id = $1", [batch_id])
 
 
-def counts_of(
+def _salt(con: duckdb.DuckDBPyConnection) -> bytes:
+    """Return the secret of the crawl's pseudonyms, the same at every call and after a restart."""
+    found = con.execute("SELECT salt FROM secret").fetchone()
+    if found is None:
+        found = (secrets.token_bytes(SALT_BYTES),)
+        con.execute("INSERT INTO secret VALUES ($1)", found)
+    return bytes(found[0])
+
+
+def load_records(
     con: duckdb.DuckDBPyConnection,
-    site: str,
-    first_day: int,
-    n_days: int,
+    records: str,
+    rule: str,
+    salt: bytes,
     *,
-    max_pages_a_day: int = MAX_PAGES_A_DAY,
-) -> BrowseCounts:
-    """Count the visits of a site by page and day, and by referrer and page.
+    site_of: SiteOf = host_of,
+    foreign: bool = False,
+) -> Counter[str]:
+    """Clean records into the temporary table visits; returns records by rule, visits under "".
 
-    Parameters
-    ----------
-    con
-        Connection with the tables names and first_visits.
-    site
-        Site as in names; referrers of other sites are `OUTSIDE`. Empty: all sites, and none is outside.
-    first_day, n_days
-        Window, days since 1970-01-01 UTC.
-    max_pages_a_day
-        On a day on which a client requests more pages of a site, its visits of that site do not count.
+    `records` is SQL as of `reading.record_sql`, run once; `rule` that of `reading.rule_sql`. Client ids are
+    hashed while the records are read, and stored nowhere else. `foreign` keeps referrers of other sites too,
+    but for those with a query, which may hold words that people typed.
+    """
+    con.execute("SET VARIABLE salt = $1", [salt.hex()])  # not in the text of a query, which errors may show
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE cleaned AS
+        SELECT t, {_CLIENT} AS client, CASE WHEN rule = '' THEN url END AS url,
+            CASE WHEN rule = '' THEN referrer END AS referrer, rule
+        FROM (SELECT *, CASE WHEN NOT bad AND NOT ({_TIME}) THEN 'bad_line' ELSE {rule} END AS rule
+            FROM ({records}))""")
+    con.create_function("page_of", _page_of(site_of), ["VARCHAR"], "VARCHAR")
+    # Materialized: otherwise the filter on the page would be asked before repeats are gone.
+    con.execute("""
+        CREATE OR REPLACE TEMP TABLE pages AS
+        WITH addresses AS MATERIALIZED (
+            SELECT url AS raw FROM cleaned WHERE rule = ''
+            UNION SELECT referrer FROM cleaned WHERE rule = ''),
+        placed AS MATERIALIZED (SELECT raw, page_of(raw) AS page FROM addresses WHERE raw IS NOT NULL)
+        SELECT raw, split_part(page, '\t', 1) AS site, split_part(page, '\t', 2) AS url
+        FROM placed WHERE page <> ''""")
+    con.remove_function("page_of")
+    other = "CASE WHEN contains(origin.raw, '?') THEN '' ELSE concat(origin.site, '\t', origin.url) END"
+    con.execute(f"""
+        CREATE OR REPLACE TEMP TABLE visits AS
+        SELECT site, url, first.referrer AS referrer, day, first.second AS second, client, n
+        FROM (SELECT site, url, day, client, count(*) AS n, {_FIRST} FROM (
+            SELECT page.site AS site, page.url AS url, {_DAY} AS day, {_SECOND} AS second, client,
+                CASE WHEN origin.raw IS NULL THEN '' WHEN origin.site = page.site THEN origin.url
+                    ELSE {other if foreign else "''"} END AS referrer
+            FROM cleaned JOIN pages AS page ON cleaned.url = page.raw
+            LEFT JOIN pages AS origin ON cleaned.referrer = origin.raw WHERE rule = '') GROUP BY ALL)""")
+    counts = Counter(dict(con.execute("SELECT rule, count(*) FROM cleaned GROUP BY rule").fetchall()))
+    found = con.execute("SELECT coalesce(sum(n), 0)::BIGINT, count(*) FROM visits").fetchone()
+    placed, made = found or (0, 0)
+    con.execute("DROP TABLE cleaned; DROP TABLE pages")
+    counts["bad_url"] += counts[""] - placed
+    counts["repeat"], counts[""] = placed - made, made
+    return +counts
 
-    Notes
-    -----
-    Out of core but for the result, O(pages x days + pairs). URLs are in the order of their bytes, rows in
-    that of their columns: the same visits give the same counts.
+
+def _page_of(site_of: SiteOf) -> Callable[[str], str]:
+    """Return a function of a URL: its site and identity, a tab between; empty for a bad URL."""
+    sites: dict[str, str] = {}
+
+    def page_of(url: str) -> str:
+        try:
+            identity = validate_url(url, "url")
+            origin = identity[: identity.find("/", len("https://"))]
+            if origin not in sites:
+                sites[origin] = site_of(identity)
+            return f"{sites[origin]}\t{identity}"
+        except (InvalidInput, ValueError):
+            return ""
+
+    return page_of
+
+
+def counts_of(con: duckdb.DuckDBPyConnection, source: str, query: VisitQuery) -> BrowseCounts:
+    """Count visits, which may be there more than once, by page and day, and by referrer and page.
+
+    Of one site referrers of others are `OUTSIDE`; of all sites none is. URLs are in the order of their bytes,
+    rows in that of their columns: the same visits give the same counts. Out of core but for the result.
     """
     from linkscore_scoring.browse_logs.counts import BrowseCounts
 
-    own = f"SELECT id, site FROM names WHERE site = {text(site)}" if site else "SELECT id, site FROM names"
+    first_day, last_day = query.first_day, query.first_day + query.n_days - 1
+    own = f" AND site = {text(query.site)}" if query.site else ""
+    origin = (
+        "CASE WHEN contains(referrer, '\t') THEN '' ELSE referrer END"
+        if query.site
+        else "split_part(referrer, '\t', -1)"
+    )
     con.execute(f"""
         CREATE OR REPLACE TEMP TABLE windowed AS
-        SELECT page, day - {first_day} AS day, client, first & {(1 << ORIGIN_BITS) - 1} AS origin, site
-        FROM first_visits JOIN ({own}) AS own ON page = own.id
-        WHERE day BETWEEN {first_day} AND {first_day + n_days - 1}""")
+        SELECT site, url, day - {first_day} AS day, client, first.referrer AS origin FROM (
+            SELECT site, url, day, client, {_FIRST}
+            FROM (SELECT site, url, day, second, client, {origin} AS referrer FROM {source}
+                WHERE day BETWEEN {first_day} AND {last_day}{own}) GROUP BY ALL)""")
     busy = f"""
         SELECT (site, client, day) FROM windowed GROUP BY site, client, day
-        HAVING count(*) > {max_pages_a_day}"""
+        HAVING count(*) > {query.max_pages_a_day}"""
     deleted = con.execute(f"DELETE FROM windowed WHERE (site, client, day) IN ({busy})").fetchone()
-    con.execute(f"""
+    con.execute("""
         CREATE OR REPLACE TEMP TABLE used AS
-        SELECT id, row_number() OVER (ORDER BY id) - 1 AS row FROM (
-            SELECT page AS id FROM windowed
-            UNION SELECT origin FROM windowed SEMI JOIN ({own}) AS own ON origin = own.id)""")
-    urls = con.execute("SELECT url FROM names JOIN used USING (id) ORDER BY row").fetchall()
+        SELECT url, row_number() OVER (ORDER BY url) - 1 AS row
+        FROM (SELECT url FROM windowed UNION SELECT origin FROM windowed WHERE origin <> '')""")
+    urls = con.execute("SELECT url FROM used ORDER BY row").fetchall()
     clicks = con.execute("""
-        SELECT row, day, count(*) AS n FROM windowed JOIN used ON page = id
+        SELECT row, day, count(*) AS n FROM windowed JOIN used USING (url)
         GROUP BY ALL ORDER BY ALL""").fetchnumpy()
     transits = con.execute("""
         SELECT coalesce(source.row, -1) AS origin, target.row AS page, count(*) AS n
-        FROM windowed JOIN used AS target ON windowed.page = target.id
-        LEFT JOIN used AS source ON windowed.origin = source.id
+        FROM windowed JOIN used AS target ON windowed.url = target.url
+        LEFT JOIN used AS source ON windowed.origin = source.url
         GROUP BY ALL ORDER BY ALL""").fetchnumpy()
+    con.execute("DROP TABLE windowed; DROP TABLE used")
+    left_out = deleted[0] if deleted else 0
+    rows, days, n = (np.asarray(column).astype(np.int64) for column in clicks.values())
+    origins, pages, moves = (np.asarray(column).astype(np.int64) for column in transits.values())
     return BrowseCounts(
-        first_day,
-        n_days,
-        [url for (url,) in urls],
-        click_urls=_integers(clicks["row"]),
-        click_days=_integers(clicks["day"]),
-        clicks=_integers(clicks["n"]),
-        from_urls=_integers(transits["origin"]),
-        to_urls=_integers(transits["page"]),
-        transits=_integers(transits["n"]),
-        left_out=deleted[0] if deleted else 0,
+        first_day, query.n_days, [url for (url,) in urls], rows, days, n, origins, pages, moves, left_out
     )
 
 
-def digest_of(con: duckdb.DuckDBPyConnection) -> str:
-    """Return the digest of the table or view visits, the same in whatever order they are."""
-    row = con.execute(f"SELECT bit_xor(md5_number(concat_ws('\t', {COLUMNS}))) FROM visits").fetchone()
-    return f"{(row and row[0]) or 0:032x}"
-
-
-def spans_of(con: duckdb.DuckDBPyConnection) -> dict[str, SiteSpan]:
-    """Return the span of each site of the tables names and first_visits."""
-    rows = con.execute("""
-        SELECT site, min(day), max(day), count(*)
-        FROM first_visits JOIN names ON page = id GROUP BY site""").fetchall()
+def spans_of(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, SiteSpan]:
+    """Return the span of each site of some visits."""
+    rows = con.execute(f"SELECT site, min(day), max(day), count(*) FROM {source} GROUP BY site").fetchall()
     return {site: SiteSpan(first, last, n) for site, first, last, n in rows}
 
 
-def _integers(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return np.asarray(values).astype(np.int64)
-
-
-def load_stored(con: duckdb.DuckDBPyConnection, source: str) -> None:
-    """Make names, first_visits and the view visits of stored visits, which may be there more than once."""
-    con.execute(f"CREATE OR REPLACE TEMP TABLE taken AS SELECT {COLUMNS} FROM {source}")
-    make_names(
-        con,
-        f"SELECT site, url FROM taken UNION SELECT {_ORIGIN_SITE}, {_ORIGIN} FROM taken WHERE referrer <> ''",
-    )
-    con.execute(f"""
-        CREATE OR REPLACE TEMP TABLE first_visits AS
-        SELECT page.id AS page, day, client,
-            min((second::BIGINT << {ORIGIN_BITS}) + coalesce(origin.id, 0)) AS first
-        FROM taken JOIN names AS page USING (url)
-        LEFT JOIN names AS origin ON origin.url = {_ORIGIN} GROUP BY ALL""")
-    con.execute("DROP TABLE taken")
-    show_visits(con)
-
-
-def make_names(con: duckdb.DuckDBPyConnection, pages: str) -> None:
-    """Make the table names(id, site, url) of a query of distinct sites and URLs, ids in URL order."""
-    con.execute(f"""
-        CREATE OR REPLACE TEMP TABLE names AS
-        SELECT row_number() OVER (ORDER BY url) AS id, site, url FROM ({pages})""")
-
-
-def show_visits(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the view visits over names and first_visits."""
-    con.execute(f"""
-        CREATE OR REPLACE TEMP VIEW visits AS
-        SELECT page.site AS site, page.url AS url,
-            CASE WHEN origin.id IS NULL THEN '' WHEN origin.site = page.site THEN origin.url
-                ELSE concat(origin.site, '\t', origin.url) END AS referrer, day,
-            CAST(first >> {ORIGIN_BITS} AS INTEGER) AS second, client
-        FROM first_visits JOIN names AS page ON first_visits.page = page.id
-        LEFT JOIN names AS origin ON origin.id = first & {(1 << ORIGIN_BITS) - 1}""")
-
-
-# A DuckDB of one's own: bounded memory, no network, times in UTC
-
-
 @contextmanager
-def workspace(
-    *, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0, below: Path | None = None
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a DuckDB whose tables lie compressed in a folder that is deleted on leaving.
+def workspace(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB of bounded memory; what does not fit goes to a folder that is deleted on leaving.
 
-    Parameters
-    ----------
-    memory_mb
-        Most memory of DuckDB in MiB; what does not fit goes to the folder.
-    threads
-        Threads of a query; 0 takes one a core.
-    below
-        Where the folder is made; None: where the system keeps what is passing.
-
-    Raises
-    ------
-    OSError
-        If the disk has no room for the folder.
+    `threads` of a query; 0 takes one a core.
     """
     import duckdb  # slow to import: only where there are logs
 
-    try:
-        with (
-            TemporaryDirectory(prefix="linkscore-", dir=below) as folder,
-            duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
-        ):
-            con.execute(_SESSION)
-            yield con
-    except duckdb.IOException as exc:
-        if is_full(exc):
-            raise OSError(errno.ENOSPC, f"browse logs: {exc}") from exc
-        raise
-
-
-def is_full(error: Exception) -> bool:
-    """Say whether DuckDB found no room on the disk; the number of the error is in its text alone."""
-    return os.strerror(errno.ENOSPC) in str(error)
-
-
-def in_memory(*, memory_mb: int = DEFAULT_MEMORY_MB, threads: int = 1) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB that touches no disk; fails with `duckdb.OutOfMemoryException` beyond `memory_mb`."""
-    import duckdb
-
-    con = duckdb.connect(config=_config(memory_mb, threads, ""))
-    con.execute(_SESSION)
-    return con
+    with (
+        TemporaryDirectory(prefix="linkscore-") as folder,
+        duckdb.connect(f"{folder}/work.duckdb", config=_config(memory_mb, threads, folder)) as con,
+    ):
+        con.execute(_SESSION)
+        yield con
 
 
 def text(value: str) -> str:
@@ -456,6 +411,4 @@ def _config(memory_mb: int, threads: int, folder: str) -> dict[str, str | bool |
         "temp_directory": folder,
         "autoinstall_known_extensions": False,
     }
-    if threads:
-        config["threads"] = threads
-    return config
+    return config | ({"threads": threads} if threads else {})

@@ -148,7 +148,7 @@ class CrawlActor:
         self._waiting: list[asyncio.Future[None]] = []
         self._reading = 0
         self._putting = asyncio.Lock()
-        self._core_seq, self._look_seq = model.applied, 0
+        self._core_seq, self._look_seq = model.core_seq, 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._users: set[asyncio.Task[Any]] = set()
         self._writer: asyncio.Task[None] | None = None

@@ -14,9 +14,9 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.state import packed
 from linkscore_server.crawls.actor import write_all
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
+from linkscore_server.pieces import packed_in_pieces
 from linkscore_server.store import Core, Store, StoredEvent, StoredShard
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,14 @@ def replayed(
     return model
 
 
+def config_of(shard: StoredShard) -> CrawlConfig:
+    """Return the configuration of a crawl as of its last event, whoever has it open; blocks."""
+    for stored in reversed(list(shard.events(site=""))):
+        if isinstance(event := decode(stored.body), ConfigChanged):
+            return CrawlConfig.from_state(event.config)
+    raise CorruptState(f"crawl {shard.key!r}: holds no configuration")
+
+
 def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterator[str]:
     """Yield each shard that is opened in another state than its events alone lead to.
 
@@ -93,7 +101,10 @@ def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterat
 
 def digest_of(model: CrawlModel) -> str:
     """Return a checksum of all that a crawl knows."""
-    return hashlib.blake2b(packed(model.to_state()), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(digest_size=16)
+    for piece in packed_in_pieces(model.to_state()):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def require_policies(config: CrawlConfig) -> None:

@@ -8,9 +8,9 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged
-from linkscore_scoring.engine.groups import Shard
+from linkscore_scoring.engine.events import ConfigChanged, encode
+from linkscore_scoring.engine.groups import Shard, shards_of
 from linkscore_scoring.errors import (
     AlreadyExists,
     CorruptState,
@@ -34,17 +34,18 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.embeddings import Embeddings
+from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.libraries import load_libraries
 from linkscore_server.crawls.memory import MemoryKeeper
-from linkscore_server.crawls.opening import opened
+from linkscore_server.crawls.opening import config_of, opened
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.crawls.space import SpaceAlarm
 from linkscore_server.data_folder import DataFolder
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.observability.tracing import NO_TRACING, Tracing
 from linkscore_server.settings import Settings
-from linkscore_server.store import Fenced, Store, StoreAway, StoredShard
+from linkscore_server.store import Fenced, NewEvent, Store, StoreAway, StoredShard
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -128,9 +129,10 @@ class CrawlRegistry:
         Who is told of each crawl that was opened, before it serves; they may block.
     on_open
         Called with each that was opened or made.
-    confirm, claim
-        Called in a thread with a key before its shard is read from the store, and when it was made there;
-        raise `StoreAway` where another process has it.
+    confirm
+        Called in a thread with a key before its shard is read; raises `StoreAway` if another process has it.
+    owner_of
+        Gives the number of the server that is to have a new shard, see `Store.create_all`.
     """
 
     def __init__(
@@ -154,7 +156,7 @@ class CrawlRegistry:
         self.before_serving: list[Callable[[str, CrawlModel], None]] = []
         self.on_open: Callable[[CrawlActor], None] = lambda actor: None
         self.confirm: Callable[[str], None] = lambda key: None
-        self.claim: Callable[[str], None] = lambda key: None
+        self.owner_of: Callable[[str], int] = lambda key: 0
         self._given: set[str] = set()  # let go of, and another server's
         self.embeddings = embeddings or Embeddings()
         self.memory = MemoryKeeper(settings, metrics, self._actors.values)
@@ -163,10 +165,9 @@ class CrawlRegistry:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkscore-open")
         self._sites = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-sites")
         self._questions = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-ask")
-        self._locks, self._change_locks = Locks(), Locks()
+        self._locks, self._change_locks, self._creating = Locks(), Locks(), asyncio.Lock()
         self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
         self._asked: Counter[str] = Counter()
-        self._in_creation: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beside: set[asyncio.Task[Any]] = set()
         self._is_closing = False
@@ -189,6 +190,11 @@ class CrawlRegistry:
     def keys(self) -> list[str]:
         """Return the keys of all shards that are here, the damaged ones too, sorted."""
         return sorted(self._names)
+
+    async def crawls(self) -> dict[str, int]:
+        """Return the crawls of all processes by name, in order, and how many groups each has."""
+        shards = map(Shard.of, await self._in_thread(self.store.shards))
+        return {shard.crawl: shard.groups for shard in sorted(shards)}
 
     def has(self, name: str) -> bool:
         """Say whether a crawl or shard of this name is here, damaged or not."""
@@ -225,16 +231,6 @@ class CrawlRegistry:
             actor = await self._opened(name)
         actor.use()
         return actor
-
-    async def models(self, names: Sequence[str]) -> list[CrawlModel]:
-        """Return crawls to look at, without those that are damaged or gone; they may be closed at once."""
-        found = list[CrawlModel]()
-        for name in names:
-            try:
-                found.append((self._actors.get(name) or await self._being_opened(name)).model)
-            except (LinkscoreError, OSError) as exc:
-                _log.error("crawl %s is left out of a list: %s", name, exc)
-        return found
 
     @asynccontextmanager
     async def at_rest(self, name: str) -> AsyncIterator[None]:
@@ -298,8 +294,6 @@ class CrawlRegistry:
         self.confirm(name)
         try:
             shard = self.store.open(name)
-            if not shard.last_seq:  # its creation was never acknowledged
-                raise KeyError(name)
         except KeyError:
             self._names.discard(name)
             raise CrawlNotFound.named(name) from None
@@ -375,21 +369,15 @@ class CrawlRegistry:
     # -- changes -------------------------------------------------------------------------------------------
 
     async def create(
-        self,
-        config: CrawlConfig,
-        group: int = 0,
-        *,
-        check_count: Callable[[set[str]], None] = lambda others: None,
-    ) -> CrawlActor:
-        """Create a crawl, or one group of it; return it if it exists with the same configuration.
+        self, config: CrawlConfig, check_count: Callable[[Collection[str]], None] = lambda others: None
+    ) -> None:
+        """Create a crawl with all its groups, or none; fine if it is there with the same configuration.
 
-        `check_count` is told the other crawls, with those being created, and may refuse one more.
+        `check_count` is told the other crawls, and may refuse one more.
         """
         await self.check(config)
         self.space.check()
-        config = dataclasses.replace(config, bounds=self._bounds())
-        name = Shard(config.name, group, config.groups).key
-        return await self._keep(self._create(config, name, check_count))
+        await self._keep(self._create(dataclasses.replace(config, bounds=self._bounds()), check_count))
 
     async def check(self, config: CrawlConfig) -> None:
         """Refuse a crawl that cannot be created."""
@@ -404,20 +392,9 @@ class CrawlRegistry:
         self.space.check()
         return await self._keep(self._change(name, changes, more_examples))
 
-    async def begin_anew(self, name: str, config: CrawlConfig) -> None:
-        """Give a shard that an unfinished creation left the configuration of its crawl."""
-        await self._keep(self._begin_anew(name, dataclasses.replace(config, bounds=self._bounds())))
-
     async def configure(self, name: str, config: CrawlConfig) -> CrawlActor:
         """Give a shard the configuration that its crawl has by now; one it has already changes nothing."""
         return await self._keep(self._configure(name, config))
-
-    async def delete(self, name: str) -> None:
-        """Delete a crawl and its events; a damaged one too."""
-        if name not in self._names:
-            raise CrawlNotFound(f"crawl {name!r}: no such crawl")
-        await self.erase(name)
-        await self.drop(name)
 
     async def erase(self, crawl: str) -> None:
         """Take all groups of a crawl from the store: who has one open can write nothing to it any more."""
@@ -450,60 +427,46 @@ class CrawlRegistry:
         """Open crawls beside the calls, one after the other, so that few have to wait."""
         tasks.beside(self._open_all(names), "opening crawls in advance", self._beside)
 
-    async def _create(
-        self, config: CrawlConfig, name: str, check_count: Callable[[set[str]], None]
-    ) -> CrawlActor:
-        async with self._change_locks[name]:
-            await self._forget_erased([name])
-            if name in self._names:
-                with suppress(CrawlNotFound):  # deleted meanwhile
-                    return await self._existing(config, name)
-            with self._counted(config.name, check_count):
-                actor = await self._created(config, name)
-            if actor is not None:
-                return actor
-            self.take(name)
-            return await self._existing(config, name)
+    async def _create(self, config: CrawlConfig, check_count: Callable[[Collection[str]], None]) -> None:
+        async with self._creating:
+            others = await self.crawls()
+            if config.name not in others:
+                if (n := len(others)) >= self._settings.max_crawls:
+                    raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
+                check_count(others)
+                await self.drop(config.name)
+                with suppress(Fenced):  # another process was quicker
+                    await self._in_thread(self._make, config)
+                    return
+            await self._in_thread(self._compare, config)
 
-    @contextmanager
-    def _counted(self, crawl: str, check_count: Callable[[set[str]], None]) -> Iterator[None]:
-        """Count a crawl while it is made; raise LimitExceeded if there are as many as there may be."""
-        crawls = {Shard.of(key).crawl for key in self._names - self.damaged.keys()} | self._in_creation
-        crawls.discard(crawl)
-        if (n := len(crawls)) >= self._settings.max_crawls:
-            raise LimitExceeded(f"max_crawls: there are {n} crawls, delete one or raise the setting")
-        check_count(crawls)
-        self._in_creation.add(crawl)
-        try:
-            yield
-        finally:
-            self._in_creation.discard(crawl)
+    def _make(self, config: CrawlConfig) -> None:
+        first = NewEvent("", "", encode(ConfigChanged(config.to_state())))
+        keys = [shard.key for shard in shards_of(config.name, config.groups)]
+        self.store.create_all({key: [first] for key in keys}, self.owner_of)
 
-    async def _created(self, config: CrawlConfig, name: str) -> CrawlActor | None:
-        """Return a new crawl; None if the store has one."""
-        await self._in_thread(self._load_libraries, config)
+    def _compare(self, config: CrawlConfig) -> None:
+        """Refuse a crawl that the store has with another configuration."""
+        key = next((key for key in self.store.shards() if Shard.of(key).crawl == config.name), config.name)
+        if (groups := Shard.of(key).groups) != config.groups:
+            raise CrawlExists(
+                f"crawl {config.name!r} exists with {groups} groups, which are fixed: use another name"
+            )
         try:
-            shard = await self._in_thread(self.store.create, name)
-            await self._in_thread(self.claim, name)
-            self._given.discard(name)
-        except Fenced:
-            return None
-        model = StoredCrawl(
-            config,
-            shard,
-            ticket_key=await self._in_thread(self.store.secret),
-            domain_of=self._domain_of,
-            budget=self.memory.budget,
+            found = config_of(self.store.open(key))
+        except KeyError:
+            raise CrawlClosed(f"crawl {config.name!r} is being deleted, try again") from None
+        same = dataclasses.replace(
+            found,
+            create_time_s=config.create_time_s,
+            bounds=config.bounds,
+            revision=config.revision,
+            was_one_group=config.was_one_group,
         )
-        actor = self._actor(model, shard)
-        actor.start()
-        try:
-            await actor.submit(ConfigChanged(config.to_state()))
-        except Exception:
-            await actor.discard()
-            raise
-        self._serve(name, actor)
-        return actor
+        if same != config:
+            raise CrawlExists(
+                f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name"
+            )
 
     async def _change(
         self, name: str, changes: dict[str, Any], more_examples: Sequence[ExamplePage]
@@ -525,11 +488,6 @@ class CrawlRegistry:
             is_news = actor.model.config.revision < config.revision
             return await self._reconfigured(actor, config) if is_news else actor
 
-    async def _begin_anew(self, name: str, config: CrawlConfig) -> CrawlActor:
-        async with self._change_locks[name]:
-            actor = await self.open(name)
-            return actor if actor.model.config == config else await self._reconfigured(actor, config)
-
     async def _reconfigured(self, actor: CrawlActor, config: CrawlConfig) -> CrawlActor:
         await self._in_thread(self._load_libraries, config)
         await actor.submit(ConfigChanged(config.to_state()))
@@ -550,21 +508,6 @@ class CrawlRegistry:
 
     def _erase(self, crawl: str) -> None:
         self.store.delete(*(key for key in self.store.shards() if Shard.of(key).crawl == crawl))
-
-    async def _existing(self, config: CrawlConfig, name: str) -> CrawlActor:
-        actor = await self.open(name)
-        same = dataclasses.replace(
-            actor.model.config,
-            create_time_s=config.create_time_s,
-            bounds=config.bounds,
-            revision=config.revision,
-            was_one_group=config.was_one_group,
-        )
-        if same != config:
-            raise CrawlExists(
-                f"crawl {config.name!r} exists with another configuration: use UpdateCrawl or another name"
-            )
-        return actor
 
     def _bounds(self) -> SiteBounds:
         s = self._settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -39,14 +39,12 @@ class ClusterOwners(Owners):
         self._peers: dict[int, tuple[str, Owner]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._standing = Standing({}, {})
-        self._firsts: dict[str, str] = {}  # key of the first part, by crawl
         self._news = asyncio.Event()
         self.number, self.address = 0, ""
 
     def hear(self, standing: Standing, number: int) -> None:
         """Take in who has what; calls to servers that are gone are ended."""
         self._standing, self.number = standing, number
-        self._firsts = {shard.crawl: shard.key for shard in map(Shard.of, standing.owners) if not shard.group}
         for gone in self._peers.keys() - standing.servers.keys():
             address, owner = self._peers.pop(gone)
             tasks.beside(owner.close(), f"closing {address}", self._closing)
@@ -61,22 +59,25 @@ class ClusterOwners(Owners):
         return [(self.address, self.local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
 
     def of(self, shard: Shard) -> Owner:
-        """See `Owners.of`: of a crawl in parts who has the first, of what is not there who would make it.
+        """See `Owners.of`: of what is not there who would have it.
 
         Raises
         ------
         NotServing
             If nobody has it now.
         """
-        key = self._firsts.get(shard.crawl, shard.key) if shard.groups == 1 else shard.key
-        number = self._standing.owners.get(key, 0)
+        number = self._standing.owners.get(shard.key, 0)
         if number not in self._standing.servers:
-            number = Ownership.best(key, self._standing.servers)
+            number = self.best(shard.key)
         if number == self.number:
             return self.local
         if number not in self._peers:
             raise NotServing("no server has these sites yet, try again")
         return self._peers[number][1]
+
+    def best(self, key: str) -> int:
+        """Return the number of the server that is to have a shard."""
+        return Ownership.best(key, self._standing.servers)
 
     async def reach(
         self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
@@ -111,8 +112,6 @@ class Cluster:
         Told of it.
     registry
         The crawls of this server.
-    took
-        Called with shards that are this server's from now on.
     """
 
     def __init__(
@@ -120,9 +119,8 @@ class Cluster:
         ownership: Ownership,
         owners: ClusterOwners,
         registry: CrawlRegistry,
-        took: Callable[[Iterable[Shard]], None],
     ) -> None:
-        self._ownership, self._owners, self._registry, self._took = ownership, owners, registry, took
+        self._ownership, self._owners, self._registry = ownership, owners, registry
         self._tasks: set[asyncio.Task[Any]] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -157,7 +155,7 @@ class Cluster:
         here = set(self._registry.keys())
         await self._registry.forget_erased(here - standing.owners.keys())
         for key in here - standing.mine:
-            if standing.owners.get(key, 0):  # else it is being made here
+            if key in standing.owners:  # else it was made here since
                 await self._registry.let_go(key)
         for key in here & standing.returned:
             await self._registry.let_go(key)
@@ -166,7 +164,6 @@ class Cluster:
         for key in new:
             self._registry.take(key)
         if new:
-            self._took(map(Shard.of, new))
             self._registry.open_soon(sorted(new))
         for key in standing.leaving:
             await self._registry.let_go(key)

@@ -84,8 +84,8 @@ class Front:
             self.owners.address = address
             ownership = Ownership(store, address)
             registry.confirm = ownership.confirm
-            registry.claim = ownership.claim
-            self.cluster = Cluster(ownership, self.owners, registry, self.router.coordinator.took)
+            registry.owner_of = self.owners.best
+            self.cluster = Cluster(ownership, self.owners, registry)
 
     def owns(self, shard: Shard) -> bool:
         """Say whether a shard may be of this process; of a cluster none is before it has begun."""
@@ -102,7 +102,6 @@ class Front:
             await self.cluster.start()
         else:
             await self.owners.all_there()
-        self.router.coordinator.start()
 
     async def leave(self) -> None:
         """Give up what others can have, before callers are turned away."""

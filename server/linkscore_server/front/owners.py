@@ -195,10 +195,6 @@ class Owners:
         """Return who owns a shard."""
         return self._owners[place_of(shard, len(self._owners))]
 
-    def home(self, crawl: str) -> Owner:
-        """Return who makes, changes and deletes a crawl: the owner of its first part."""
-        return self.of(Shard(crawl))
-
     async def reach(
         self, shard: Shard, call: Callable[[Owner], Coroutine[Any, Any, T]], *, may_repeat: bool = True
     ) -> T:

@@ -11,9 +11,8 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.errors import CorruptState
-from linkscore_server.crawls.registry import CrawlExists, CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.services import results
 from linkscore_server.services.crawls import crawl_message, shard_row
 from linkscore_server.services.scoring import LinkScoringService
@@ -44,7 +43,6 @@ class Questions:
             "describe": self._describe,
             "probe": self._probe,
             "crawl": self._crawl,
-            "make": self._make,
             "configure": self._configure,
             "drop": self._drop,
             "bids": self._offers,
@@ -87,23 +85,6 @@ class Questions:
     async def _metrics(self) -> dict[str, Any]:
         """Return the metrics of this process in the text format of OpenMetrics."""
         return {"text": (await asyncio.to_thread(generate_latest, self._counted)).decode()}
-
-    async def _make(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
-        """Make a group of a crawl that is being created; what an unfinished creation left is used again."""
-        wanted = CrawlConfig.from_state(config)
-        await self._registry.forget_erased([shard])
-        try:
-            left = await self._registry.open(shard)
-        except CrawlNotFound:
-            await self._registry.create(wanted, Shard.of(shard).group)
-            return {}
-        if left.model.sites or left.model.ledger.batches:
-            raise CrawlExists(
-                f"crawl {wanted.name!r}: group {Shard.of(shard).group} holds sites, and group 0 is missing: "
-                "restore its folder from a backup, or delete that of the crawl"
-            )
-        await self._registry.begin_anew(shard, wanted)
-        return {}
 
     async def _configure(self, shard: str, config: dict[str, Any]) -> dict[str, Any]:
         await self._registry.configure(shard, CrawlConfig.from_state(config))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from functools import partial
@@ -23,16 +22,15 @@ from linkscore_server.front.parts import RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
 from linkscore_server.front.streams import GroupedImport, GroupedStream, first_of, with_first
-from linkscore_server.services.contract import caller, check_count, crawl_in
+from linkscore_server.services.contract import caller, crawl_in
 from linkscore_server.services.errors import Forwarded
-from linkscore_server.services.messages import crawl_name, page_of
+from linkscore_server.services.messages import crawl_name, page_of, parse_crawl
 from linkscore_server.services.scoring import STREAM_WINDOW
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store
 
-_CREATE = "CrawlService/CreateCrawl"
-CHANGES = (_CREATE, "CrawlService/UpdateCrawl", "CrawlService/DeleteCrawl")
-"""What is done at the home of a crawl."""
+UPDATE = "CrawlService/UpdateCrawl"
+CHANGES = {"CrawlService/CreateCrawl", UPDATE, "CrawlService/DeleteCrawl"}
 _OF_ALL = {*CHANGES, "CrawlService/ListShards"}
 """Calls that more than the one who has the crawl takes part in."""
 _IMPORT = "BrowseLogService/ImportBrowseRecords"
@@ -78,7 +76,7 @@ class Router:
         self._domain_of = domain_of
         self._known: dict[str, RoutedCrawl] = {}
         self._streams: set[GroupedStream] = set()
-        self.coordinator = CrawlCoordinator(registry, owners, store, clock, settings.max_crawls, self._read)
+        self.coordinator = CrawlCoordinator(registry, owners, clock, self._read)
 
     def drain(self) -> None:
         """End streams over several groups once the pages they sent so far are answered."""
@@ -173,16 +171,13 @@ class Router:
         if not name or self._registry.has(name):
             return None, self._owners.local
         if name not in self._known:
-            described = await self._described(name)
-            if described is None:
-                return None, self._owners.home(name)
-            self._known[name] = described
-        return self._known[name], self._owners.home(name)
+            groups = (await self._registry.crawls()).get(name)
+            if groups is None:
+                return None, self._owners.local
+            self._known[name] = await self._described(Shard(name, 0, groups))
+        return self._known[name], self._owners.of(self._known[name].shards[0])
 
-    async def _described(self, name: str) -> RoutedCrawl | None:
-        first = await self.coordinator.first(name)
-        if first is None:
-            return None
+    async def _described(self, first: Shard) -> RoutedCrawl:
         said: dict[str, Any] = {}
         if first.groups > 1:
             said = await self._owners.reach(first, lambda owner: owner.ask("describe", shard=first.key))
@@ -191,28 +186,29 @@ class Router:
             await asyncio.to_thread(self._domain_of, _DOMAIN)
         key = await asyncio.to_thread(self._store.secret)
         return RoutedCrawl(
-            name,
+            first.crawl,
             first.groups,
             self._domain_of if by_domain else None,
-            TicketBook(key, said.get("tickets", name)),
+            TicketBook(key, said.get("tickets", first.crawl)),
         )
 
     async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
-        if method == _CREATE and math.isfinite(caller().most_crawls):
-            there = await self.coordinator.names()
-            if name not in there:
-                check_count(there)
         self._known.pop(name, None)
+        if method == "CrawlService/CreateCrawl":
+            return await self.coordinator.create(request, context)
+        if method == "CrawlService/DeleteCrawl":
+            return await self.coordinator.delete(request)
 
-        async def change(home: Owner) -> Any:
+        async def update(home: Owner) -> Any:
             if home is not self._owners.local:
                 return await home.call(method, request, context)
-            return await self.coordinator.change(method, request, context)
+            return await self.coordinator.update(request, context)
 
-        return await self._owners.reach(Shard(name), change)
+        parse_crawl(request.crawl.name, "crawl.name")
+        return await self._owners.reach(await self.coordinator.first(name), update)
 
     async def _list(self, request: crawl_pb.ListCrawlsRequest, context: Any) -> crawl_pb.ListCrawlsResponse:
-        there = await self.coordinator.names()
+        there = await self._registry.crawls()
         mine = [name for name in there if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
         found = [await self._listed(name, there[name], context) for name in names]

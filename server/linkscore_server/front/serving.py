@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 from linkscore_scoring.engine.groups import is_crawl_name
 from linkscore_server.crawls.registry import set_wait
 from linkscore_server.front.owners import ASK, OWNER, LocalOwner, options_of
-from linkscore_server.front.router import CHANGES, Router
+from linkscore_server.front.router import UPDATE, Router
 from linkscore_server.services.contract import SERVICES, add_services, crawl_in
 from linkscore_server.services.errors import REQUEST_ID as KEY
 from linkscore_server.services.errors import begin_request, status_of
@@ -78,7 +78,7 @@ class ForPeers:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `AnswersAll`."""
-        is_of_crawl = method in CHANGES and is_crawl_name(crawl_in(method, request))
+        is_of_crawl = method == UPDATE and is_crawl_name(crawl_in(method, request))
         answers = self._router if is_of_crawl else self._local
         return await _answered(context, lambda: answers.call(method, request, context))
 

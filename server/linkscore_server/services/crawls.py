@@ -1,4 +1,4 @@
-"""CrawlService: crawls made, read, changed, deleted. Lists are made by `front`, which knows all processes."""
+"""CrawlService: crawls read and changed; `front`, which knows all processes, makes, deletes, lists them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_scoring.wanted import Wanted, WantedQuery, WantedSample
 from linkscore_server.crawls.registry import CrawlRegistry
-from linkscore_server.services.contract import check_count as check_crawls_of_caller
 from linkscore_server.services.messages import (
     check_count,
     check_most,
@@ -65,17 +64,10 @@ _OBJECTIVES = enum_names(pb.RevisitObjective, "REVISIT_OBJECTIVE_")
 
 
 class CrawlService:
-    """Configuration and lifetime of crawls of one group."""
+    """Configuration of groups of crawls that are here; `front` makes and deletes whole crawls."""
 
-    def __init__(self, registry: CrawlRegistry, clock: Callable[[], float]) -> None:
+    def __init__(self, registry: CrawlRegistry) -> None:
         self._registry = registry
-        self._clock = clock
-
-    async def CreateCrawl(self, request: pb.CreateCrawlRequest, context: Any) -> pb.CreateCrawlResponse:
-        """Create a crawl."""
-        config = await asyncio.to_thread(config_of, request.crawl, now_s=self._clock())
-        actor = await self._registry.create(config, check_count=check_crawls_of_caller)
-        return pb.CreateCrawlResponse(crawl=crawl_message(actor.model))
 
     async def GetCrawl(self, request: pb.GetCrawlRequest, context: Any) -> pb.GetCrawlResponse:
         """Read a crawl."""
@@ -113,11 +105,6 @@ class CrawlService:
         if changes:
             actor = await self._registry.change(name, **changes)
         return pb.UpdateCrawlResponse(crawl=crawl_message(actor.model))
-
-    async def DeleteCrawl(self, request: pb.DeleteCrawlRequest, context: Any) -> pb.DeleteCrawlResponse:
-        """Delete a crawl and its log."""
-        await self._registry.delete(parse_crawl(request.name, "name"))
-        return pb.DeleteCrawlResponse()
 
 
 async def shard_row(registry: CrawlRegistry, key: str) -> pb.Shard:

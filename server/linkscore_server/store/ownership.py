@@ -16,7 +16,6 @@ from concurrent.futures import TimeoutError as TookTooLong
 from contextlib import suppress
 from typing import NamedTuple
 
-from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.hashing import hash64
 from linkscore_server.store.base import Fenced, Session, StoreAway
 from linkscore_server.store.schema import HIDDEN
@@ -52,7 +51,6 @@ FROM server
 _OWNERS = "SELECT name, owner, epoch, id FROM shard"
 _OWNER = "SELECT owner FROM shard WHERE name = ?"
 _TAKE = "UPDATE shard SET owner = ?, epoch = epoch + 1 WHERE name = ? AND epoch = ?"
-_CLAIM = "UPDATE shard SET owner = ?, epoch = epoch + 1 WHERE name = ? AND owner = 0"
 _FORGET = "DELETE FROM server WHERE id = ?"
 _END = "SELECT pg_terminate_backend(?)"
 
@@ -131,24 +129,8 @@ class Ownership:
 
     @staticmethod
     def best(key: str, servers: Mapping[int, str]) -> int:
-        """Return the number of the server that a shard should be with; 0 if there is none.
-
-        The first part of a crawl is with who makes it, before it is known how many parts there are.
-        """
-        shard = Shard.of(key)
-        by = key if shard.group else shard.crawl
-        return max(servers, key=lambda number: hash64(f"{servers[number]} {by}"), default=0)
-
-    def claim(self, key: str) -> None:
-        """Have a shard that was just made here.
-
-        Raises
-        ------
-        StoreAway
-            If another server has it.
-        """
-        self._write(_CLAIM, (self.number, key))
-        self.confirm(key)
+        """Return the number of the server that a shard should be with; 0 if there is none."""
+        return max(servers, key=lambda number: hash64(f"{servers[number]} {key}"), default=0)
 
     def confirm(self, key: str) -> None:
         """Return if this server has a shard, as the database says now; all that is in it is durable.

@@ -38,14 +38,11 @@ PUT_FORMAT = "INSERT INTO format VALUES (?) ON CONFLICT DO NOTHING"
 
 HIDDEN = "~"
 """Before the name of a shard that is being imported."""
-SHARDS = """
-SELECT name FROM shard
-WHERE substr(name, 1, 1) <> '~' AND EXISTS (SELECT 1 FROM event WHERE event.shard = shard.id)
-"""
+SHARDS = "SELECT name FROM shard WHERE substr(name, 1, 1) <> '~'"
 RENAME_SHARD = "UPDATE shard SET name = ? WHERE name = ?"
 SHARD_OF = "SELECT id FROM shard WHERE name = ?"
 SHARD_IDS = "SELECT id FROM shard"
-PUT_SHARD = "INSERT INTO shard VALUES (?, ?, 0, 0)"
+PUT_SHARD = "INSERT INTO shard VALUES (?, ?, ?, 0)"
 DELETE_SHARD = (
     "DELETE FROM shard WHERE id = ?",
     "DELETE FROM site WHERE shard = ?",

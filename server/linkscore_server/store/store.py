@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -108,20 +108,25 @@ class Store:
         return next((number for (number,) in self.engine.rows(schema.SHARD_OF, (key,))), None)
 
     def create(self, key: str) -> StoredShard:
-        """Return a shard that has no events; it is one of `shards` from its first event on.
+        """Return a new shard without events; Fenced if there is one of that name."""
+        self.create_all({key: ()})
+        return self.open(key)
 
-        Raises
-        ------
-        Fenced
-            If it has events.
+    def create_all(
+        self, firsts: Mapping[str, Sequence[NewEvent]], owner_of: Callable[[str], int] = lambda key: 0
+    ) -> None:
+        """Make shards with their first events, all or none; Fenced if there is one of such a name.
+
+        `owner_of` gives the number of the server that has a shard from then on; 0: who takes it.
         """
-        while not (found := self.engine.rows(schema.SHARD_OF, (key,))):
-            with suppress(Fenced):  # somebody else took the name
-                self._write([(schema.PUT_SHARD, [(secrets.randbits(_NUMBER_BITS), key)])])
-        shard = StoredShard(self, found[0][0], key)
-        if shard.last_seq:
-            raise Fenced(f"{self.engine.place}: shard {key!r} has events")
-        return shard
+        numbers = {key: secrets.randbits(_NUMBER_BITS) for key in firsts}
+        made = [(number, key, owner_of(key)) for key, number in numbers.items()]
+        events = [
+            (numbers[key], seq, 0, event.id, Codec(()).pack(_event_key(seq, "", event.id), event.body))
+            for key, given in firsts.items()
+            for seq, event in enumerate(given, 1)
+        ]
+        self._write([(schema.PUT_SHARD, made), (schema.PUT_EVENT, events)])
 
     def open(self, key: str) -> StoredShard:
         """Return a shard as of its last event.
@@ -156,9 +161,6 @@ class Store:
         Fenced
             If there is one of such a name.
         """
-        for new in names.values():  # a rest of a creation that was not finished
-            if new not in self.shards():
-                self.delete(new)
         self._write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
 
     def secret(self, name: str = "tickets") -> bytes:

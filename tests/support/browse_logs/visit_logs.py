@@ -13,10 +13,8 @@ from pathlib import Path
 import duckdb
 import zstandard
 
-from linkscore_server.browse_logs.cleaning import rule_sql
-from linkscore_server.browse_logs.formats import FORMATS, LogFile
-from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits import COLUMNS, workspace
+from linkscore_server.browse_logs.reading import FORMATS, LogFile, rule_sql
+from linkscore_server.browse_logs.visits import COLUMNS, load_records, workspace
 
 DAY = 20_000  # 2024-10-04
 MIDNIGHT = DAY * 86_400
@@ -106,7 +104,6 @@ def packed(data: bytes, suffix: str) -> bytes:
 def visits_of(file: LogFile, **cleaning: object) -> tuple[set[tuple[object, ...]], dict[str, int]]:
     """Return the visits of a file, clients aside, and the outcomes."""
     with workspace(threads=1) as con:
-        add_page_function(con)
         outcomes = load_records(con, FORMATS[file.format](file), rule_sql(**cleaning), SALT)  # type: ignore[arg-type]
         found = con.execute(f"SELECT {COLUMNS} FROM visits").fetchall()
     assert all(site == SITE for site, *_ in found)

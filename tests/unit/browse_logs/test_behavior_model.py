@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs.behavior.mining import CUTS, BehaviorSettings, mine_behavior
-from linkscore_scoring.browse_logs.behavior.model import BehaviorModel
-from linkscore_scoring.browse_logs.behavior.rankings import worth_by
-from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.mining import mine_site
-from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.browse_logs import behavior
+from linkscore_scoring.browse_logs.behavior import (
+    BehaviorModel,
+    discovery_gain,
+    mine_behavior,
+    newcomer_demand,
+    own_demand,
+)
+from linkscore_scoring.browse_logs.mining import MinedSite, mine_site
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import from_state, plain
+from linkscore_scoring.state import from_state, to_state
 from support.browse_logs.records import board_log, counted
 
 
@@ -45,25 +49,6 @@ def test_a_thread_to_come_is_worth_a_new_one_and_an_old_one_little(model: Behavi
     assert old < 0.1
 
 
-def test_pages_of_the_log_have_their_own_recent_visits(model: BehaviorModel) -> None:
-    assert demand(model, "/list?f=1") == pytest.approx(20.0, rel=1e-6)
-    assert demand(model, "/show?t=129") > demand(model, "/show?t=110") > 0.0
-
-
-def test_lists_discover_and_profiles_do_not(model: BehaviorModel) -> None:
-    gains = {path: model.gain(model.place(f"http://h{path}", 0)) for path in ("/list?f=3", "/who?u=3")}
-    assert gains["/list?f=3"] > 10 * gains["/who?u=3"]
-
-
-def test_rankings_are_the_figures_they_name(model: BehaviorModel) -> None:
-    stats = model.stats
-    np.testing.assert_allclose(worth_by("graph", stats), (stats.auth + stats.hub) / 2)
-    np.testing.assert_allclose(worth_by("average_visits", stats), stats.visits / stats.sizes)
-    np.testing.assert_allclose(worth_by("average_referrals", stats), stats.referrals / stats.sizes)
-    for name, column in (("volume", stats.sizes), ("visits", stats.visits), ("referrals", stats.referrals)):
-        np.testing.assert_array_equal(worth_by(name, stats), column)
-
-
 def test_a_url_beyond_all_patterns_has_the_mean_of_the_node_it_reaches(model: BehaviorModel) -> None:
     place = model.place("http://h/other/page", 0)
     assert not place.covered
@@ -73,35 +58,82 @@ def test_a_url_beyond_all_patterns_has_the_mean_of_the_node_it_reaches(model: Be
 def test_the_same_counts_give_the_same_model_and_it_survives_its_state(model: BehaviorModel) -> None:
     mined = mine_site(board_log())
     assert mined.behavior is not None
-    assert plain(mined.behavior) == plain(model)
-    again = from_state(MinedSite, plain(mined))
+    assert to_state(mined.behavior) == to_state(model)
+    again = from_state(MinedSite, to_state(mined))
     assert again.behavior is not None
-    assert plain(again.behavior) == plain(model)
+    assert to_state(again.behavior) == to_state(model)
 
 
-def test_a_malformed_state_is_refused(model: BehaviorModel) -> None:
-    state = plain(model)
-    for broken in (
-        {},
-        {**state, "stats": {}},
-        {**state, "tree": {"nodes": []}},
-        {**state, "serials": {"x": {}}},
-    ):
-        with pytest.raises(CorruptState):
-            from_state(BehaviorModel, broken)
+def test_recent_days_count_more_and_steady_pages_have_their_rate() -> None:
+    counts = counted(
+        [*((day, "/steady", "") for day in range(10)), *[(9, "/new", "")] * 4, (0, "/old", "")], 10
+    )
+    demand = dict(zip(counts.urls, own_demand(counts).tolist(), strict=True))
+    total = sum(math.exp(-day / 4) for day in range(10))
+    assert demand["http://h/steady"] == pytest.approx(1.0)
+    assert demand["http://h/new"] == pytest.approx(4 / total)
+    assert demand["http://h/old"] == pytest.approx(math.exp(-9 / 4) / total)
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("by_drop", [False, True])
-def test_every_cut_keeps_every_visit(cut: str, by_drop: bool) -> None:
-    found = mine_behavior(board_log(), BehaviorSettings(cut=cut, by_drop=by_drop))
-    assert found is not None
-    assert sum(found.stats.visits[n] for n in found.leaves()) == board_log().visits().sum()
+def test_a_newcomer_has_the_visits_of_newcomers_by_those_seen_and_hidden() -> None:
+    """Days 6 to 8 are the last third. Two pages come then, with 3 + 1 visits; of the pages of the pattern two
+    have one visit and one has two, so 2^2 / (2 (1 + 1)) = 1 is hidden: 4 / 3 days / (2 + 1 + 1).
+    """
+    records = [(0, "/a", ""), (1, "/b", ""), (2, "/b", ""), *[(6, "/c", "")] * 3, (8, "/d", "")]
+    counts = counted(records, 9)
+    found = newcomer_demand(counts, counts.first_days(), np.zeros(4, np.int64), 1, np.zeros(4, bool))
+    assert found[0] == pytest.approx(4 / 3 / 4)
 
 
-def test_no_visits_give_no_model() -> None:
-    assert mine_behavior(BrowseCounts()) is None
+MANY = 1_000.0
+"""Transits after which a page shows its target for sure."""
 
 
-def test_one_visit_is_enough() -> None:
-    assert mine_behavior(counted([(0, "/", "")], 1)) is not None
+def gains(
+    links: list[tuple[int, int, float]], demand: list[float], patterns: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    sources, targets, transits = (np.array(column) for column in zip(*links, strict=True))
+    sizes = np.bincount(patterns).astype(float)
+    return discovery_gain(
+        sources.astype(np.int64), targets.astype(np.int64), transits.astype(float), np.array(demand),
+        np.array(patterns), sizes,
+    )  # fmt: skip
+
+
+def test_a_second_hub_of_the_same_pages_is_worth_nothing() -> None:
+    """Pages 0 and 1 are hubs of pages 2 and 3; 0 shows both, 1 only what 0 shows."""
+    by_pattern, by_page = gains(
+        [(0, 2, MANY), (0, 3, MANY), (1, 3, MANY)], [0.0, 0.0, 5.0, 4.0], [0, 1, 2, 2]
+    )
+    assert by_pattern == pytest.approx([9.0, 0.0, 0.0])
+    assert by_page == pytest.approx([9.0, 0.0, 0.0, 0.0])
+
+
+def test_pages_of_a_pattern_share_its_gain_and_keep_half_of_their_own() -> None:
+    """Pages 0 and 1 of one pattern: only 0 leads to page 2. G = 8 (1 - e^-5), g = 8 and 0, M = 4."""
+    by_pattern, by_page = gains([(0, 2, 10.0), (1, 0, 1e-9)], [0.0, 0.0, 8.0], [0, 0, 1])
+    G, g = 8 * (1 - math.exp(-5)), 8 * (1 - math.exp(-10))
+    assert by_pattern[0] == pytest.approx(math.sqrt(G * g / 2), rel=1e-6)
+    assert by_page[0] == pytest.approx(math.sqrt(G * (g + g / 2) / 2), rel=1e-6)
+    assert by_page[1] == pytest.approx(math.sqrt(G * g / 4), rel=1e-6)
+
+
+def scores(trans: list[list[int]], f_in: list[int], f_out: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return authority and hub of a small graph."""
+    matrix = np.array(trans, dtype=float)
+    sources, targets = np.nonzero(matrix)
+    return behavior.behavior_graph(
+        sources, targets, matrix[sources, targets], np.array(f_in, float), np.array(f_out, float)
+    )
+
+
+def test_one_step_is_eq_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Home 0 and posts 1; 10 records home -> post, 5 post -> home; 5 more of each from outside.
+
+    auth0 = (10, 15) / 25, hub0 = (10, 5) / 15. auth(0) = 5/5 hub(1) = 1/3, auth(1) = 10/10 hub(0) = 2/3;
+    hub(0) = 10/15 auth(1) = .4, hub(1) = 5/10 auth(0) = .2.
+    """
+    monkeypatch.setattr(behavior, "MAX_ITERATIONS", 1)
+    auth, hub = scores([[0, 10], [5, 0]], [10, 15], [10, 5])
+    assert auth == pytest.approx(np.array([1, 2]) / np.sqrt(5))
+    assert hub == pytest.approx(np.array([2, 1]) / np.sqrt(5))

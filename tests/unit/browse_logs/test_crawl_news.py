@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.news.crawl import mine_crawl
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.news import NewsSettings, mine_crawl
 from support.browse_logs.clicks import counts_of
 
 SETTINGS = NewsSettings()
@@ -39,12 +38,6 @@ def test_a_hub_is_worth_its_news_on_all_hosts(settings: NewsSettings) -> None:
     assert found.hosts == 2
 
 
-def test_prefixes_are_those_of_all_sites() -> None:
-    found = mine_crawl(log({PORTAL: [*news("a.test", 9), *news("b.test", 9)]}), SETTINGS)
-    assert [prefix.text for prefix in found.model.prefixes] == ["a.test/", "b.test/"]
-    assert found.summary().startswith("2 hosts have news: 2 news prefixes hold ")
-
-
 def test_a_host_whose_news_nothing_leads_to_is_started_at_its_front_page() -> None:
     found = mine_crawl(log({LIST: news("a.test", 2)}, alone=news("b.test:8080", 3)), SETTINGS)
     assert [(seed.url, seed.gain, seed.is_hub) for seed in found.seeds] == [
@@ -58,10 +51,3 @@ def test_an_origin_that_nobody_visited_is_no_hub_and_one_that_was_visited_is() -
     assert [seed.url for seed in mine_crawl(log(ways), SETTINGS).seeds] == ["http://a.test/"]
     visited = log({**ways, PORTAL: [SEARCH]})
     assert [seed.url for seed in mine_crawl(visited, SETTINGS).seeds] == [SEARCH, PORTAL]
-
-
-def test_a_log_without_news_has_no_seeds() -> None:
-    found = mine_crawl(log({}), SETTINGS)
-    assert (found.hosts, found.seeds) == (0, [])
-    assert found.summary().startswith("0 hosts have news: abstains: ")
-    assert mine_crawl(BrowseCounts(), SETTINGS).seeds == []

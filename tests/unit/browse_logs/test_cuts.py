@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.behavior.cuts import (
-    cosines,
+from linkscore_scoring.browse_logs.cuts import (
     mdl_cut,
     propagation,
     totals,
@@ -38,17 +37,6 @@ def test_evidence_fades_with_depth_and_none_reaches_the_root() -> None:
     assert not P[1].any()
 
 
-def test_factors_multiply_on_the_way_up() -> None:
-    """A chain of four levels, H = 3: the grandparent at depth 1 has 2/3 x 1/3."""
-    P = propagation(np.array([-1, 0, 1, 2]), np.array([False, False, False, True])).toarray()
-    assert P[3] == pytest.approx([0.0, 2 / 9, 2 / 3, 1.0])
-
-
-def test_cosine_of_two_zero_rows_is_one_and_of_one_zero() -> None:
-    rows = np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]])
-    assert cosines(rows) == pytest.approx(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]]))
-
-
 def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> None:
     """5 is reached from 3 and 6 from 4: (1, 0, .5) and (0, 1, .5) have cosine .25 / 1.25 = .2; both lead
     nowhere, cosine 1; together .6.
@@ -58,25 +46,10 @@ def test_siblings_reached_from_siblings_are_alike_by_their_common_parent() -> No
     assert cut(ways, threshold=0.59) == [1, 2], "3 and 4 are as alike by where they lead"
 
 
-def test_only_the_siblings_that_are_alike_merge() -> None:
-    assert cut([(5, 3, 10), (5, 4, 20), (3, 6, 5), (4, 6, 10), (6, 5, 40)]) == [1, 5, 6]
-
-
 def test_a_merged_node_is_compared_by_the_sum_of_its_children() -> None:
     """Both pairs merge, then their parents, which by now only go to themselves and each other alike."""
     ways = [(a, b, 10) for a in (3, 4, 5, 6) for b in (3, 4, 5, 6)]
     assert cut(ways) == [0]
-
-
-def test_an_only_child_merges() -> None:
-    parents, leaves = np.array([-1, 0, 1]), np.array([False, False, True])
-    none = np.zeros(0, dtype=np.int64)
-    kept = transit_cut(parents, leaves, none, none, np.zeros(0), threshold=0.9)
-    assert kept.tolist() == [True, False, False]
-
-
-def test_records_from_outside_are_in_no_row() -> None:
-    assert cut([(-1, 5, 1_000), (5, 3, 10), (5, 4, 10), (3, 6, 5), (4, 6, 5), (6, 5, 40)]) == [1, 5, 6]
 
 
 @settings(deadline=None)  # the first example imports scipy
@@ -134,31 +107,3 @@ def test_the_cut_is_the_best_of_all(tree: tuple[np.ndarray, np.ndarray, np.ndarr
         return
     best = min(description_length(sizes[cut], visits[cut]) for cut in cuts(parents))
     assert description_length(sizes[found], visits[found]) == pytest.approx(best)
-
-
-@given(trees())
-@settings(max_examples=150, deadline=None)
-def test_the_printed_form_always_prefers_the_root(tree: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    """Eq. 3 without the visits as weights: merging never costs, so the formula cannot be meant so."""
-    parents, sizes, visits = tree
-    for cut in cuts(parents):
-        if (visits[cut] > 0).all():
-            root = description_length(sizes[:1], visits[:1], weighted=False)
-            assert root <= description_length(sizes[cut], visits[cut], weighted=False) + 1e-9
-
-
-def test_siblings_that_are_visited_alike_merge_and_others_do_not() -> None:
-    parents = np.array([-1, 0, 0])
-    alike = mdl_cut(parents, np.array([20.0, 10.0, 10.0]), np.array([101.0, 50.0, 51.0]))
-    unlike = mdl_cut(parents, np.array([20.0, 10.0, 10.0]), np.array([101.0, 100.0, 1.0]))
-    assert alike.tolist() == [True, False, False]
-    assert unlike.tolist() == [False, True, True]
-
-
-def test_a_pattern_without_visits_costs_only_its_place() -> None:
-    parents = np.array([-1, 0, 0])
-    assert mdl_cut(parents, np.array([2.0, 1.0, 1.0]), np.array([900.0, 900.0, 0.0])).tolist() == [
-        False,
-        True,
-        True,
-    ]

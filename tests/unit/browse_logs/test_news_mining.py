@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site
-from linkscore_scoring.browse_logs.news.calibration import PAPER_THRESHOLD, NewsThreshold
-from linkscore_scoring.browse_logs.news.mining import mine_news
-from linkscore_scoring.browse_logs.news.model import NewsModel
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import from_state, plain
+from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings, mine_site
+from linkscore_scoring.browse_logs.news import (
+    LITERAL,
+    PAPER_THRESHOLD,
+    Hub,
+    NewsSettings,
+    NewsThreshold,
+    concentration,
+    decay_gain,
+    fit_threshold,
+    hub_seeds,
+    mine_news,
+)
+from linkscore_scoring.state import from_state, to_state
 from support.browse_logs.clicks import counts_of
 
 HOST = "http://a.test"
@@ -79,11 +90,6 @@ def test_labels_fit_the_threshold_and_stand_for_themselves() -> None:
     assert found.news == 21
 
 
-def test_few_labels_fit_nothing() -> None:
-    labels = {f"{HOST}/news/0.html": True, f"{HOST}/wiki/0.html": False}
-    assert mine_news(log(NEWS, WIKI), NewsSettings(), labels).threshold.n == 0
-
-
 def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
     labels = {f"{HOST}/{path}": path in NEWS for path in [*NEWS, *WIKI]}
     before = mine_news(log(NEWS, WIKI), NewsSettings(), labels)
@@ -95,7 +101,7 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
 
 def test_a_threshold_that_is_given_stays_in_force() -> None:
     mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, plain(mined)))
+    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, to_state(mined)))
     for found in (mined.news, later.news):
         assert found is not None
         assert found.threshold == NewsThreshold(0.5, given=True)
@@ -113,24 +119,96 @@ def test_pages_too_young_for_concentration_are_counted_apart() -> None:
     assert mine_news(young, NewsSettings()).undecided == 0
 
 
-def test_of_too_many_prefixes_those_with_most_news_are_kept() -> None:
-    news = [f"{folder}/{i}" for folder, n in (("a", 3), ("b", 9), ("c", 5)) for i in range(n)]
-    found = mine_news(log(news, WIKI), NewsSettings(max_prefixes=2, min_coverage=0.0))
-    assert [prefix.text for prefix in found.prefixes] == ["a.test/b/", "a.test/c/"]
-
-
 def test_mined_sites_survive_their_state() -> None:
     mined = mine_site(log(NEWS, WIKI, hub="start"))
-    again = from_state(MinedSite, plain(mined))
+    again = from_state(MinedSite, to_state(mined))
     assert again.news == mined.news
     assert again.records == sum(DYING.values()) * 20 + 60 * 20
 
 
+EVEN = dict.fromkeys(range(10), 2)
+EARLY = {2: 6, 3: 3, 9: 1}
+
+
+def test_early_clicks_by_hand() -> None:
+    counts = counts_of({"http://a.test/": EARLY})
+    # First click on the third day of ten: 9 of 10 clicks in 3 of the 8 days there are.
+    assert concentration(counts, NewsSettings()).values[0] == pytest.approx(0.9 / (3 / 8))
+    # As printed: days a to a + m (9 of 10), m / (n - a) = 3 / 7.
+    assert concentration(counts, NewsSettings(signal=LITERAL)).values[0] == pytest.approx(0.9 / (3 / 7))
+    assert concentration(counts, NewsSettings(m=1)).values[0] == pytest.approx(0.6 / (1 / 8))
+
+
+def test_a_short_life_is_undecided() -> None:
+    counts = counts_of({"http://a.test/3": {3: 10}, "http://a.test/4": {4: 10}})
+    assert concentration(counts, NewsSettings()).decided.tolist() == [True, False]
+    assert concentration(counts, NewsSettings(m=4)).decided.tolist() == [False, False]
+
+
+def test_a_first_click_on_the_last_day_divides_by_nothing() -> None:
+    counts = counts_of({"http://a.test/": {9: 50}})
+    for mode in ("consistent", LITERAL):
+        found = concentration(counts, NewsSettings(signal=mode))
+        assert not found.decided[0]
+        assert found.values[0] in (0.0, pytest.approx(1 / 3))
+
+
+def test_two_days_by_hand() -> None:
+    # Seen for two days, 3 clicks on the first, 1 on the second; decay of five days: 1 : e^-.2.
+    mass = 1 + math.exp(-0.2)
+    mean = (3 * math.log(1 / mass) + math.log(math.exp(-0.2) / mass)) / 4 - math.log(1 / 2)
+    gain = decay_gain(counts_of({"http://a.test/": {0: 3, 1: 1}}, n_days=2))
+    assert gain[0] == pytest.approx(math.tanh(mean))
+
+
+def fitted(pages: list[tuple[float, bool]]) -> NewsThreshold | None:
+    return fit_threshold(np.array([v for v, _ in pages]), np.array([n for _, n in pages], dtype=np.bool_))
+
+
 @pytest.mark.parametrize(
-    "field", ["signal", "threshold", "evidence", "covered", "prefixes", "hubs", "reason"]
+    "pages", [[], [(1.0, True)], [(1.0, True), (2.0, True)], [(1.0, True), (1.0, False)]]
 )
-def test_a_state_that_lacks_a_field_is_refused(field: str) -> None:
-    state = plain(mine_news(log(NEWS, WIKI), NewsSettings()))
-    del state[field]
-    with pytest.raises(CorruptState, match=field):
-        from_state(NewsModel, state)
+def test_pages_that_cannot_be_parted_fit_nothing(pages: list[tuple[float, bool]]) -> None:
+    assert fitted(pages) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 8).map(float), st.booleans()), min_size=2, max_size=30))
+def test_no_midpoint_has_more_hits(pages: list[tuple[float, bool]]) -> None:
+    found = fitted(pages)
+    if found is None:
+        return
+    values = sorted({value for value, _ in pages})
+    hits = {
+        cut: sum((value > cut) == news for value, news in pages)
+        for cut in ((a + b) / 2 for a, b in pairwise(values))
+    }
+    assert found.hits == max(hits.values())
+    assert found.value == max(cut for cut, n in hits.items() if n == found.hits)
+    assert found.hits + found.misses + found.false_alarms == found.n == len(pages)
+
+
+A, B, C, D = (f"http://a.test/{name}" for name in "abcd")
+N = [f"http://a.test/news/{i}" for i in range(5)]
+WAYS = [
+    *((A, N[i], 3) for i in range(3)),
+    (A, D, 9),
+    *((B, N[i], 1) for i in (0, 1, 2)),
+    *((C, N[i], 1) for i in (2, 3)),
+    (C, C, 50),
+    (D, A, 7),
+    (N[4], N[4], 2),
+]
+CLICKS = {url: {0: 20} for url in (*N, A, C, D)}
+
+
+def hubs(n: int, *, by_gain: bool) -> list[Hub]:
+    counts = counts_of(CLICKS, transits=WAYS)
+    return hub_seeds(counts, np.array(["news" in url for url in counts.urls]), n, by_gain=by_gain)
+
+
+def test_the_paper_orders_by_distinct_news_and_ties_by_their_share() -> None:
+    assert hubs(9, by_gain=False) == [Hub(B, 3, 3, 3), Hub(A, 3, 4, 0), Hub(C, 2, 2, 1)]
+
+
+def test_each_next_hub_adds_most_news_and_those_that_add_none_come_last() -> None:
+    assert hubs(9, by_gain=True) == [Hub(B, 3, 3, 3), Hub(C, 2, 2, 1), Hub(A, 3, 4, 0)]

@@ -7,23 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.news.prefixes import (
+from linkscore_scoring.browse_logs.news import NewsEvidence, NewsSettings, fit_evidence
+from linkscore_scoring.browse_logs.prefixes import (
+    NewsPages,
+    NewsPrefix,
     PrefixTrie,
-    find_prefixes,
-    lowest_nodes,
-    misfits_of,
+    WeighedRates,
+    counted_rates,
+    learn_prefixes,
     steps_of,
 )
-from linkscore_scoring.browse_logs.news.rates import CountedRates
 
 PAPER = ["index.html", "folder/page.htm", "news.jsp?p=1", "news.jsp?p=2"]
 
 
 def found(pages: dict[str, bool], **settings: float) -> list[str]:
     urls = [f"http://website.com/{path}" for path in pages]
-    rate = CountedRates(np.array(list(pages.values()), dtype=np.bool_))
-    steps = [steps_of(url) for url in urls]
-    return [prefix.text for prefix in find_prefixes(steps, rate, **settings)]  # type: ignore[arg-type]
+    return [prefix.text for prefix in learned(urls, list(pages.values()), **settings)]
+
+
+def learned(urls: list[str], is_news: list[bool], **settings: float) -> list[NewsPrefix]:
+    n = len(urls)
+    pages = NewsPages(urls, [steps_of(url) for url in urls], np.array(is_news, dtype=np.bool_), np.zeros(n))
+    return learn_prefixes(pages, NewsSettings(weighed=False, min_pages=1, **settings))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -45,34 +51,10 @@ def test_the_program_of_the_papers_figure_3_is_a_news_prefix() -> None:
     assert found(dict(zip(PAPER, [False, False, True, True], strict=True))) == ["website.com/news.jsp?"]
 
 
-def test_the_topmost_node_is_taken_and_nothing_below_it() -> None:
-    pages = {f"news/{month}/{i}": True for month in "ab" for i in range(3)} | {"about": False, "help": False}
-    assert found(pages) == ["website.com/news/"]
-
-
 def test_the_share_must_exceed_theta() -> None:
     pages = {f"news/{i}": i > 0 for i in range(5)} | {"about": False}
     assert found(pages) == []
     assert found(pages, theta=0.79) == ["website.com/news/"]
-
-
-def test_small_nodes_are_left_out() -> None:
-    pages = {f"news/{i}": True for i in range(4)} | {"a": False}
-    assert found(pages, min_pages=5) == []
-    assert found(pages, min_pages=4) == ["website.com/news/"]
-
-
-def test_a_node_of_mixed_folders_is_looked_into() -> None:
-    pages = {f"2026/05/{i}": True for i in range(19)} | {f"2026/06/{i}": False for i in range(3)}
-    assert found(pages) == ["website.com/"]
-    steps = [steps_of(f"http://website.com/{path}") for path in pages]
-    rate = CountedRates(np.array(list(pages.values())))
-    misfits = misfits_of(lowest_nodes(steps, 3), rate, len(steps))
-    assert misfits.tolist() == [False] * 19 + [True] * 3
-    chosen = find_prefixes(steps, rate, misfits=misfits, max_misfits=0.1)
-    assert [prefix.text for prefix in chosen] == ["website.com/2026/05/"]
-    chosen = find_prefixes(steps, rate, misfits=misfits, max_misfits=0.2)
-    assert [prefix.text for prefix in chosen] == ["website.com/"]
 
 
 def test_a_folder_and_a_program_of_one_name_stay_apart() -> None:
@@ -87,24 +69,52 @@ def test_a_prefix_ends_where_its_folder_ends() -> None:
     assert trie.find("http://b.test/news/1") == -1
 
 
-def test_pages_are_grouped_by_the_lowest_node_that_is_large_enough() -> None:
-    urls = ["http://a.test/x/1/p", "http://a.test/x/2/p", "http://a.test/y/p", "http://a.test/z"]
-    groups = lowest_nodes([steps_of(url) for url in urls], 2)
-    assert sorted(group.tolist() for group in groups) == [[0, 1], [2, 3]]
-
-
 PATHS = st.lists(st.sampled_from(["a", "b", "", "a?", "c?x=1"]), min_size=1, max_size=4).map("/".join)
 
 
 @given(st.lists(st.tuples(PATHS, st.booleans()), min_size=1, max_size=40))
 def test_prefixes_are_an_antichain_and_find_their_own_pages(pages: list[tuple[str, bool]]) -> None:
     urls = [f"http://a.test/{path}" for path, _ in pages]
-    rate = CountedRates(np.array([news for _, news in pages], dtype=np.bool_))
-    prefixes = find_prefixes([steps_of(url) for url in urls], rate, theta=0.6)
-    texts = [prefix.text for prefix in prefixes]
+    texts = [prefix.text for prefix in learned(urls, [news for _, news in pages], theta=0.6)]
     assert not any(a != b and a.startswith(b) for a in texts for b in texts)
     trie = PrefixTrie(texts)
     for url in urls:
         above = ["".join(steps_of(url)[:depth]) for depth in range(1, len(steps_of(url)) + 1)]
         expected = [texts.index(text) for text in above if text in texts]
         assert [trie.find(url)] == (expected or [-1])
+
+
+def rows(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    return np.array(numbers, dtype=np.intp)
+
+
+def test_doubtful_pages_of_one_kind_add_up_to_what_no_threshold_sees() -> None:
+    # Of 40 news pages a quarter look like other pages: counted .75, weighed nearly all.
+    ratios = np.where(np.arange(40) % 4 == 0, -0.5, 2.0)
+    assert counted_rates(ratios > 0)(rows(*range(40)))[0] == 0.75
+    assert WeighedRates(ratios, [rows(*range(40))])(rows(*range(40)))[0] > 0.85
+
+
+def test_folders_that_are_all_of_a_kind_let_few_pages_say_much() -> None:
+    ratios = np.repeat([30.0, -30.0], 30)
+    folders = [rows(*range(i, i + 5)) for i in range(0, 60, 5)]
+    mixed = [rows(*range(i, 60, 12)) for i in range(12)]
+    alike, unlike = WeighedRates(ratios, folders), WeighedRates(ratios, mixed)
+    assert alike(rows(0, 1))[0] > 0.85
+    assert unlike(rows(0, 1))[0] < 0.65
+    assert alike(rows(0, 1))[1] <= alike(rows(0, 1))[0]
+
+
+def test_evidence_has_no_base_rate_in_it() -> None:
+    rng = np.random.default_rng(0)
+    signals = np.concatenate([rng.normal(1, 1, 3000), rng.normal(-1, 1, 500)])
+    evidence = fit_evidence(signals, np.arange(3500) < 3000)
+    # ln N(x; 1, 1) - ln N(x; -1, 1) = 2 x.
+    assert evidence.slope == pytest.approx(2.0, abs=0.2)
+    assert evidence.offset == pytest.approx(0.0, abs=0.2)
+
+
+def test_kinds_parted_clean_give_finite_evidence() -> None:
+    evidence = fit_evidence(np.arange(20.0), np.arange(20) >= 10)
+    assert np.isfinite([evidence.slope, evidence.offset]).all()
+    assert NewsEvidence(2.0, -1.0).ratios(np.array([0.5, 1.0])).tolist() == [0.0, 1.0]

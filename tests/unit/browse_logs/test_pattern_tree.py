@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
+from urllib.parse import quote
 
 import numpy as np
 import pytest
+import re2
 
-from linkscore_scoring.browse_logs.behavior.key_values import KeyColumns, key_values
-from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
-from linkscore_scoring.browse_logs.behavior.pattern_tree import (
+from linkscore_scoring.browse_logs.patterns import (
     PatternTree,
-    TreeParams,
     common,
+    key_values,
     pattern_tree,
+    regex_of,
     salient,
+    text_of,
 )
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import from_state, plain
+from linkscore_scoring.urls.identity import identity
 
 URLS = [
     "http://h/",
@@ -31,25 +31,9 @@ def texts(tree: PatternTree) -> set[str]:
     return {text_of(tree.pattern(at)) for at in np.flatnonzero(tree.leaves()).tolist()}
 
 
-def test_entropy_counts_urls_without_the_key_as_a_value() -> None:
-    columns = KeyColumns([{"p0": "a"}, {"p0": "a"}, {"p0": "b"}, {}])
-    expected = 0.5 * math.log(2) + 2 * 0.25 * math.log(4)
-    assert columns.entropy(np.arange(4), 0) == pytest.approx(expected)
-
-
 def test_values_above_the_largest_drop_of_the_logarithm_stay() -> None:
     counts = np.array([1, 90, 2, 80, 1])  # ln 90 - ln 80 = .12, ln 80 - ln 2 = 3.69, ln 2 - ln 1 = .69
     assert salient(counts, 174).tolist() == [False, True, False, True, False]
-
-
-def test_a_value_of_one_url_never_stays_by_the_drop() -> None:
-    assert salient(np.array([1, 1, 2]), 4).tolist() == [False, False, True]
-
-
-def test_equal_values_stay_if_they_are_few_and_common() -> None:
-    assert salient(np.full(5, 4), 20).all()
-    assert not salient(np.full(6, 4), 24).any()
-    assert not salient(np.full(3, 4), 1_000).any()
 
 
 def test_common_words_stay_and_numbers_do_not() -> None:
@@ -64,8 +48,8 @@ def test_sections_and_arguments_become_patterns() -> None:
 
 
 def test_every_url_fits_its_own_leaf_and_no_other() -> None:
-    for params in (TreeParams(), TreeParams(by_drop=True), TreeParams(min_urls=2)):
-        tree, leaf = pattern_tree(URLS, params)
+    for by_drop in (False, True):
+        tree, leaf = pattern_tree(URLS, by_drop=by_drop)
         assert [tree.match(key_values(url)) for url in URLS] == [(at, True) for at in leaf.tolist()]
 
 
@@ -78,14 +62,8 @@ def test_a_url_that_fits_no_child_stops_at_the_node_above() -> None:
 
 
 def test_the_papers_split_has_one_wildcard_for_all() -> None:
-    tree, _ = pattern_tree(URLS, TreeParams(by_drop=True))
+    tree, _ = pattern_tree(URLS, by_drop=True)
     assert not any("#" in text for text in texts(tree))
-
-
-def test_a_full_tree_stops_splitting() -> None:
-    tree, leaf = pattern_tree(URLS, TreeParams(max_nodes=1))
-    assert len(tree) == 1
-    assert not leaf.any()
 
 
 def test_pruning_moves_urls_to_the_leaf_above_them() -> None:
@@ -97,14 +75,74 @@ def test_pruning_moves_urls_to_the_leaf_above_them() -> None:
     assert [pruned.match(key_values(url)) for url in URLS] == [(at, True) for at in ids[leaf].tolist()]
 
 
-def test_a_tree_survives_its_state_and_refuses_another() -> None:
-    tree, leaf = pattern_tree(URLS)
-    again = from_state(PatternTree, plain(tree))
-    assert [again.match(key_values(url))[0] for url in URLS] == leaf.tolist()
-    with pytest.raises(CorruptState, match="pattern tree"):
-        from_state(PatternTree, {"nodes": [[-1, {}, "p0", {"=a": 7}]]})
+@pytest.mark.parametrize(
+    ("url", "pairs"),
+    [
+        ("http://A.org/x/12/?q=z&p=3", {"host": "a.org", "p0": "x", "p1": "12", "?p": "3", "?q": "z"}),
+        ("https://a.org:8080/", {"host": "a.org:8080"}),
+        ("http://a.org/a%20b/C#top", {"host": "a.org", "p0": "a b", "p1": "C"}),
+        ("http://a.org/s.php?bare", {"host": "a.org", "p0": "s.php", "?": "bare"}),
+        ("http://a.org/?t=2&t=10&t=1", {"host": "a.org", "?t": "1,10,2"}),
+        ("http://a.org/?e=", {"host": "a.org", "?e": ""}),
+        ("http://[broken/", {}),
+    ],
+)
+def test_a_url_has_the_pairs_one_reads_in_it(url: str, pairs: dict[str, str]) -> None:
+    assert key_values(url) == pairs
 
 
-def test_no_urls_make_a_root() -> None:
-    tree, leaf = pattern_tree([])
-    assert (len(tree), len(leaf)) == (1, 0)
+SHOW = {"host": "=h", "p0": "=show.php", "p1": "-", "?start": "#", "?t": "#", "?u": "-"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ({}, "*/**"),
+        ({"host": "=h", "p0": "-"}, "h/"),
+        ({"host": "=h", "p0": "=tag", "p1": "*", "p2": "-"}, "h/tag/*"),
+        ({"host": "=h", "p1": "=page"}, "h/*/page/**"),
+        (SHOW, "h/show.php?start=#&t=#"),
+        ({"host": "=h", "p0": "-", "?": "*"}, "h/?*"),
+    ],
+)
+def test_a_pattern_reads_like_a_url(pattern: dict[str, str], text: str) -> None:
+    assert text_of(pattern) == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "fits_not"),
+    [
+        ({"host": "=h", "p0": "=tag", "p1": "*", "p2": "-"}, ["http://h/tag/a", "https://h/tag/a/?x=1"],
+         ["http://h/tag", "http://h/tag/a/b", "http://g/tag/a", "http://h.h/tag/a"]),
+        (SHOW, ["http://h/show.php?t=1&start=20", "http://h/show.php?start=20&t=1"],
+         ["http://h/show.php?t=1", "http://h/show.php?t=1&start=20&u=3", "http://h/showXphp?t=1&start=2"]),
+        ({"host": "=h", "p0": "=a b", "?q": "-"}, ["http://h/a%20b", "http://h/a%20b/c"], ["http://h/a%20b?z=1"]),
+        ({"host": "=h", "p0": "-"}, ["http://h", "http://h/"], ["http://h/x"]),
+    ],
+)  # fmt: skip
+def test_an_expression_fits_what_the_pattern_fits(
+    pattern: dict[str, str], fits: list[str], fits_not: list[str]
+) -> None:
+    expression = re2.compile(regex_of(pattern))
+    assert [url for url in fits if not expression.search(url)] == []
+    assert [url for url in fits_not if expression.search(url)] == []
+
+
+def test_every_url_of_a_split_pattern_fits_its_expression() -> None:
+    urls = [f"http://h/{kind}/{n}?{query}={n}" for kind in "abc" for query in ("x", "y+z") for n in range(12)]
+    tree, leaf = pattern_tree(urls)
+    for at in np.unique(leaf).tolist():
+        expression = re2.compile(regex_of(tree.pattern(at)))
+        of_leaf = [url for url, of in zip(urls, leaf.tolist(), strict=True) if of == at]
+        assert all(expression.search(url) for url in of_leaf)
+        assert all(tree.match(key_values(url)) == (at, True) for url in of_leaf)
+
+
+@pytest.mark.parametrize("value", ["a:b", "c++", "50%", "kde qt", "größe", "日本", "(x)", "a/b"])
+def test_a_value_fits_as_it_is_and_escaped(value: str) -> None:
+    fits = re2.compile(regex_of({"host": "=a.org", "?q": f"={value}"})).fullmatch
+    raw = f"https://a.org/?q={quote(value, safe=':+()')}"
+    assert fits(raw)
+    assert fits(identity(f"https://a.org/?q={quote(value, safe='')}"))
+    assert fits(f"https://a.org/?q={quote(value, safe='').lower()}")
+    assert not fits(f"https://a.org/?q=x{quote(value, safe='')}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.browse_logs.behavior.key_values import key_values
-from linkscore_scoring.browse_logs.behavior.serials import Serial, find_serials, number_of, shape_of
-from linkscore_scoring.state import from_state, plain
+from linkscore_scoring.browse_logs.behavior import Serial, find_serials, shape_of
+from linkscore_scoring.browse_logs.patterns import key_values
 
 DAYS = 30
 
@@ -31,26 +30,11 @@ def test_ids_that_grow_by_five_a_day_are_found() -> None:
     assert serial.days_ahead(key_values("http://h/show?t=5")) < 0
 
 
-def test_newborn_pages_have_their_visits_by_their_days() -> None:
-    serial = found(*threads())["p0*&?t#"]
-    assert serial.newborn == pytest.approx(10 * 28 / sum(DAYS - day for day in range(1, 29)))
-
-
 def test_numbers_that_say_nothing_of_birth_are_left_alone() -> None:
     urls, first, visits = threads()
     mixed = np.random.default_rng(1).permutation(len(urls))
     assert found([urls[i] for i in mixed], first, visits) == {}
     assert found(urls, first[::-1], visits) == {}, "numbers that fall are none that grow"
-
-
-def test_few_pages_prove_nothing() -> None:
-    assert found(*threads(19)) == {}
-
-
-def test_a_single_visit_does_not_move_the_frontier() -> None:
-    urls, first, visits = threads()
-    serial = found([*urls, "http://h/show?t=99999"], [*first, 28], [*visits, 1])["p0*&?t#"]
-    assert serial.frontier == 240
 
 
 def test_stray_numbers_move_nothing_however_often_they_are_visited() -> None:
@@ -70,31 +54,9 @@ def test_made_up_months_do_not_stretch_the_year() -> None:
     assert serial.frontier == 2016 * 13 + 3
 
 
-def test_year_and_month_make_one_number() -> None:
-    days = range(29)
-    urls = [f"http://h/{2015 + (day // 24)}/{day % 24 // 2 + 1:02}/post-{day}" for day in days]
-    serial = found(urls, list(days), [10] * 29)["p0#&p1#&p2*"]
-    assert serial.keys == ("p0", "p1")
-    assert serial.bases[1] == 13
-    assert serial.frontier == 2016 * 13 + 3
-
-
 def test_the_second_page_of_a_thread_has_the_threads_number() -> None:
     urls, first, visits = threads()
     pages = [f"{url}&start=10" for url in urls[::4]]
     serials = found([*urls, *pages], [*first, *first[::4]], [*visits, *visits[::4]])
     assert serials["p0*&?start#&?t#"].keys == ("?t",)
     assert serials["p0*&?start#&?t#"].frontier == serials["p0*&?t#"].frontier
-
-
-def test_a_part_beyond_its_base_counts_as_the_last() -> None:
-    assert number_of(key_values("http://h/2016/99/x"), ("p0", "p1"), (2017, 13)) == 2016 * 13 + 12
-
-
-def test_huge_numbers_do_no_harm() -> None:
-    assert number_of(key_values("http://h/" + "9" * 400), ("p0",), (10,)) == 999_999_999_999_999
-
-
-def test_a_serial_survives_its_state() -> None:
-    serial = Serial(("p0", "p1"), (2017, 13), 26_210.0, 0.5, 3.25)
-    assert from_state(Serial, plain(serial)) == serial

@@ -18,7 +18,7 @@ from linkscore_lab.archives import open_archive
 from linkscore_lab.datasets.labels import read_rewards
 from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.browse_logs.reading import log_file
 from linkscore_server.settings import load
 from linkscore_server.tokens import TokenFile
 from support.command_line import run

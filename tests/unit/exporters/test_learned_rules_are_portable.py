@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.browse_logs.behavior.pattern_text import regex_of
+from linkscore_scoring.browse_logs.patterns import regex_of
 from linkscore_scoring.exporters.files import FORMATS
 from linkscore_scoring.exporters.portable import branches, joined
 from linkscore_scoring.exporters.rules import SiteRules

@@ -7,17 +7,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from linkscore_lab.datasets.demo_site import USER_CONTENT, DemoSite
-from linkscore_lab.datasets.survey import Survey, read_page, survey_site
+from linkscore_lab.datasets.survey import read_page
+from linkscore_lab.replay.prepare import prepare_generated
 
 
 @pytest.fixture(scope="module")
 def small() -> DemoSite:
     return DemoSite(3, n_threads=40, n_members=20)
-
-
-@pytest.fixture(scope="module")
-def survey(small: DemoSite) -> Survey:
-    return survey_site(small)
 
 
 def urls(site: DemoSite, kind: str) -> list[str]:
@@ -29,18 +25,12 @@ def test_the_bundled_size_has_thousands_of_urls_linked_from_each_other() -> None
     assert len(kinds) >= 3000
 
 
-def test_every_page_that_can_be_reached_has_a_label(survey: Survey) -> None:
-    assert survey.pages.keys() == survey.types.keys()
-
-
-def test_every_labelled_page_but_unlinked_permalinks_can_be_reached(small: DemoSite, survey: Survey) -> None:
-    missed = {kind for url, kind in small.labels().items() if url not in survey.pages}
-    assert missed <= {"thread_permalink"}
-
-
-def test_user_content_is_a_minority(survey: Survey) -> None:
-    share = len(survey.of_types(USER_CONTENT)) / len(survey.pages)
-    assert 0.02 < share < 0.5
+def test_every_labelled_page_but_unlinked_permalinks_can_be_reached(small: DemoSite) -> None:
+    with prepare_generated(small) as stored:
+        reached = {stored.records[n].key for n in stored.reachable()}
+    assert reached <= small.labels().keys()
+    assert {kind for url, kind in small.labels().items() if url not in reached} <= {"thread_permalink"}
+    assert 0.02 < sum(small.labels()[key] in USER_CONTENT for key in reached) / len(reached) < 0.5
 
 
 def test_the_same_seed_gives_the_same_bytes(small: DemoSite) -> None:

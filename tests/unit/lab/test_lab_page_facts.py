@@ -8,25 +8,6 @@ URL = "http://s.test/dir/page?b=1&a=2"
 LONG = "A text block of at least twenty-five characters."
 
 
-def test_links_come_absolute_and_in_document_order_with_nofollow() -> None:
-    html = b'<a href="z">1</a><a rel="nofollow" href="/a#x">2</a><a href="javascript:void(0)">3</a><a>4</a>'
-    assert read_page(URL, html).links == ("http://s.test/dir/z", "http://s.test/a")
-
-
-def test_base_href_moves_relative_links() -> None:
-    assert read_page(URL, b'<base href="/other/"><a href="x">1</a>').links == ("http://s.test/other/x",)
-
-
-def test_long_text_is_stripped_and_outside_anchors_and_scripts() -> None:
-    html = f"<p>  {LONG} <a>{LONG}{LONG}</a>short</p><script>{LONG * 2}</script><style>{LONG * 3}</style>"
-    assert [length for _, length in read_page(URL, html.encode()).blocks] == [len(LONG)]
-
-
-def test_a_block_of_25_characters_is_long_and_one_of_24_is_not() -> None:
-    blocks = read_page(URL, b"<p>" + b"x" * 25 + b"</p><p>" + b"y" * 24 + b"</p>").blocks
-    assert [length for _, length in blocks] == [25]
-
-
 def test_canonical_names_the_content_whatever_the_text() -> None:
     a = read_page("http://s.test/t?p=9", b'<link rel="canonical" href="/t?x=1&amp;a=2"><p>one</p>')
     b = read_page("http://s.test/t", b'<link rel="Alternate canonical" href="/t?a=2&amp;x=1"><p>two</p>')
@@ -44,8 +25,8 @@ def test_a_page_without_long_text_is_never_a_duplicate() -> None:
     )
 
 
-def test_what_is_no_html_has_no_links() -> None:
-    assert read_page(URL, b"").links == ()
+def test_what_is_no_html_has_no_text() -> None:
+    assert read_page(URL, b"").blocks == ()
 
 
 def test_long_texts_are_those_outside_links_and_scripts_wherever_they_stand() -> None:

@@ -11,13 +11,12 @@ from linkscore_lab.crawls.crawl import Target
 from linkscore_lab.crawls.demo import Testbed
 from linkscore_lab.crawls.servers import SiteServer
 from linkscore_lab.datasets.demo_site import DemoSite
-from linkscore_lab.datasets.survey import PageFacts, Survey
+from linkscore_lab.datasets.survey import PageFacts
 from linkscore_scoring.errors import InvalidInput
 
-PAGES = {f"u{n}": PageFacts((), (), f"c{n}") for n in range(10)}
-TESTBED = Testbed(
-    "s", Target("http://s.test/"), Survey(PAGES, {"u0": "home", "u1": "thread", "u2": "thread"})
-)
+PAGES = {f"u{n}": PageFacts((), f"c{n}") for n in range(10)}
+TYPES = {"u0": "home", "u1": "thread", "u2": "thread"}
+TESTBED = Testbed("s", Target("http://s.test/"), DemoSite(1, n_threads=10, n_members=2), PAGES, TYPES)
 
 
 @pytest.mark.parametrize(("text", "budget"), [("25%", 2), ("100%", 10), ("7", 7), ("12.5%", 1)])
@@ -31,11 +30,7 @@ def test_a_budget_of_no_page_is_refused(text: str) -> None:
         TESTBED.budget(text)
 
 
-def test_wanted_pages_are_those_of_the_types() -> None:
-    assert TESTBED.wanted(["thread"]) == {"u1", "u2"}
-
-
-def test_a_type_without_reachable_page_is_left_out_and_named() -> None:
+def test_a_type_without_reachable_page_is_left_out() -> None:
     assert TESTBED.wanted(["thread", "post"]) == {"u1", "u2"}
 
 

@@ -31,52 +31,12 @@ def test_buckets_are_emptied_best_first_and_first_in_first_out() -> None:
     assert numbers(frontier) == [2, 4, 1, 3]
 
 
-def test_among_equal_buckets_the_link_found_first_comes_first() -> None:
-    frontier = BucketFrontier(by_values(lambda names: [0.5] * len(names)))
-    for number, bucket in ((1, "b"), (2, "a"), (3, "b"), (4, "a"), (5, "c")):
-        frontier.offer(link(number), bucket, 0.0)
-    frontier.offer(link(3), "a", 0.0)
-    assert numbers(frontier) == [1, 2, 3, 4, 5]
-
-
 def test_a_link_waits_in_every_bucket_it_was_given_and_comes_once() -> None:
     frontier = BucketFrontier(by_values(lambda names: [{"a": 0.1, "b": 0.9}[name] for name in names]))
     frontier.offer(link(1), "a", 0.0)
     frontier.offer(link(2), "b", 0.0)
     frontier.offer(link(1), "b", 0.0)
     assert numbers(frontier) == [2, 1]
-
-
-def test_splitting_buckets_of_equal_value_changes_no_order() -> None:
-    offers = ["1a", "2b", "3a", "4b", "3b", "5a", "2a", "6c", "1c", "3c"]
-    values = {"a": 0.2, "b": 0.6, "c": 0.6}
-    whole = BucketFrontier(by_values(lambda names: [values[name] for name in names]))
-    split = BucketFrontier(by_values(lambda names: [values[name[0]] for name in names]))
-    for at, (number, bucket) in enumerate(offers):
-        whole.offer(link(int(number)), bucket, 0.0)
-        split.offer(link(int(number)), f"{bucket}{at % 2}", 0.0)
-    assert numbers(split) == numbers(whole)
-
-
-def test_only_buckets_with_links_are_asked_for() -> None:
-    asked: list[list[str]] = []
-
-    def values(names: list[str]) -> list[float]:
-        asked.append(list(names))
-        return [float(len(name)) for name in names]
-
-    frontier = BucketFrontier(by_values(values))
-    frontier.offer(link(1), "long", 0.0)
-    frontier.offer(link(2), "s", 0.0)
-    assert numbers(frontier) == [1, 2]
-    assert asked == [["long", "s"], ["s"]]
-
-
-def test_a_fetched_record_is_not_taken_in_again() -> None:
-    frontier = BucketFrontier(by_values(lambda names: [0.0] * len(names)))
-    frontier.taken(1)
-    frontier.offer(link(1), "a", 0.0)
-    assert frontier.pop() is None
 
 
 def test_what_is_under_way_is_told_until_it_ended() -> None:
@@ -107,25 +67,6 @@ def test_nothing_is_handed_out_before_an_answer_if_the_plan_says_so() -> None:
     assert frontier.pop() == link(2)
 
 
-def test_between_two_questions_the_last_order_is_used() -> None:
-    worth = {"a": 0.9, "b": 0.1}
-    frontier = BucketFrontier(by_values(lambda names: [worth[name] for name in names]), every=3)
-    for number in range(4):
-        frontier.offer(link(number), "a", 0.0)
-        frontier.offer(link(number + 10), "b", 0.0)
-    first = [frontier.pop()]
-    worth["a"] = 0.0
-    rest = [frontier.pop() for _ in range(3)]
-    assert [waiting.number for waiting in (*first, *rest) if waiting] == [0, 1, 2, 10]
-
-
-def test_scores_order_links_and_ties_go_to_the_first_found() -> None:
-    frontier = ScoreFrontier()
-    for number, score in ((1, 0.5), (2, 0.7), (3, 0.5)):
-        frontier.offer(link(number), "", score)
-    assert numbers(frontier) == [2, 1, 3]
-
-
 def test_the_latest_score_of_a_link_counts() -> None:
     frontier = ScoreFrontier()
     frontier.offer(link(1), "", 0.9)
@@ -134,12 +75,3 @@ def test_the_latest_score_of_a_link_counts() -> None:
     frontier.offer(link(3), "", 0.05)
     frontier.offer(link(3), "", 0.6)
     assert numbers(frontier) == [3, 2, 1]
-
-
-def test_a_rescored_link_that_never_came_or_was_taken_is_passed_over() -> None:
-    frontier = ScoreFrontier()
-    frontier.rescore(7, 0.9)
-    frontier.offer(link(1), "", 0.5)
-    assert numbers(frontier) == [1]
-    frontier.rescore(1, 0.9)
-    assert frontier.pop() is None

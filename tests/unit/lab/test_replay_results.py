@@ -58,7 +58,7 @@ def run(seed: int = 1, valid_ratio: float | None = 0.5, **other: Any) -> RunResu
 
 
 def page(content: str, *blocks: tuple[bytes, int]) -> PageFacts:
-    return PageFacts((), blocks, content)
+    return PageFacts(blocks, content)
 
 
 PAGES = {

@@ -6,33 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_lab.datasets.survey import survey_site
-from linkscore_lab.datasets.warc_site import WarcSite
+from linkscore_lab.datasets.labels import read_labels, read_page_types
 from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import page, shop, write_site
 
 
-def test_it_reaches_the_pages_a_survey_reaches_in_the_same_order(warc: Path, labels: Path) -> None:
-    stored = WarcSite(warc, labels)
+def test_it_answers_as_the_site_did_by_identity_and_reaches_what_links_and_redirects_lead_to(
+    warc: Path, labels: Path
+) -> None:
     with prepare_site([SiteSource([warc], labels)], workers=1) as site:
-        keys = [site.records[n].key for n in site.reachable()]
-        assert keys == list(survey_site(stored).pages)
-        stored.close()
-
-
-def test_facts_are_those_of_the_survey(tmp_path: Path) -> None:
-    warc, labels = shop(tmp_path)
-    stored = WarcSite(warc, labels)
-    with prepare_site([SiteSource([warc], labels)], workers=2) as site:
-        surveyed = survey_site(stored).pages
-        assert {site.records[n].key: site.records[n].facts for n in site.reachable()} == surveyed
-        stored.close()
-
-
-def test_of_two_records_with_one_identity_the_first_counts(warc: Path) -> None:
-    with prepare_site([SiteSource([warc])], workers=1) as site:
-        assert site.body(site.number("https://s.test/b?x=1&y=2")).startswith(b'<a href="/none">')
+        assert [site.records[n].key.removeprefix("https://s.test") for n in site.reachable()] == [
+            "/",
+            "/b?x=1&y=2",
+            "/new",
+        ]
+        assert (site.entry, site.labels()["https://s.test/b?x=1&y=2"]) == ("https://s.test/", "thread")
+        assert site.respond("https://s.test/b?y=2&x=1#frag").body.startswith(b'<a href="/none">')
+        moved = site.respond("https://s.test/old")
+        assert (moved.status, moved.headers["Location"]) == (301, "https://s.test/new")
+        assert [site.respond(url).status for url in ("https://s.test/none", "http://[")] == [404, 404]
 
 
 def test_a_redirect_ends_at_its_page_or_nowhere(warc: Path) -> None:
@@ -70,3 +63,13 @@ def test_an_archive_without_pages_is_refused(tmp_path: Path) -> None:
     warc = write_site(tmp_path / "e.warc.gz", "e.test", {}, {"/": "/x"})
     with pytest.raises(InvalidInput, match="needs at least one page, got 1 records"):
         prepare_site([SiteSource([warc])], workers=1)
+
+
+def test_label_tables_say_what_each_page_is_and_what_a_type_is_good_for(tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text("url\tkind\nhttp://s.test/\thome\n")
+    with pytest.raises(InvalidInput, match="column page_type missing"):
+        read_labels(path)
+    path.write_text("site\tpage_type\tuser_content\ttarget\ns\tthread\t1\t0\ns\ttag\t0\t1\n")
+    types = [(t.name, t.user_content, t.target) for t in read_page_types(path)["s"]]
+    assert types == [("thread", True, False), ("tag", False, True)]

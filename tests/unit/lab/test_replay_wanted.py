@@ -10,7 +10,7 @@ import pytest
 
 from linkscore_lab.archives import write_warc
 from linkscore_lab.datasets.relevance import TAGS, ByTag, ByUrl, carried_tags, choose_relevance
-from linkscore_lab.replay import meaning, run
+from linkscore_lab.replay import prepare, run
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
@@ -47,7 +47,7 @@ def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
         texts.extend(asked)
         return [[float("kayaks" in text or "paddle" in text), 0.0] for text in asked]
 
-    monkeypatch.setattr(meaning, "installed_embeddings", lambda: {"boats": lambda: boats})
+    monkeypatch.setattr(prepare, "installed_embeddings", lambda: {"boats": lambda: boats})
 
     def found(**wanted: str) -> int:
         relevance = choose_relevance(tag="kayaks", types=["post"])
@@ -67,7 +67,7 @@ def test_a_replay_judges_pages_by_an_embedding_that_knows_other_words(
 def test_a_replay_refuses_an_embedding_that_is_not_there(
     sources: SiteSource, monkeypatch: pytest.MonkeyPatch, found: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(meaning, "installed_embeddings", lambda: found)
+    monkeypatch.setattr(prepare, "installed_embeddings", lambda: found)
     with pytest.raises(InvalidInput, match="boats"):
         run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="maps", embedding="boats")
 

@@ -101,6 +101,8 @@ USER_CONTENT = frozenset({"thread", "thread_page", "profile"})
 class DemoSite:
     """A generated community site of some 5,000 URLs."""
 
+    name = "demonstration site"
+
     def __init__(
         self, seed: int = 1, origin: str = "http://demo.test", *, n_threads: int = 600, n_members: int = 300
     ) -> None:

@@ -136,7 +136,7 @@ PAPER = Paper(
     SOURCE,
     "SOUrCe",
     "Followed by [source_ucc and source_target](policies/source.md), beside [tpm and irobot]"
-    "(policies/research.md).",
+    "(policies/index.md#policies-of-research).",
     _CLAIMS,
     {
         "source-table-3": "Recall follows from the valid ratio, as the budget is fixed: only the former "

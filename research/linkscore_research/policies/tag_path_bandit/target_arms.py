@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 from math import log, sqrt
+from typing import Annotated
 
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
 
 _ALMOST_NONE = 1e-6  # pulls of an arm nobody pulled, so that its bonus is large (Gauquier 2026)
 _MAX_PAGES = 20_000  # pulls, and targets expected, that labels may still correct; a bound
@@ -36,7 +37,7 @@ class TargetArms(Stateful):
     """
 
     total: Stored[int]
-    _arms: Stored[dict[int, list[float]]]
+    _arms: Stored[Flat[dict[int, list[float]]]]
     _pulled: Stored[dict[int, int]]
     _expected: Stored[dict[int, int]]
 
@@ -96,10 +97,10 @@ class YieldTrend(Stateful):
     (0.333, 10.0)
     """
 
-    fetches: Stored[int]
-    targets: Stored[int]
-    _mass: Stored[float]
-    _found: Stored[float]
+    fetches: Annotated[int, stored_as("counts")]
+    targets: Annotated[int, stored_as("counts")]
+    _mass: Annotated[float, stored_as("sums")]
+    _found: Annotated[float, stored_as("sums")]
 
     def __init__(self, *, window: int = _WINDOW) -> None:
         self.window = window

@@ -1,5 +1,5 @@
 """Policies that go by the browse logs of a site: `news_prefix` (Wang 2008), `behavior_fetch` and
-`behavior_discovery` (Liu 2011); the two share `behavior_order`.
+`behavior_discovery` (Liu 2011).
 """
 
 from linkscore_scoring.policies.browse_log.behavior_discovery import (

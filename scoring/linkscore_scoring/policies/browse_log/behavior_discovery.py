@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-from linkscore_scoring.browse_logs.behavior.model import BehaviorModel, Place
-from linkscore_scoring.browse_logs.behavior.pattern_text import text_of
-from linkscore_scoring.browse_logs.behavior.rankings import DISCOVERY
+from linkscore_scoring.browse_logs.behavior import (
+    DISCOVERY,
+    BehaviorModel,
+    Place,
+)
+from linkscore_scoring.browse_logs.patterns import text_of
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import one_of
-from linkscore_scoring.policies.browse_log.behavior_order import BehaviorOrder, BehaviorParams
+from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorOrder, BehaviorParams, model_of
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.state import Flat, Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation, SeedWanted
 
@@ -24,17 +27,9 @@ measured."""
 
 
 class Discovered(Stateful):
-    """How much pages of each pattern showed, beside what the browse log promised.
+    """How much pages of each pattern showed, beside what the browse log promised."""
 
-    Examples
-    --------
-    >>> found = Discovered()
-    >>> found.add("lists", expected=2.0, found=1.0)
-    >>> found.factor("lists"), found.factor("threads")
-    (0.75, 1.0)
-    """
-
-    _sums: Stored[dict[str, tuple[float, float, int]]]
+    _sums: Stored[Flat[dict[str, tuple[float, float, int]]]]
 
     def __init__(self) -> None:
         self._sums = {}
@@ -114,7 +109,7 @@ class BehaviorDiscovery(BehaviorOrder):
     ...         to_urls=np.arange(4),
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
-    ... )
+    ... ).kept()
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
     >>> BehaviorDiscovery(BehaviorDiscoveryParams()).score(links, site).scores.round(2).tolist()
     [0.69, 0.81, 0.69, 0.69]
@@ -143,7 +138,7 @@ class BehaviorDiscovery(BehaviorOrder):
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Compare what a page showed with what was expected."""
         super().observe(page, site)
-        model = mined.behavior if (mined := site.browse) is not None else None
+        model = model_of(site)
         if model is None or page.failed or page.refetch:
             return
         place = model.place(page.url, page.key)
@@ -156,16 +151,16 @@ class BehaviorDiscovery(BehaviorOrder):
     def logs_mined(self, site: SiteModel) -> None:
         """Forget what patterns showed that are no more."""
         super().logs_mined(site)
-        model = mined.behavior if (mined := site.browse) is not None else None
+        model = model_of(site)
         if model is not None:
             self.discovered.keep(self._index.of(model, self._ranked_by()).nodes)
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the most visited page of each of the `n` patterns whose pages discover most."""
-        model = mined.behavior if (mined := site.browse) is not None else None
+        model = model_of(site)
         if model is None:
             return []
-        best = sorted(model.examples, key=lambda node: (-model.stats.gain[node], node))[:n]
+        best = sorted(model.leaves(), key=lambda node: (-model.stats.gain[node], node))[:n]
         index = self._index.of(model, self._ranked_by())
         return [
             SeedWanted(

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.news.hubs import Hub
-from linkscore_scoring.browse_logs.news.model import NewsModel
-from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix, PrefixTrie, steps_of
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
-from linkscore_scoring.browse_logs.news.signals import SIGNALS
+from linkscore_scoring.browse_logs.mining import mined_of
+from linkscore_scoring.browse_logs.news import SIGNALS, Hub, NewsModel, NewsSettings
+from linkscore_scoring.browse_logs.prefixes import NewsPrefix, PrefixTrie, steps_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import FOLLOW, SKIP, Explanation, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
@@ -131,7 +129,7 @@ class NewsByPrefix(WithFallback):
     ...         to_urls=np.arange(40),
     ...         transits=np.array([40] * 20 + [60] * 20),
     ...     )
-    ... )
+    ... ).kept()
     >>> policy = NewsByPrefix(NewsPrefixParams())
     >>> [(rule.pattern, round(rule.confidence, 2)) for rule in policy.rules(site)]
     [('^https?://a\\\\.org/news/', 0.95)]
@@ -153,8 +151,8 @@ class NewsByPrefix(WithFallback):
 
     def is_ready(self, site: SiteModel) -> bool:
         """Say whether the log of the site was mined and its news lies below prefixes."""
-        mined = site.browse
-        return mined is not None and mined.news is not None and not mined.news.abstains
+        news = _news(site)
+        return news is not None and not news.abstains
 
     def score_own(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score links by prefix, or as hubs."""
@@ -179,7 +177,7 @@ class NewsByPrefix(WithFallback):
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
         """Return the prefixes as expressions, surest first."""
-        news = mined.news if (mined := site.browse) is not None else None
+        news = _news(site)
         if news is None or news.abstains:
             return []
         return sorted(
@@ -188,19 +186,17 @@ class NewsByPrefix(WithFallback):
 
     def suggest_seeds(self, n: int, site: SiteModel) -> list[SeedWanted]:
         """Return the hubs, in the order in which they add most news; also where prefixes tell nothing."""
-        news = mined.news if (mined := site.browse) is not None else None
+        news = _news(site)
         hubs = news.hubs[:n] if news is not None else []
         return [_seed(hub, news.news) for hub in hubs if news is not None]
 
     def describe(self, site: SiteModel) -> str:
         """Say what was mined, or what is missing."""
-        mined = site.browse
-        if mined is None or mined.news is None:
-            return "abstains: no browse log of the site was mined"
-        return mined.news.summary()
+        news = _news(site)
+        return news.summary() if news else "abstains: no browse log of the site was mined"
 
     def _known(self, site: SiteModel) -> _Known:
-        news = mined.news if (mined := site.browse) is not None else None
+        news = _news(site)
         if news is None:
             raise LookupError(f"{self.name}: asked for prefixes of a site without browse log")
         if self._cached is None or self._cached.news is not news:
@@ -215,6 +211,10 @@ class NewsByPrefix(WithFallback):
             return _marked(known.news.prefixes[row].text)
         bare = _bare(key)
         return _marked(f"{_HUB}{bare}") if bare in known.hubs else _shortened(key)
+
+
+def _news(site: SiteModel) -> NewsModel | None:
+    return mined.news if (mined := mined_of(site.browse)) is not None else None
 
 
 def _identity(url: str) -> str:

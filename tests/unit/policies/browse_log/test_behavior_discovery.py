@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.browse_log.behavior_discovery import Discovered
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
@@ -28,15 +28,6 @@ def test_simple_rankings_order_by_pattern_alone(ranking: str) -> None:
     assert lists == other
     assert (threads if ranking == "hub" else lists) == 1.0
     assert min(lists, threads) > profiles
-
-
-def test_pages_that_show_nothing_new_lower_their_pattern() -> None:
-    board = logged("behavior_discovery")
-    before = board.scores("/list?f=2", "/show?t=110")
-    board.page("/list?f=1", [])
-    after = board.scores("/list?f=2", "/show?t=110")
-    assert after[0] < before[0]
-    assert after[1] == before[1]
 
 
 def test_pages_that_show_new_threads_raise_their_pattern() -> None:
@@ -73,15 +64,6 @@ def test_seeds_are_the_pages_people_go_on_from() -> None:
     assert CrawlQueries(unlogged.model).seeds("h", 2) == []
 
 
-def test_the_factor_is_found_over_expected_with_one_page_more_of_each() -> None:
-    found = Discovered()
-    assert found.factor("p") == 1.0
-    found.add("p", expected=10.0, found=40.0)
-    assert found.factor("p") == pytest.approx((40 + 10) / (10 + 10))
-    found.add("p", expected=30.0, found=0.0)
-    assert found.factor("p") == pytest.approx((40 + 20) / (40 + 20))
-
-
 def test_patterns_that_are_no_more_are_forgotten() -> None:
     found = Discovered()
     found.add("p", expected=1.0, found=0.0)
@@ -93,8 +75,3 @@ def test_patterns_that_are_no_more_are_forgotten() -> None:
     assert again.factor("q") == 0.5
     with pytest.raises(CorruptState, match="discovered"):
         again.load_state({"sums": [["p", "x", 0, 0]]})
-
-
-def test_rankings_for_fetching_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="ranking: must be one of gain, hub"):
-        Board("behavior_discovery", ranking="demand")

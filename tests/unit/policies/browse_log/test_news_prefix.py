@@ -6,12 +6,9 @@ import re
 
 import pytest
 
-from linkscore_scoring.browse_logs.mined import MinedSite
-from linkscore_scoring.browse_logs.news.calibration import NewsEvidence, NewsThreshold
-from linkscore_scoring.browse_logs.news.hubs import Hub
-from linkscore_scoring.browse_logs.news.model import NewsModel
-from linkscore_scoring.browse_logs.news.prefixes import NewsPrefix
-from linkscore_scoring.browse_logs.news.settings import NewsSettings
+from linkscore_scoring.browse_logs.mining import MinedSite
+from linkscore_scoring.browse_logs.news import Hub, NewsEvidence, NewsModel, NewsSettings, NewsThreshold
+from linkscore_scoring.browse_logs.prefixes import NewsPrefix
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.events import LogsMined
 from linkscore_scoring.engine.queries import CrawlQueries
@@ -21,8 +18,9 @@ from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import packed, plain, unpacked
+from linkscore_scoring.state import to_state
 from linkscore_scoring.testing.crawl import crawl_model
+from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import LinkBatch
 from linkscore_scoring.urls.identity import identity
 
@@ -43,7 +41,7 @@ HUBS = [Hub("http://a.test/lists", 20, 25, 20), Hub("http://a.test/", 10, 90, 2)
 
 def site_with(news: NewsModel | None) -> SiteModel:
     site = SiteModel("a.test", LearningConfig(), SiteBounds())
-    site.browse = None if news is None else MinedSite(0, 60, 1_000, news)
+    site.browse = None if news is None else MinedSite(0, 60, 1_000, news).kept()
     return site
 
 
@@ -82,13 +80,6 @@ def test_links_found_before_the_log_was_mined_are_worth_what_it_says_now(policy:
     values = policy.value(before.buckets, site_with(model(PREFIXES)))
     # Only a prefix deeper than three steps and a hub are not told by the place of a link.
     assert values.tolist() == pytest.approx([0.95, 0.1, 0.9, 0.1, 0.1])
-
-
-def test_a_new_window_replaces_the_old_one(policy: NewsByPrefix) -> None:
-    site = site_with(model(PREFIXES))
-    buckets = policy.score(links_to(URLS), site).buckets
-    site.browse = MinedSite(1, 60, 1_000, model([PREFIXES[2]]))
-    assert policy.value(buckets, site).tolist() == pytest.approx([0.1, 0.1, 0.9, 0.75, 0.1])
 
 
 @pytest.mark.parametrize("news", [None, model(PREFIXES, "URLs carry no news prefix")])
@@ -135,16 +126,11 @@ def test_an_explanation_names_prefix_or_hub(policy: NewsByPrefix) -> None:
     ]
 
 
-def test_a_url_that_cannot_be_read_is_elsewhere(policy: NewsByPrefix) -> None:
-    batch = LinkBatch(["http://[oops/news/"], [1], [1], [-2], [1], [0], [""])
-    assert policy.score(batch, site_with(model(PREFIXES))).scores.tolist() == [0.1]
-
-
 def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
     choice = PolicyChoice("news_prefix", {"fallback": "breadth_first"})
     crawl, again = crawl_model(choice), crawl_model(choice)
     for seq, prefixes in enumerate(([PREFIXES[0]], [PREFIXES[1]]), start=1):
-        mined = plain(MinedSite(seq, 60, 1_000, model(prefixes)))
+        mined = to_state(MinedSite(seq, 60, 1_000, model(prefixes)))
         crawl.apply(seq, LogsMined("a.test", mined))
     again.load_state(unpacked(packed(crawl.to_state())))
     for each in (crawl, again):
@@ -152,13 +138,6 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
         assert shard.served.score(links_to(URLS), shard.model).verdicts == [FOLLOW, SKIP, SKIP, FOLLOW, SKIP]
         assert [seed.url for seed in CrawlQueries(each).seeds("a.test", 1)] == [HUBS[0].url]
         assert [rule.pattern for rule in CrawlQueries(each).rules("a.test")] == [r"^https?://a\.test/news/"]
-
-
-def test_parameters_say_how_logs_are_mined() -> None:
-    params = make_params(NewsByPrefix, {"theta": 0.7, "signal": "literal", "weighed": False})
-    assert NewsByPrefix(params).mining_settings() == {
-        "news": NewsSettings(theta=0.7, signal="literal", weighed=False)
-    }
 
 
 def test_defaults_of_the_policy_are_those_of_mining() -> None:

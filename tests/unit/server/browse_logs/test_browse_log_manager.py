@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 from prometheus_client import generate_latest
 
 from linkscore.v1 import browse_log_service_pb2 as pb
+from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MiningSettings
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.state import plain
+from linkscore_scoring.state import State
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.mining_pool import MiningJob, MiningPool, MiningResult, mine
+from linkscore_server.browse_logs.manager import BrowseLogManager, mine
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.settings import Settings
 from linkscore_server.store import Store, open_store
@@ -40,21 +42,22 @@ class Server:
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = store
         self.now_s = 1e12  # after all that arrives, if days expire by it
-        self.jobs: list[MiningJob] = []
+        self.jobs: list[tuple[BrowseCounts, MiningSettings, State | None]] = []
         settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_mine_min_visits=4, browse_mine_every_days=2
         )
-        monkeypatch.setattr(MiningPool, "run", self.run_job)
+        monkeypatch.setattr(BrowseLogManager, "_in_process", self.run_job)
         self.app = Application(settings, store=store, clock=lambda: self.now_s)
         assert self.app.browse_logs is not None
         self.browse_logs = self.app.browse_logs.manager
 
-    async def run_job(self, call: Callable[[MiningJob], MiningResult], job: MiningJob) -> MiningResult:
+    async def run_job(self, call: Callable[..., State], *job: Any) -> State:
         self.jobs.append(job)
-        return await asyncio.to_thread(call, job)
+        return await asyncio.to_thread(call, *job)
 
     async def create(self, policy: PolicyChoice) -> CrawlActor:
-        return await self.app.registry.create(CrawlConfig("c", policy=policy))
+        await self.app.registry.create(CrawlConfig("c", policy=policy))
+        return await self.app.registry.open("c")
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> list[tuple[int, int]]:
         """Take batches in, and return the windows that were mined because of it."""
@@ -63,7 +66,7 @@ class Server:
             await self.browse_logs.take(actor, message, [])
         self.browse_logs.mine_later(actor)
         await self.browse_logs.idle()
-        return [(job.counts.first_day - DAY, job.counts.n_days) for job in self.jobs[before:]]
+        return [(counts.first_day - DAY, counts.n_days) for counts, *_ in self.jobs[before:]]
 
 
 @pytest.fixture
@@ -93,21 +96,21 @@ async def test_nothing_is_mined_if_no_policy_reads_logs(server: Server) -> None:
 async def test_policies_say_how_logs_are_mined_and_what_was_learned_before_goes_in(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0), batch("2", 1))
-    (first,) = server.jobs
-    assert (first.settings.news.min_pages, first.before) == (7, None)
+    ((counts, settings, before),) = server.jobs
+    assert (settings.news.min_pages, before) == (7, None)
     await server.take(batch("3", 4))
-    assert plain(server.jobs[-1].before) == mine(first).event.mined
+    assert server.jobs[-1][2] == mine(counts, settings, None)
 
 
 async def test_a_mining_that_fails_is_counted_and_tried_again(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def failing(job: MiningJob) -> MiningResult:
+    async def failing(*job: object) -> State:
         raise ValueError("no")
 
     await server.create(READS_LOGS)
     with monkeypatch.context() as broken:
-        broken.setattr(MiningPool, "run", lambda self, job: failing(job))
+        broken.setattr(BrowseLogManager, "_in_process", failing)
         assert await server.take(batch("1", 0)) == []
     assert b"linkscore_mining_failures_total 1.0" in generate_latest(server.app.metrics.registry)
     assert await server.take() == [(-59, 60)]
@@ -127,20 +130,6 @@ async def test_days_go_when_their_retention_is_over(server: Server) -> None:
     assert actor.model.sites[SITE].model.browse is not None
 
 
-async def test_a_batch_that_was_logged_but_not_shown_is_shown_at_the_next_try(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    actor = await server.create(READS_LOGS)
-    store = server.browse_logs.visits("c")
-    with monkeypatch.context() as broken:
-        broken.setattr(store, "show", lambda batch_id: (_ for _ in ()).throw(OSError("disk full")))
-        with pytest.raises(OSError, match="disk full"):
-            await server.browse_logs.take(actor, batch("1", 0), [])
-    assert await server.browse_logs.spans(actor) == {}
-    assert await server.browse_logs.take(actor, batch("1", 0), []) is None
-    assert (await server.browse_logs.spans(actor))[SITE].visits == 4
-
-
 async def test_after_a_restart_batches_and_what_was_mined_are_there(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +140,7 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
     again = Server(server.store, monkeypatch)
     await again.app.registry.recover()
     model = (await again.app.registry.open("c")).model
-    assert plain(model.sites[SITE].model.browse) == plain(mined)
+    assert model.sites[SITE].model.browse.to_state() == mined.to_state()
     assert model.ledger.to_state() == actor.model.ledger.to_state()
     assert await again.browse_logs.take(await again.app.registry.open("c"), batch("1", 0), []) is None
     await again.browse_logs.close()
@@ -161,7 +150,8 @@ async def test_after_a_restart_batches_and_what_was_mined_are_there(
 async def test_a_deleted_crawl_leaves_no_visits(server: Server) -> None:
     await server.create(READS_LOGS)
     await server.take(batch("1", 0))
-    await server.app.registry.delete("c")
+    await server.app.registry.erase("c")
+    await server.app.registry.drop("c")
     actor = await server.create(READS_LOGS)
     assert await server.browse_logs.spans(actor) == {}
 

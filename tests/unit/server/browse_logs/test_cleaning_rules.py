@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from linkscore_cli.logs import RULES
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.browse_logs.cleaning import RULES, rule_sql
-from linkscore_server.browse_logs.log_files import log_file
+from linkscore_server.browse_logs.reading import log_file, rule_sql
 from support.browse_logs.visit_logs import as_json, row, visits_of
 
 LEFT_OUT = {

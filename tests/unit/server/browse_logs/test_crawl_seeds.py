@@ -12,11 +12,10 @@ from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_server.app import Application
-from linkscore_server.browse_logs.mining_pool import MiningPool
+from linkscore_server.browse_logs.manager import BrowseLogManager
 from linkscore_server.settings import Settings
 from linkscore_server.store import open_store
 from support.browse_logs.visit_logs import MIDNIGHT
-from support.recorded_crawls import fetched
 
 PORTAL = "http://portal.org/today"
 _DAY_MS = 86_400_000
@@ -44,7 +43,7 @@ class Server:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.minings = 0
         self.broken = False
-        monkeypatch.setattr(MiningPool, "run", self._run)
+        monkeypatch.setattr(BrowseLogManager, "_in_process", self._run)
         settings = Settings(
             listen="127.0.0.1:0", metrics_listen="", browse_referrers="all", browse_window_days=30
         )
@@ -52,11 +51,11 @@ class Server:
         assert self.app.browse_logs is not None
         self.logs = self.app.browse_logs
 
-    async def _run(self, call, job):  # type: ignore[no-untyped-def]
+    async def _run(self, call, *job):  # type: ignore[no-untyped-def]
         self.minings += 1
         if self.broken:
             raise OSError("the disk is gone")
-        return await asyncio.to_thread(call, job)
+        return await asyncio.to_thread(call, *job)
 
     async def take(self, *batches: pb.ImportBrowseRecordsRequest) -> None:
         actor = await self.app.registry.open("c")
@@ -105,20 +104,6 @@ async def test_sites_that_came_late_or_went_early_are_said(server: Server) -> No
     }
 
 
-async def test_no_site_is_read_back_to_be_spoken_of(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    await server.take(batch("1", "a.org", range(30)))
-    actor = await server.app.registry.open("c")
-    await actor.submit(fetched(PORTAL, site="portal.org"))
-
-    def read_back(sites: object, name: str) -> None:
-        raise AssertionError(f"{name} is read back")
-
-    monkeypatch.setattr(type(actor.model.sites), "__getitem__", read_back)
-    (seed,) = (await server.seeds()).seeds
-    assert seed.url == PORTAL
-    assert "not crawled" not in seed.reason
-
-
 async def test_all_who_ask_get_one_mining_and_a_log_that_changed_another(server: Server) -> None:
     await server.take(batch("1", "a.org", range(30)))
     first, second = await asyncio.gather(server.seeds(), server.seeds())
@@ -149,11 +134,3 @@ async def test_a_mining_that_failed_is_tried_again(server: Server) -> None:
         await server.seeds()
     server.broken = False
     assert (await server.seeds()).seeds
-
-
-async def test_where_all_days_are_deleted_that_is_said(server: Server) -> None:
-    await server.take(batch("1", "a.org", range(30)))
-    await server.seeds()
-    await server.logs.manager.maintain()
-    got = await server.seeds()
-    assert (list(got.seeds), got.policy_state) == ([], "abstains: all days of the browse log are deleted")

@@ -9,8 +9,7 @@ import click
 import pytest
 import zstandard
 
-from linkscore_cli.logs import RULES, read_labels
-from linkscore_server.browse_logs import cleaning
+from linkscore_cli.logs import read_labels
 
 TABLE = "url\tis_news\tbirth_day\nhttps://a.org/x\t1\t3\nhttps://a.org/y\tno\t4\n"
 
@@ -43,7 +42,3 @@ def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, raw: bytes, rule: 
     path.write_bytes(raw)
     with pytest.raises(click.BadParameter, match=rule):
         read_labels(path)
-
-
-def test_the_command_line_knows_what_every_rule_of_cleaning_means() -> None:
-    assert RULES == cleaning.RULES

@@ -6,14 +6,9 @@ import hashlib
 import random
 from pathlib import Path
 
-import numpy as np
-
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
-from linkscore_server.browse_logs.cleaning import rule_sql
-from linkscore_server.browse_logs.formats import FORMATS
-from linkscore_server.browse_logs.log_files import log_file
-from linkscore_server.browse_logs.records import add_page_function, load_records
-from linkscore_server.browse_logs.visits import COLUMNS, SiteSpan, counts_of, spans_of, workspace
+from linkscore_server.browse_logs.reading import FORMATS, log_file, rule_sql
+from linkscore_server.browse_logs.visits import COLUMNS, VisitQuery, counts_of, load_records, workspace
 from support.browse_logs.visit_logs import DAY, ROWS, SALT, SITE, X, as_json, row
 
 ROOT, TAGS = f"http://{SITE}/", f"http://{SITE}/tags"
@@ -24,7 +19,6 @@ def table(
 ) -> list[tuple[object, ...]]:
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        add_page_function(con)
         load_records(con, FORMATS["json"](log_file(path)), rule_sql(), salt, foreign=foreign)
         return con.execute(f"SELECT {COLUMNS} FROM visits ORDER BY ALL").fetchall()
 
@@ -41,9 +35,8 @@ def counted(
     """Return the counts of a log, referrers of other sites kept."""
     path.write_bytes(as_json(rows))
     with workspace(threads=1) as con:
-        add_page_function(con)
         load_records(con, FORMATS["json"](log_file(path)), rule_sql(), SALT, foreign=True)
-        return counts_of(con, site, first_day, n_days, max_pages_a_day=most)
+        return counts_of(con, "visits", VisitQuery(site, first_day, n_days, most))
 
 
 def test_a_client_is_the_first_64_bits_of_a_salted_hash(tmp_path: Path) -> None:
@@ -65,11 +58,6 @@ def test_the_first_referrer_of_a_day_wins_at_equal_times_the_lower_one(tmp_path:
     rows = [row(9, "c", "/", f"{ROOT}b"), row(9, "c", "/", f"{ROOT}a"), row(10, "c", "/", f"{ROOT}0")]
     ((_, _, referrer, *_),) = table(rows, tmp_path / "a.jsonl")
     assert referrer == f"{ROOT}a"
-
-
-def test_nothing_of_other_sites_is_kept(tmp_path: Path) -> None:
-    found = table([row(9, "c", "/", "https://search.org/?q=secret")], tmp_path / "a.jsonl")
-    assert [referrer for _, _, referrer, *_ in found] == [""]
 
 
 def test_referrers_of_other_sites_are_kept_on_request_but_for_those_with_a_query(tmp_path: Path) -> None:
@@ -120,11 +108,6 @@ def test_counts_are_those_worked_by_hand(tmp_path: Path) -> None:
     assert counts.referrals().tolist() == [2, 0, 1]
 
 
-def test_visits_of_a_page_are_its_clicks(tmp_path: Path) -> None:
-    counts = counted(ROWS, tmp_path / "a.jsonl")
-    assert (np.bincount(counts.click_urls, counts.clicks) == counts.visits()).all()
-
-
 def test_a_window_leaves_out_other_days(tmp_path: Path) -> None:
     counts = counted(ROWS, tmp_path / "a.jsonl", first_day=DAY + 1, n_days=1)
     assert counts.urls == [ROOT, TAGS, X]
@@ -137,16 +120,3 @@ def test_a_client_with_absurd_rates_does_not_count_on_that_day_only(tmp_path: Pa
     assert counted(rows, tmp_path / "a.jsonl", most=6).clicks.sum() == 8
     strict = counted(rows, tmp_path / "a.jsonl", most=5)
     assert (strict.clicks.sum(), strict.left_out) == (2, 6)
-
-
-def test_a_site_without_visits_has_empty_counts(tmp_path: Path) -> None:
-    counts = counted(ROWS, tmp_path / "a.jsonl", first_day=DAY + 9)
-    assert (counts.urls, counts.clicks.size, counts.transits.size) == ([], 0, 0)
-
-
-def test_the_span_of_a_site(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(as_json(ROWS))
-    with workspace(threads=1) as con:
-        add_page_function(con)
-        load_records(con, FORMATS["json"](log_file(tmp_path / "a.jsonl")), rule_sql(), SALT)
-        assert spans_of(con) == {SITE: SiteSpan(DAY, DAY + 1, 5)}

@@ -129,19 +129,6 @@ def test_a_server_that_leaves_hands_its_shards_over(server: Callable[[str], Serv
     assert list(found.servers.values()) == ["a:1"]
 
 
-def test_a_shard_is_claimed_by_who_makes_it_and_by_nobody_else(server: Callable[[str], Server]) -> None:
-    first, second = server("a:1"), server("b:1")
-    first.tick()
-    second.tick()
-    first.store.create("books").commit([event(1)]).result()
-
-    first.ownership.claim("books")
-
-    first.ownership.confirm("books")
-    with pytest.raises(StoreAway, match="another server has these sites"):
-        second.ownership.claim("books")
-
-
 def test_a_server_that_does_not_beat_loses_its_connection_and_its_shards(
     server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:

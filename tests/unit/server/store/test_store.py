@@ -53,19 +53,19 @@ def test_what_was_acknowledged_is_there_after_a_start(opened: Opened) -> None:
     assert shard.commit([event(2)]).result() == 2
 
 
-def test_a_shard_is_there_from_its_first_event_on(opened: Opened) -> None:
+def test_shards_are_made_together_or_not_at_all(opened: Opened) -> None:
     store = opened()
-    store.create("books")
-    assert store.shards() == []
-    with pytest.raises(KeyError):
-        store.open("films")
-
-    store.create("books").commit([event(1)]).result()
-    store.create("films@1-of-2").commit([event(1)]).result()
-
-    assert store.shards() == opened().shards() == ["books", "films@1-of-2"]
+    store.create_all({f"films@{part}-of-2": [NewEvent("", "", b"first")] for part in range(2)})
     with pytest.raises(Fenced):
-        store.create("books")
+        store.create_all({"books": [], "films@1-of-2": []})
+    with pytest.raises(KeyError):
+        store.open("books")
+
+    shard = store.open("films@1-of-2")
+
+    assert store.shards() == opened().shards() == ["films@0-of-2", "films@1-of-2"]
+    assert [found.body for found in shard.events(site="")] == [b"first"]
+    assert shard.commit([event(2)]).result() == 2
 
 
 def test_a_site_is_its_row_and_the_events_after_it(store: Store) -> None:
@@ -264,7 +264,7 @@ def test_of_two_that_have_a_shard_one_goes_on(opened: Opened) -> None:
 def test_a_fenced_shard_does_not_take_others_with_it(opened: Opened) -> None:
     store = opened()
     books, films = store.create("books"), store.create("films")
-    opened().create("books").commit([event(1)]).result()
+    opened().open("books").commit([event(1)]).result()
     store.writer.call(lambda session: None).result()
 
     gate = store.writer.call(lambda session: films.commit([event(1)]) and books.commit([event(1)])).result()

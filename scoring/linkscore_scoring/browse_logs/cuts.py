@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -30,21 +31,7 @@ def totals(parents: Ids, own: Floats) -> Floats:
 def mdl_cut(parents: Ids, sizes: Floats, visits: Floats) -> NDArray[np.bool_]:
     """Return the cut with the least description length, (n_nodes,) bool; exact, cost O(n_nodes).
 
-    A node is cut where its own length is not above the sum of the best lengths below: bottom-up dynamic
-    programming, the parent on a tie. Without two visits the cut is the root.
-
-    Parameters
-    ----------
-    parents
-        (n_nodes,) int64, each smaller than its node, -1 for the root, which is node 0.
-    sizes, visits
-        URLs |P| and visits F_in of each node, subtrees included (`totals`); sizes >= 1.
-
-    References
-    ----------
-    Liu et al. 2011, eqs. 1 to 4. Differences from the paper: eq. 3 as printed lacks the logarithm and the
-    visits of each URL as its weight. Without the weight merging never costs anything, and the root alone
-    would always be best.
+    Liu et al.
     """
     n, root_visits = len(parents), float(visits[0])
     cut = np.zeros(n, dtype=np.bool_)
@@ -83,29 +70,7 @@ def _data_length(sizes: Floats, visits: Floats, root_visits: float) -> Floats:
 def transit_cut(
     parents: Ids, leaves: NDArray[np.bool_], sources: Ids, targets: Ids, transits: Floats, *, threshold: float
 ) -> NDArray[np.bool_]:
-    """Return the cut after merging, (n_nodes,) bool.
-
-    Deepest first, a node whose children are all leaves becomes a leaf if every two of them are more alike
-    than the threshold; one that does not stays as it is, and so does all above it. An only child merges.
-
-    Parameters
-    ----------
-    parents
-        (n_nodes,) int64, each smaller than its node, -1 for the root, which is node 0.
-    leaves
-        (n_nodes,) bool: the cut to begin with; nodes below it are not looked at.
-    sources, targets, transits
-        Records between patterns of the cut, (n_pairs,) each, by node id; transits from outside the site and
-        within one pattern included, the source of the former being -1.
-    threshold
-        Transit similarity above which siblings merge, [0, 1]; the paper does not give its own.
-
-    Notes
-    -----
-    Cost O(children x (n_pairs + n_nodes)) a node tried. References: Liu et al. 2011, eqs. 5 to 8 and
-    Algorithm 1. Differences from the paper: none but what it leaves open: the cosine of two zero vectors is
-    1, of one zero vector 0, and depth is counted from 0 at the root, which so has no part in the likeness.
-    """
+    """Return the cut after merging, (n_nodes,) bool."""
     merging = _Merging(parents, np.array(leaves), np.array(sources), np.array(targets), transits)
     queue = [(-int(merging.depth[at]), at) for at in merging.ready()]
     heapq.heapify(queue)
@@ -120,11 +85,7 @@ def transit_cut(
 
 
 def propagation(parents: Ids, leaves: NDArray[np.bool_]) -> csr_matrix:
-    """Return P of eq. 6, (n_nodes, n_nodes) float64; rows of nodes that are no leaves are empty.
-
-    P[k, k] = 1, and P[k, n] for an ancestor n is the product of h / H over the depths h from that of n to
-    that of k's parent, with H the depth of the deepest leaf: evidence fades on the way up.
-    """
+    """Return P of eq. 6, (n_nodes, n_nodes) float64; rows of nodes that are no leaves are empty."""
     from scipy.sparse import csr_matrix  # slow to import: only where logs are mined
 
     depth = depths(parents)
@@ -196,10 +157,8 @@ class _Merging:
         self._P = propagation(self.parents, self.leaves)
 
     def _spread(self, of: Ids, ends: Ids, others: Ids) -> Floats:
-        """Return the transits of some leaves by their other end, spread over the tree (eq. 7), (n, n_nodes).
-
-        Not divided by F_in or F_out as in eq. 5: a cosine does not depend on the scale.
-        """
+        """Return the transits of some leaves by their other end, spread over the tree (eq. 7), (n,
+        n_nodes)."""
         from scipy.sparse import csr_matrix
 
         row = np.full(len(self.parents), -1, dtype=np.int64)

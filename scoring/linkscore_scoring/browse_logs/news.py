@@ -1,0 +1,459 @@
+"""News of a site, from its browse log (Wang 2008): which pages are news, where they lie, what leads to them.
+
+`mine_news` goes through it in order: the signal of every page, its threshold, prefixes, hubs; `mine_crawl`
+does it over all sites of a crawl at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts, Counts
+from linkscore_scoring.browse_logs.prefixes import (
+    CERTAIN,
+    NewsPages,
+    NewsPrefix,
+    PrefixTrie,
+    held_out_coverage,
+    learn_prefixes,
+    steps_of,
+)
+from linkscore_scoring.state import Flat, stored_as
+
+DECAY, CONSISTENT, LITERAL = SIGNALS = ("decay", "consistent", "literal")
+
+_FEWEST_DAYS = 7
+"""A page seen for fewer days is undecided: concentration cannot exceed days seen / m. A week is chosen, not
+measured."""
+
+DECAY_DAYS = 5.0
+"""Days in which clicks on news fall to a third. Between 3 and 8 it tells news from other pages equally well
+on three logs, see research/notebook/news-from-logs.md."""
+
+PAPER_THRESHOLD = 1.91
+"""Threshold of Wang 2008, section 6.1, fitted on one site: what is used without labels."""
+
+_LEAST_SIGNAL = 1e-3
+"""A bound: concentration is read as its logarithm, and a page without early clicks has none."""
+
+_FEWEST_LABELS = 20
+"""Labelled pages from which a threshold is fitted. Chosen, not measured."""
+
+MAX_SEEDS = 1_000
+"""Seeds that are kept: a bound, as many as `SuggestSeeds` gives."""
+
+Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsSettings:
+    """Settings of `mine_news`; the defaults rest on research/notebook/news-from-logs.md but where it is
+    said."""
+
+    signal: str = DECAY  # of clicks (`decay_gain`), or `concentration`, `CONSISTENT` or `LITERAL`
+    m: int = 3  # days that count as first for concentration; the paper gives none, its mean bounds it by 6
+    threshold: float = 0.0  # signal above which a page is news; 0: fitted on labels, else the usual one
+    min_daily_clicks: float = (
+        1.0  # least mean of daily clicks of a page that is looked at: Wang 2008, section 3
+    )
+    over_life: bool = False  # mean over the days since the first click, not over the whole window
+    weighed: bool = True  # weigh pages by how sure their signal is; False counts them, as the paper
+    theta: float = 0.8  # share of news above which a prefix is one: Wang 2008, section 6.1
+    min_pages: int = 3  # that a prefix must be learned from; the paper has no such bound
+    min_coverage: float = 0.2  # of the news below prefixes learned from other pages, else it abstains; chosen
+    max_hubs: int = 100  # that are kept: a bound of memory
+
+
+@dataclass(slots=True)
+class Concentration:
+    """Concentration of every page of a site, and which of them it tells anything about."""
+
+    values: Values  # (n_urls,) float64, 0 where there is none
+    frequent: Mask  # (n_urls,) bool: pages with enough clicks a day
+    decided: Mask  # (n_urls,) bool: frequent pages that were seen long enough
+
+
+def concentration(counts: BrowseCounts, settings: NewsSettings) -> Concentration:
+    """Return ClickThroughConcentration of every page: the share of its clicks in its first days.
+
+    Wang 2008, section 4.1, eq. 1. The default counts m days of the n - a + 1 there are, so that even clicks
+    give exactly 1, which eq. 1 misses by one day. A page seen for fewer than max(2 m, 7) days is undecided:
+    with so short a life none reaches a threshold near 2.
+    """
+    n, first = len(counts.urls), counts.first_days()
+    totals = np.bincount(counts.click_urls, counts.clicks, n).astype(np.int64)
+    ages = counts.click_days - first[counts.click_urls]
+    literal = settings.signal == LITERAL
+    early = ages < settings.m + literal
+    head = np.bincount(counts.click_urls[early], counts.clicks[early], n)
+    seen = counts.n_days - first
+    span = seen - literal
+    share = np.divide(head, totals, out=np.zeros(n), where=(totals > 0) & (span > 0))
+    days = seen if settings.over_life else counts.n_days
+    frequent = (totals > 0) & (totals >= settings.min_daily_clicks * days)
+    decided = frequent & (seen >= max(2 * settings.m, _FEWEST_DAYS))
+    return Concentration(share * span / settings.m, frequent, decided)  # eq. 1
+
+
+def decay_gain(counts: BrowseCounts) -> Values:
+    """Return how much better decay explains the clicks of each page than even clicks do; ours.
+
+    The mean over clicks of ln(p(age of the page | exp(-age / 5 days)) / p(age | even)), both cut off at the
+    end of the window, squeezed by tanh: (n_urls,) in (-1, 1), above 0 for decay, 0 without clicks.
+    Concentration cannot exceed days seen / m, so it calls no page news that was seen for a week; this can.
+    """
+    n, first, days = len(counts.urls), counts.first_days(), DECAY_DAYS
+    totals = np.bincount(counts.click_urls, counts.clicks, n)
+    ages = counts.clicks * (counts.click_days - first[counts.click_urls])
+    mean_age = np.bincount(counts.click_urls, ages, n) / np.maximum(totals, 1.0)
+    seen = np.maximum(counts.n_days - first, 1)
+    mass = -np.expm1(-seen / days) / -np.expm1(-1.0 / days)
+    return np.asarray(np.where(totals > 0, np.tanh(np.log(seen / mass) - mean_age / days), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class NewsThreshold:
+    """A threshold, and how it parts the labelled pages: news is what lies strictly above."""
+
+    value: float  # the threshold
+    hits: int = 0  # pages classified rightly, news below it, other pages above it, of how many labelled ones
+    misses: int = 0
+    false_alarms: int = 0
+    n: int = 0
+    given: bool = False  # somebody gave it for this mining and those to come
+
+    def origin(self) -> str:
+        """Say where the threshold comes from."""
+        if self.given:
+            return "given"
+        return f"fitted on {self.n} labelled pages" if self.n else "not fitted"
+
+
+def fit_threshold(values: NDArray[np.float64], is_news: NDArray[np.bool_]) -> NewsThreshold | None:
+    """Return the threshold that classifies most labelled pages rightly, the larger one of equals.
+
+    Candidates are the midpoints between neighbouring values; None if there is none, or pages of one kind
+    only. Wang 2008, section 6.1; section 5.1 says "less" where it must be "greater".
+    """
+    order = np.argsort(values, kind="stable")
+    ranked, news = values[order], is_news[order]
+    cuts = np.flatnonzero(ranked[1:] > ranked[:-1])
+    if not len(cuts) or news.all() or not news.any():
+        return None
+    below = np.cumsum(news)[cuts]
+    above = int(news.sum()) - below
+    hits = (cuts + 1 - below) + above
+    best = len(hits) - 1 - int(np.argmax(hits[::-1]))
+    cut = cuts[best]
+    n = len(values)
+    return NewsThreshold(
+        value=float((ranked[cut] + ranked[cut + 1]) / 2),
+        hits=int(hits[best]),
+        misses=int(below[best]),
+        false_alarms=int(n - cut - 1 - above[best]),
+        n=n,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewsEvidence:
+    """Log-likelihood ratio of news against other pages: ``slope * signal + offset``."""
+
+    slope: float
+    offset: float
+
+    def ratios(self, signals: Values) -> Values:
+        """Return ln(p(signal | news) / p(signal | other)) of signals, same shape."""
+        return self.slope * signals + self.offset
+
+
+def fit_evidence(signals: Values, is_news: Mask) -> NewsEvidence:
+    """Return the evidence that labelled pages of both kinds show: a logistic curve without its base rate."""
+    from sklearn.linear_model import LogisticRegression  # slow to import: only where there are labels
+
+    fitted = LogisticRegression(tol=1e-10).fit(signals[:, None], is_news)
+    base = float(np.log(is_news.mean() / (1.0 - is_news.mean())))
+    return NewsEvidence(float(fitted.coef_[0, 0]), float(fitted.intercept_[0]) - base)
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A page that links to news."""
+
+    url: str  # its identity
+    news: int  # distinct news pages, and distinct pages of any kind, that visitors went to from it
+    links: int
+    gain: int  # news pages among them that no hub before this one links to
+
+
+def hub_seeds(counts: BrowseCounts, is_news: Mask, n: int, *, by_gain: bool = True) -> list[Hub]:
+    """Return the `n` best pages to find news from, best first; all of them link to news (Wang 2008, section
+    5.1).
+
+    A page links to another if a record has the one as referrer and the other as target. With `by_gain` each
+    next hub is the one that links to most news not linked yet, since the fullest lists of a site mostly
+    repeat each other; else the paper's order: by news, ties by their share of the links, then by URL.
+    """
+    inside = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
+    size = max(1, len(counts.urls))
+    pages, targets = np.divmod(np.unique(counts.from_urls[inside] * size + counts.to_urls[inside]), size)
+    links = np.bincount(pages, minlength=size)
+    to_news: dict[int, set[int]] = {}
+    lead = is_news[targets]
+    for page, target in zip(pages[lead].tolist(), targets[lead].tolist(), strict=True):
+        to_news.setdefault(page, set()).add(target)
+    ranked = sorted(to_news, key=lambda page: (-len(to_news[page]), links[page], counts.urls[page]))
+    ordered = _covering(ranked, to_news) if by_gain else _as_ranked(ranked, to_news)
+    return [
+        Hub(counts.urls[page], len(to_news[page]), int(links[page]), gain)
+        for page, gain in islice(ordered, n)
+    ]
+
+
+def _as_ranked(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple[int, int]]:
+    covered: set[int] = set()
+    for page in ranked:
+        yield page, len(to_news[page] - covered)
+        covered |= to_news[page]
+
+
+def _covering(ranked: list[int], to_news: dict[int, set[int]]) -> Iterator[tuple[int, int]]:
+    """Yield pages and their gains, largest gain first; a gain only falls, so the heap bounds it."""
+    covered: set[int] = set()
+    heap = [(-len(to_news[page]), place, page) for place, page in enumerate(ranked)]
+    heapify(heap)
+    spent: list[tuple[int, int]] = []
+    while heap:
+        bound, place, page = heap[0]
+        gain = len(to_news[page] - covered)
+        if gain == 0:
+            spent.append((place, heappop(heap)[2]))
+        elif gain < -bound:
+            heapreplace(heap, (-gain, place, page))
+        else:
+            heappop(heap)
+            covered |= to_news[page]
+            yield page, gain
+    yield from ((page, 0) for _, page in sorted(spent))
+
+
+@dataclass(slots=True)
+class NewsModel:
+    """News of one site, mined from one window of its browse log."""
+
+    signal: str  # what tells news, above which value, and how sure a value is; see `NewsSettings`
+    threshold: Flat[NewsThreshold]
+    evidence: Flat[NewsEvidence]
+    # Pages with enough clicks that could be judged, of them news, and others too young to judge.
+    pages: Annotated[int, stored_as("counts")]
+    news: Annotated[int, stored_as("counts")]
+    undecided: Annotated[int, stored_as("counts")]
+    prefixes: list[Flat[NewsPrefix]]  # news prefixes, by text; none lies below another
+    # Share of the news that lies below prefixes learned from other pages; see `held_out_coverage`.
+    covered: Annotated[float, stored_as("counts")]
+    hubs: list[Flat[Hub]]  # pages that link to news, best first
+    reason: str  # why the model abstains; empty if it does not
+
+    @property
+    def abstains(self) -> bool:
+        """Whether prefixes tell too little to go by them."""
+        return bool(self.reason)
+
+    def trie(self) -> PrefixTrie:
+        """Return a finder of prefixes by URL."""
+        return PrefixTrie([prefix.text for prefix in self.prefixes])
+
+    def summary(self) -> str:
+        """Say in one sentence what was learned, or why nothing was."""
+        rule = f"{self.signal} > {self.threshold.value:.3g}, {self.threshold.origin()}"
+        seen = f"{self.news} of {self.pages} pages are news ({rule})"
+        if self.reason:
+            return f"abstains: {self.reason}; {seen}"
+        return f"{len(self.prefixes)} news prefixes hold {self.covered:.0%} of the news; {seen}"
+
+
+# Without labels: rounded means of what the labelled pages of three sites gave, which lie close together.
+_DECAY_EVIDENCE = NewsEvidence(slope=3.4, offset=1.0)
+_CTC_EVIDENCE = NewsEvidence(slope=2.4, offset=-2.2)
+
+
+@dataclass(slots=True)
+class PageSignals:
+    """Signal of the pages that can be classified."""
+
+    rows: NDArray[np.intp]  # pages, as indices into the URLs of the counts
+    signals: Values  # signal of each, and what an operator says: 1 news, 0 other, -1 nothing
+    labels: NDArray[np.int8]
+    undecided: int  # pages with enough clicks that cannot be classified
+
+
+def mine_news(
+    counts: BrowseCounts,
+    settings: NewsSettings,
+    labels: Mapping[str, bool] | None = None,
+    before: NewsModel | None = None,
+) -> NewsModel:
+    """Return what the browse log of a site tells about its news (Wang 2008, sections 4 and 5).
+
+    `labels`, pages by identity, fit threshold and evidence and stand for themselves; if none come, what
+    `before` was fitted on stays in force. Pages that cannot be classified count neither as news nor as other,
+    and the model abstains where prefixes do not hold the news of pages they were not learned from.
+    """
+    seen = page_signals(counts, settings, labels or {})
+    threshold, evidence = calibrate(seen, settings, before)
+    is_news = np.where(seen.labels >= 0, seen.labels == 1, seen.signals > threshold.value)
+    ratios = evidence.ratios(_scaled(seen.signals, settings))
+    ratios[seen.labels == 0], ratios[seen.labels == 1] = -CERTAIN, CERTAIN
+    urls = [counts.urls[row] for row in seen.rows.tolist()]
+    pages = NewsPages(urls, [steps_of(url) for url in urls], is_news, ratios)
+    of_all_urls = np.zeros(len(counts.urls), dtype=np.bool_)
+    of_all_urls[seen.rows[is_news]] = True
+    model = NewsModel(
+        signal=settings.signal,
+        threshold=threshold,
+        evidence=evidence,
+        pages=len(is_news),
+        news=int(is_news.sum()),
+        undecided=seen.undecided,
+        prefixes=learn_prefixes(pages, settings),
+        covered=held_out_coverage(pages, settings),
+        hubs=hub_seeds(counts, of_all_urls, settings.max_hubs, by_gain=settings.weighed),
+        reason="",
+    )
+    model.reason = _reason(model, settings)
+    return model
+
+
+def page_signals(counts: BrowseCounts, settings: NewsSettings, labels: Mapping[str, bool]) -> PageSignals:
+    """Return the signal of every page that has enough clicks and, for concentration, was seen long enough."""
+    by_decay = settings.signal == DECAY
+    found = concentration(counts, settings)
+    rows = np.flatnonzero(found.frequent if by_decay else found.decided)
+    signals = decay_gain(counts) if by_decay else found.values
+    given = [int(labels.get(counts.urls[row], -1)) for row in rows]
+    undecided = int(found.frequent.sum()) - len(rows)
+    return PageSignals(rows, signals[rows], np.array(given, dtype=np.int8), undecided)
+
+
+def calibrate(
+    seen: PageSignals, settings: NewsSettings, before: NewsModel | None = None
+) -> tuple[NewsThreshold, NewsEvidence]:
+    """Return threshold and evidence: fitted on labels, else those of `before`, else the usual ones."""
+    by_decay = settings.signal == DECAY
+    known = seen.labels >= 0
+    is_news = seen.labels[known] == 1
+    enough = len(is_news) >= _FEWEST_LABELS
+    fitted = fit_threshold(seen.signals[known], is_news) if enough else None
+    usual = NewsThreshold(settings.threshold or (0.0 if by_decay else PAPER_THRESHOLD))
+    if fitted is not None:
+        evidence = fit_evidence(_scaled(seen.signals[known], settings), is_news)
+        return usual if settings.threshold else fitted, evidence
+    if before is not None and before.signal == settings.signal:
+        in_force = (before.threshold.n or before.threshold.given) and not settings.threshold
+        return before.threshold if in_force else usual, before.evidence
+    return usual, _DECAY_EVIDENCE if by_decay else _CTC_EVIDENCE
+
+
+def _scaled(signals: Values, settings: NewsSettings) -> Values:
+    """Return signals on the scale of the evidence: concentration as its logarithm."""
+    return signals if settings.signal == DECAY else np.log(np.maximum(signals, _LEAST_SIGNAL))
+
+
+def _reason(model: NewsModel, settings: NewsSettings) -> str:
+    if not model.pages:
+        return f"no page of the log has {settings.min_daily_clicks:g} clicks a day"
+    if not model.news:
+        return "no page of the log is news"
+    if not model.prefixes or model.covered < settings.min_coverage:
+        few = f"{len(model.prefixes)} folders or programs are more than {settings.theta:.0%} news"
+        held = f"of pages they were not learned from they hold {model.covered:.0%} of the news"
+        return f"URLs carry no news prefix ({few}; {held})"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSeed:
+    """A page to start a crawl for news from."""
+
+    url: str  # A hub, or the front page of a host
+    news: int  # distinct news pages, and those that no seed before leads to
+    gain: int
+    hosts: int  # hosts of the news pages
+    is_hub: bool  # visitors went from it to the news; else nobody knows what leads to the news of its host
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlNews:
+    """News of all sites of a crawl, mined from one window of its browse log."""
+
+    model: NewsModel  # prefixes, hubs, and how news was told, over all sites at once
+    hosts: int  # hosts with news
+    seeds: list[CrawlSeed]  # where to start, best first
+
+    def summary(self) -> str:
+        """Say in one sentence what was learned."""
+        return f"{self.hosts} hosts have news: {self.model.summary()}"
+
+
+def mine_crawl(counts: BrowseCounts, settings: NewsSettings) -> CrawlNews:
+    """Return what the browse log of a crawl tells about news, whatever site it is on (Wang 2008, sections 5,
+    6).
+
+    `counts` are of all sites. A host whose news no known page leads to is started at its front page; an
+    origin that nobody visited is no hub, since browsers name no more than the origin to another site.
+    """
+    counts = replace(counts, from_urls=_known_origins(counts))
+    model = mine_news(counts, replace(settings, max_hubs=MAX_SEEDS))
+    seen = page_signals(counts, settings, {})
+    is_news = np.zeros(len(counts.urls), dtype=np.bool_)
+    is_news[seen.rows[seen.signals > model.threshold.value]] = True
+    hosts = _news_hosts(counts, is_news)
+    found = [CrawlSeed(hub.url, hub.news, hub.gain, len(hosts[hub.url]), is_hub=True) for hub in model.hubs]
+    found += _front_pages(counts, is_news, model.hubs)
+    found.sort(key=lambda seed: -(seed.gain if settings.weighed else seed.news))
+    n_hosts = len({_root(counts.urls[row]) for row in np.flatnonzero(is_news).tolist()})
+    return CrawlNews(model, n_hosts, found[:MAX_SEEDS])
+
+
+def _known_origins(counts: BrowseCounts) -> Counts:
+    """Return `from_urls` without origins that nobody visited."""
+    vague = np.array([_root(url) == url for url in counts.urls], dtype=np.bool_) & (counts.visits() == 0)
+    inside = counts.from_urls != OUTSIDE
+    found = counts.from_urls.copy()
+    found[inside] = np.where(vague[found[inside]], OUTSIDE, found[inside])
+    return found
+
+
+def _news_hosts(counts: BrowseCounts, is_news: NDArray[np.bool_]) -> defaultdict[str, set[str]]:
+    """Return the hosts of the news that each page leads to, by URL of the page."""
+    hosts: defaultdict[str, set[str]] = defaultdict(set)
+    inside = (counts.from_urls != OUTSIDE) & is_news[counts.to_urls]
+    ways = np.column_stack([counts.from_urls[inside], counts.to_urls[inside]])
+    for source, target in ways.tolist():
+        hosts[counts.urls[source]].add(_root(counts.urls[target]))
+    return hosts
+
+
+def _front_pages(counts: BrowseCounts, is_news: NDArray[np.bool_], hubs: list[Hub]) -> list[CrawlSeed]:
+    """Return the front pages of hosts with news that no page leads to, but for those that are hubs."""
+    led = (counts.from_urls != OUTSIDE) & (counts.from_urls != counts.to_urls)
+    alone = is_news.copy()
+    alone[counts.to_urls[led]] = False
+    news = Counter(_root(counts.urls[row]) for row in np.flatnonzero(alone).tolist())
+    for hub in hubs:
+        news.pop(hub.url, None)
+    return [CrawlSeed(root, n, n, 1, is_hub=False) for root, n in sorted(news.items())]
+
+
+def _root(url: str) -> str:
+    """Return the front page of the host of a URL that is an identity."""
+    return url[: url.index("/", url.index("://") + 3) + 1]

@@ -1,0 +1,382 @@
+"""URLs as key-value pairs, one by one or a batch as columns, and labels of values in patterns (Liu 2011)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.state import Flat
+
+HOST = "host"
+BARE = "?"
+MAX_SEGMENTS = 12
+"""A bound: path segments of one URL, those past it are one; cost and size of patterns grow with each."""
+
+MAX_ARGUMENTS = 16
+"""A bound: argument names of one URL, the first by name."""
+
+KeyValues = dict[str, str]
+
+
+def path_key(position: int) -> str:
+    """Return the key of the path segment at a position, 0 for the first."""
+    return f"p{position}"
+
+
+@lru_cache(maxsize=8_192)
+def key_values(url: str) -> KeyValues:
+    """Return the key-value pairs of a URL, host first, then the path, then arguments by name; do not change.
+
+    Liu, Cai, Zhang and Zhang 2011, section 3.1; keys after Lei et al. 2010.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return {}
+    segments = (
+        [unquote(segment) for segment in parts.path.strip("/").split("/")] if parts.path.strip("/") else []
+    )
+    if len(segments) > MAX_SEGMENTS:
+        segments = [*segments[:MAX_SEGMENTS], "/".join(segments[MAX_SEGMENTS:])]
+    pairs = {HOST: parts.netloc.lower()}
+    pairs.update((path_key(i), segment) for i, segment in enumerate(segments))
+    return pairs | _arguments(parts.query)
+
+
+def key_order(key: str) -> tuple[int, int, str]:
+    """Return what sorts keys as they stand in a URL: host, path by position, arguments by name."""
+    if key == HOST:
+        return 0, 0, ""
+    return (2, 0, key) if key.startswith("?") else (1, int(key[1:]), "")
+
+
+def _arguments(query: str) -> KeyValues:
+    values: dict[str, list[str]] = defaultdict(list)
+    for piece in filter(None, query.split("&")):
+        name, equals, value = piece.partition("=")
+        values[f"?{unquote(name)}" if equals else BARE].append(unquote(value if equals else name))
+    return {key: ",".join(sorted(values[key])) for key in sorted(values)[:MAX_ARGUMENTS]}
+
+
+Codes = NDArray[np.int64]
+
+ABSENT, ANY, NUMBER = "-", "*", "#"
+"""Labels of a key a URL does not have, of any value, and of any number; a value itself is ``=value``."""
+
+NO_VALUE = -1
+"""Code of a URL that does not have the key."""
+
+MAX_KEYS = 64
+"""A bound: keys of a batch of URLs, those that most URLs have; cost grows with each."""
+
+
+def label_of(value: str) -> list[str]:
+    """Return the labels that fit a value, the most telling first."""
+    return [f"={value}", NUMBER, ANY] if is_number(value) else [f"={value}", ANY]
+
+
+def is_number(value: str) -> bool:
+    """Say whether a value is a run of ASCII digits."""
+    return value.isascii() and value.isdecimal()
+
+
+class KeyColumns:
+    """One column per key, one row per URL; at most the 64 keys that most URLs have, path before query."""
+
+    def __init__(self, rows: Sequence[KeyValues]) -> None:
+        self.n_urls = len(rows)
+        uses: dict[str, int] = {}
+        for row in rows:
+            for key in row:
+                uses[key] = uses.get(key, 0) + 1
+        kept = sorted(uses, key=lambda key: (-uses[key], key_order(key)))[:MAX_KEYS]
+        self.keys = sorted(kept, key=key_order)
+        self.codes = np.full((len(self.keys), len(rows)), NO_VALUE, dtype=np.int64)
+        self.values: list[list[str]] = []
+        for column, key in zip(self.codes, self.keys, strict=True):
+            known: dict[str, int] = {}
+            column[:] = [known.setdefault(row[key], len(known)) if key in row else NO_VALUE for row in rows]
+            self.values.append(list(known))
+        self.numeric = [np.array([is_number(v) for v in values], dtype=np.bool_) for values in self.values]
+
+    def by_entropy(self, rows: Codes, keys: Sequence[int]) -> list[int]:
+        """Return the keys by the entropy of their values among some URLs, least first; ties as in a URL."""
+        return sorted(keys, key=lambda key: (round(self.entropy(rows, key), 12), key))
+
+    def entropy(self, rows: Codes, key: int) -> float:
+        """Return H of one key in nats."""
+        counts = np.bincount(self.codes[key, rows] + 1)
+        shares = counts[counts > 0] / len(rows)
+        return float(-(shares * np.log(shares)).sum())
+
+
+Ids = NDArray[np.int64]
+ROOT = 0
+"""Id of the root of every tree."""
+
+# Which values stay when they are chosen by the largest drop (`salient`): rules for equal and for small
+# frequencies, which the paper leaves open; chosen, not measured.
+_FEW, _EVEN_SHARE, _LEAST_SHARE = 5, 0.05, 0.01
+
+# Which values stay by default (`common`): URLs and share of a group that have the word. Measured on the first
+# 20 days of three logs, research/notebook/visits-from-logs.md.
+_MANY, _MANY_SHARE = 10, 0.005
+
+
+MIN_URLS = 10
+"""Fewest URLs of a pattern that is split further. Chosen, not measured."""
+
+MAX_NODES = 20_000
+"""A bound of memory; when it is full, patterns stay as they are."""
+
+
+@dataclass(slots=True)
+class PatternNode:
+    """One pattern: what it adds to its parent's, and how it is split."""
+
+    parent: int  # id of the parent, smaller than its own; -1 for the root
+    # Label (`label_of`) of each key this node adds, the one its parent is split by first.
+    fixed: dict[str, str] = field(default_factory=dict)
+    key: str = ""  # key it is split by; empty for a leaf
+    children: dict[str, int] = field(default_factory=dict)  # child for each label of `key`
+
+
+@dataclass(slots=True, eq=False)
+class PatternTree:
+    """URL patterns as a tree; a URL is matched in O(its keys)."""
+
+    nodes: list[Flat[PatternNode]]  # nodes by id, parents before children
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def match(self, pairs: KeyValues) -> tuple[int, bool]:
+        """Return the finest pattern that a URL fits, and whether it is a leaf: else it is not covered."""
+        at = ROOT
+        if not _fits(self.nodes[at], pairs):
+            return ROOT, False
+        while self.nodes[at].key:
+            node = self.nodes[at]
+            below = next((node.children[x] for x in _labels(pairs, node.key) if x in node.children), -1)
+            if below < 0 or not _fits(self.nodes[below], pairs):
+                return at, False
+            at = below
+        return at, True
+
+    def pattern(self, at: int) -> dict[str, str]:
+        """Return the label of each key that a pattern fixes."""
+        chain = list(self.lineage(at))
+        return {key: label for node in reversed(chain) for key, label in self.nodes[node].fixed.items()}
+
+    def lineage(self, at: int) -> Iterator[int]:
+        """Yield a node and every node above it, the root last."""
+        while at >= 0:
+            yield at
+            at = self.nodes[at].parent
+
+    def parents(self) -> Ids:
+        """Return the parent of each node, (n_nodes,) int64, -1 for the root."""
+        return np.array([node.parent for node in self.nodes], dtype=np.int64)
+
+    def leaves(self) -> NDArray[np.bool_]:
+        """Return which nodes are leaves, (n_nodes,) bool."""
+        return np.array([not node.key for node in self.nodes], dtype=np.bool_)
+
+    def pruned(self, leaves: NDArray[np.bool_]) -> tuple[PatternTree, Ids]:
+        """Return the tree above a cut, and the new id of each old node: for those below, their leaf's."""
+        ids, nodes = np.zeros(len(self.nodes), dtype=np.int64), list[PatternNode]()
+        below = np.zeros(len(self.nodes), dtype=np.bool_)
+        for at, node in enumerate(self.nodes):
+            if node.parent >= 0 and (below[node.parent] or leaves[node.parent]):
+                below[at], ids[at] = True, ids[node.parent]
+                continue
+            ids[at] = len(nodes)
+            parent = int(ids[node.parent]) if node.parent >= 0 else -1
+            nodes.append(PatternNode(parent, node.fixed, "" if leaves[at] else node.key))
+        for at, node in enumerate(self.nodes):
+            if not below[at] and not leaves[at]:
+                nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
+        return PatternTree(nodes), ids
+
+    def after_load(self) -> None:
+        """Refuse nodes that lead nowhere."""
+        if not self.nodes or any(i >= len(self) for node in self.nodes for i in node.children.values()):
+            raise ValueError("children must be nodes of the tree")
+
+
+def pattern_tree(urls: Sequence[str], *, by_drop: bool = False) -> tuple[PatternTree, Ids]:
+    """Return the tree of some distinct URLs, and the leaf of each, (n_urls,) int64.
+
+    A group of URLs is split by the key whose values have the least entropy; a key that does not split it
+    becomes part of its pattern. Liu et al. 2011, section 3.1; Lei et al. 2010, section 3; patent US8429110.
+    """
+    return _Builder(KeyColumns([key_values(url) for url in urls]), by_drop).build()
+
+
+class _Builder:
+    """A tree under way."""
+
+    def __init__(self, columns: KeyColumns, by_drop: bool) -> None:
+        self.columns, self.by_drop = columns, by_drop
+        self.nodes = [PatternNode(-1)]
+        self.leaf = np.zeros(columns.n_urls, dtype=np.int64)
+
+    def build(self) -> tuple[PatternTree, Ids]:
+        """Split the root and what comes of it."""
+        waiting = [(ROOT, np.arange(self.columns.n_urls), list(range(len(self.columns.keys))))]
+        while waiting:
+            at, rows, keys = waiting.pop()
+            self.leaf[rows] = at
+            if len(rows) >= MIN_URLS or at == ROOT:
+                waiting += self._split(at, rows, keys)
+        return PatternTree(self.nodes), self.leaf
+
+    def _split(self, at: int, rows: Ids, keys: list[int]) -> Iterator[tuple[int, Ids, list[int]]]:
+        """Make the children of a node: by the first key, least entropy first, that parts its URLs."""
+        node, left = self.nodes[at], self.columns.by_entropy(rows, keys)
+        while left:
+            key = left.pop(0)
+            labels = generalised(self.columns, key, rows, by_drop=self.by_drop)
+            name = self.columns.keys[key]
+            distinct, group = np.unique(labels, return_inverse=True)
+            if len(distinct) == 1:
+                node.fixed[name] = str(distinct[0])
+            elif len(rows) >= MIN_URLS and len(self.nodes) < MAX_NODES:
+                node.key = name
+                for i, label in enumerate(distinct.tolist()):
+                    node.children[label] = len(self.nodes)
+                    self.nodes.append(PatternNode(at, {name: label}))
+                    yield node.children[label], rows[group == i], left
+                return
+
+
+def _labels(pairs: KeyValues, key: str) -> list[str]:
+    """Return the labels a value of a key may go under, the most telling first."""
+    return label_of(pairs[key]) if key in pairs else [ABSENT]
+
+
+def _fits(node: PatternNode, pairs: KeyValues) -> bool:
+    return all(label in _labels(pairs, key) for key, label in node.fixed.items())
+
+
+def salient(counts: Codes, n_urls: int) -> NDArray[np.bool_]:
+    """Return which values of a key stay as they are, (n_values,) bool: the paper's way.
+
+    Values are sorted by frequency and cut where its logarithm drops most (Lei et al. 2010); the rules for
+    equal frequencies and for small ones are ours.
+    """
+    if len(counts) <= 1:
+        return np.ones(len(counts), dtype=np.bool_)
+    if counts.min() == counts.max():
+        stay = len(counts) <= _FEW and counts[0] >= _EVEN_SHARE * n_urls
+        return np.full(len(counts), stay, dtype=np.bool_)
+    order = np.argsort(-counts, kind="stable")
+    drops = -np.diff(np.log(counts[order]))
+    stays = np.zeros(len(counts), dtype=np.bool_)
+    stays[order[: int(np.argmax(drops)) + 1]] = True
+    return np.asarray(stays & (counts >= max(2.0, _LEAST_SHARE * counts.sum())), dtype=np.bool_)
+
+
+def common(counts: Codes, numeric: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which values of a key stay as they are, (n_values,) bool: words that many URLs share."""
+    if len(counts) <= 1:
+        return np.ones(len(counts), dtype=np.bool_)
+    return np.asarray((counts >= max(_MANY, _MANY_SHARE * counts.sum())) & ~numeric, dtype=np.bool_)
+
+
+def generalised(columns: KeyColumns, key: int, rows: Codes, *, by_drop: bool) -> NDArray[np.str_]:
+    """Return the label of a key for each of some URLs, (n_rows,): a value that stays, a wildcard, or
+    absent."""
+    codes = columns.codes[key, rows]
+    counts = np.bincount(codes[codes != NO_VALUE], minlength=len(columns.values[key]))
+    shown, numeric = np.flatnonzero(counts), columns.numeric[key]
+    stays = shown[salient(counts[shown], len(rows)) if by_drop else common(counts[shown], numeric[shown])]
+    labels = np.where(numeric & (not by_drop), NUMBER, ANY).astype(object)
+    for value in stays.tolist():
+        labels[value] = f"={columns.values[key][value]}"
+    return np.asarray(np.append(labels, ABSENT)[codes], dtype=np.str_)
+
+
+_MAX_SHUFFLED = 3
+"""A bound: arguments whose orders are all written out, 3! of them; one more would be 24."""
+
+_NEVER_ESCAPED, _NEVER_PLAIN = "-._~", "/?#&%"
+
+
+def text_of(pattern: Mapping[str, str]) -> str:
+    """Return a pattern as people write it: ``a.org/tag/*``, ``a.org/show.php?t=#``; ``**`` is any rest."""
+    segments, rest = _path(pattern)
+    path = "".join(f"/{_word(label)}" for label in segments) + ("/**" if rest else "")
+    arguments = [
+        f"{key[1:]}={_word(label)}" if key != BARE else _word(label) for key, label in _query(pattern)
+    ]
+    return _word(pattern.get(HOST, "*")) + (path or "/") + ("?" + "&".join(arguments) if arguments else "")
+
+
+def regex_of(pattern: Mapping[str, str]) -> str:
+    """Return the RE2 expression of a pattern, anchored at both ends, for raw and canonical URLs."""
+    segments, rest = _path(pattern)
+    host = _value(pattern.get(HOST, "*"), "[^/?#]+")
+    path = "".join(f"/{_value(label, '[^/?#]+')}" for label in segments)
+    return f"^https?://{host}{path}{'(?:/[^?#]*)?' if rest else '/?'}{_argument_regex(pattern)}$"
+
+
+def _path(pattern: Mapping[str, str]) -> tuple[list[str], bool]:
+    """Return the label of each segment, any for those not fixed, and whether any more may follow."""
+    fixed = [int(key[1:]) for key, label in pattern.items() if key.startswith("p") and label != ABSENT]
+    n = max(fixed, default=-1) + 1
+    ends = pattern.get(path_key(n)) == ABSENT
+    return [pattern.get(path_key(i), "*") for i in range(n)], not ends
+
+
+def _query(pattern: Mapping[str, str]) -> list[tuple[str, str]]:
+    return sorted((k, label) for k, label in pattern.items() if k.startswith("?") and label != ABSENT)
+
+
+def _argument_regex(pattern: Mapping[str, str]) -> str:
+    present = [_argument(key, label) for key, label in _query(pattern)]
+    if present:
+        shuffled = len(present) <= _MAX_SHUFFLED
+        orders = permutations(present) if shuffled else [tuple(present)]
+        return rf"\?(?:{'|'.join('&'.join(order) for order in orders)})"
+    return r"\??" if any(key.startswith("?") for key in pattern) else r"(?:\?[^#]*)?"
+
+
+def _argument(key: str, label: str) -> str:
+    value = _value(label, "[^&#]*")
+    return value if key == BARE else f"{_literal(key[1:])}={value}"
+
+
+def _value(label: str, wildcard: str) -> str:
+    if label.startswith("="):
+        return _literal(label[1:])
+    return "[0-9]+" if label == NUMBER else wildcard
+
+
+def _literal(text: str) -> str:
+    """Return what fits a decoded value as it may stand in a URL: every character as it is, or escaped."""
+    return "".join(map(_character, text))
+
+
+def _character(char: str) -> str:
+    if (char.isalnum() and char.isascii()) or char in _NEVER_ESCAPED:
+        return re.escape(char)
+    escaped = "".join(f"%{_digit(byte >> 4)}{_digit(byte & 15)}" for byte in char.encode())
+    plain = {" ": r"\+|"}.get(char, "" if char in _NEVER_PLAIN else f"{re.escape(char)}|")
+    return f"(?:{plain}{escaped})"
+
+
+def _digit(value: int) -> str:
+    return f"{value:X}" if value < 10 else f"[{value:X}{value:x}]"
+
+
+def _word(label: str) -> str:
+    return label[1:] if label.startswith("=") else label
