@@ -12,7 +12,7 @@ from linkscore_cli.plugins import CommandGroup
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "shards", "data"),
     "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-experience"),
-    "Replay and measure": ("demo", "replay", "suite", "compare"),
+    "Replay and measure": ("demo", "replay", "compare"),
     "Develop": ("conformance",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""

@@ -145,29 +145,6 @@ def replay(json_file: Path | None, **options: Any) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--site", "sites", multiple=True, help="Name of a site; repeatable. Default: all with a target."
-)
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    default=("breadth_first", "harvest"),
-    show_default=True,
-    help="NAME[:param=value,...]; repeatable.",
-)
-@click.option("--out", type=OUT, default=Path("suite.toml"), show_default=True, help="Write the suite here.")
-def suite(folder: Path, sites: tuple[str, ...], policies: tuple[str, ...], out: Path) -> None:
-    """Write the suite of a folder of stored sites with page_types.tsv."""
-    with lab_errors():
-        from linkscore_lab.replay.suite import suite_text
-
-        out.write_text(suite_text(folder, policies, sites, relative_to=out.parent), encoding="utf-8")
-        click.echo(f"suite: {out}")
-
-
-@click.command()
 @click.argument("files", metavar="A B", nargs=2, type=FILE)
 @click.option(
     "--metric", "metrics", multiple=True, help="Metric to compare; repeat it for several. [valid_ratio, ...]"

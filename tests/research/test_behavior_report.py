@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,20 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from linkscore_cli.main import main as command_line
-from linkscore_lab.replay.browse_log import read_counts
 from linkscore_research.behavior.orders import (
-    Mirror,
-    PolicyOrder,
-    by_pagerank,
     discovery_share,
     fetch_share,
     greedy_order,
-    layout_likeness,
-    read_mirror,
 )
-from linkscore_research.behavior.patterns import divergence, smoothed
 from linkscore_research.behavior.report import behavior_report
-from linkscore_scoring.browse_logs.mining import mine_site
 from support.replay_sites import page, write_site
 
 HOST = "board.test"
@@ -66,11 +57,6 @@ def _lines() -> list[str]:
     return lines
 
 
-def mirror_of(links: list[list[int]]) -> Mirror:
-    rows = [np.array(to, dtype=np.int64) for to in links]
-    return Mirror("m", [f"http://h/{n}" for n in range(len(links))], rows, [{}] * len(links))
-
-
 def test_the_share_counts_pages_until_eighty_percent() -> None:
     visits = np.array([1.0, 50.0, 29.0, 20.0])
     assert fetch_share([1, 2, 3, 0], visits) == 0.75
@@ -89,48 +75,6 @@ def test_a_visit_discovers_the_page_and_what_it_links_to_once() -> None:
 def test_greedy_takes_what_adds_most() -> None:
     links = [np.array(to, dtype=np.int64) for to in ([1], [], [1, 3], [])]
     assert greedy_order(links, np.array([5.0, 10.0, 1.0, 3.0]))[:2] == [0, 2]
-
-
-def test_pagerank_of_all_links_puts_the_page_all_link_to_first() -> None:
-    assert next(by_pagerank(mirror_of([[2], [2], [0]]))) == 2
-
-
-def test_divergence_is_zero_of_equals_and_one_of_strangers() -> None:
-    p, q = np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.0, 1.0])
-    assert divergence(p, p) == 0.0
-    assert divergence(p, q) == pytest.approx(1.0)
-    half = 0.5 * (0.5 * math.log2(0.5 / 0.75) + 0.5 * math.log2(0.5 / 0.25) + math.log2(1 / 0.75))
-    assert divergence(np.array([0.5, 0.5]), np.array([1.0, 0.0])) == pytest.approx(half)
-
-
-def test_smoothing_gives_every_page_the_mean_of_its_pattern() -> None:
-    raw, smooth = smoothed(np.array([6.0, 2.0, 2.0]), np.array([0, 0, 1]))
-    assert raw.tolist() == [0.6, 0.2, 0.2]
-    assert smooth.tolist() == pytest.approx([0.4, 0.4, 0.2])
-
-
-def test_layouts_are_alike_by_their_tag_paths() -> None:
-    assert layout_likeness({"a": 3}, {"a": 3}) == pytest.approx(1.0)
-    assert layout_likeness({"a": 3}, {"b": 3}) == 0.0
-    assert layout_likeness({}, {"a": 1}) == 0.0
-    assert layout_likeness({"a": 1, "b": 1}, {"a": 1}) == pytest.approx(1 / math.sqrt(2))
-
-
-def test_a_stored_site_has_pages_links_and_layouts(stored: tuple[Path, Path]) -> None:
-    mirror = read_mirror([stored[0]], workers=1)
-    assert len(mirror.keys) == 1 + 2 + 1 + THREADS
-    assert mirror.keys[0] == f"http://{HOST}/"
-    assert [mirror.keys[row] for row in mirror.links[0]] == [
-        f"http://{HOST}/{path}" for path in ("list?f=0", "list?f=1", "who?u=1")
-    ]
-    assert all(mirror.layouts)
-
-
-def test_policies_order_every_page_once(stored: tuple[Path, Path]) -> None:
-    mirror, mined = read_mirror([stored[0]], workers=1), mine_site(read_counts(stored[1]))
-    everything = list(range(len(mirror.keys)))
-    assert sorted(PolicyOrder("behavior_fetch", mined).fetches(mirror)) == everything
-    assert sorted(PolicyOrder("behavior_discovery", mined).visits(mirror)) == everything
 
 
 def test_behaviour_comes_near_the_oracle_on_a_board_where_threads_are_read_for_a_day(

@@ -20,8 +20,6 @@ from linkscore_research.crawlers.compare import (
     crawl,
     equal_starts,
     frontier_of,
-    lacks,
-    table,
     table_of_outage,
 )
 from linkscore_research.crawlers.outages import Interrupted
@@ -32,36 +30,6 @@ FOUR = 'for n in 1 2 2 3; do printf "200\\thttp://a/$n\\n"; done; echo counters 
 
 def run(script: str, **options: Any) -> CrawlFigures:
     return crawl(Crawler(".", ("sh", "-c", script), ()), BED, "", 4, frozenset({"http://a/1"}), "", **options)
-
-
-def test_a_crawl_is_what_the_crawler_printed() -> None:
-    found = run(f"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; {FOUR}")
-    assert (found.fetched, found.wanted, found.twice, found.said) == (4, 1, 1, "counters")
-    assert found.cpu_s > 0
-    assert found.seconds > 0
-
-
-def test_a_crawler_is_told_where_its_urls_wait() -> None:
-    said = 'printf "200\\t%s\\n" "$*"; echo "$*" >&2'
-    assert "frontier" not in run(said).said
-    assert run(said, frontier="127.0.0.1:7071").said.endswith("--frontier 127.0.0.1:7071")
-
-
-def test_what_is_missing_is_named_as_the_table_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tools = ("sh", "no-such-tool", "$NUTCH_HOME/plugins")
-    monkeypatch.delenv("NUTCH_HOME", raising=False)
-    assert lacks(Crawler(".", (), tools)) == ["no-such-tool", "$NUTCH_HOME/plugins"]
-    (tmp_path / "plugins").mkdir()
-    monkeypatch.setenv("NUTCH_HOME", str(tmp_path))
-    assert lacks(Crawler(".", (), tools)) == ["no-such-tool"]
-
-
-def test_no_frontier_is_started_for_who_wants_none(tmp_path: Path) -> None:
-    for crawler, target in ((Crawler(".", (), ()), "localhost:1"), (Crawler(".", (), (), frontier="c"), "")):
-        with frontier_of(crawler, target, tmp_path / "log") as address:
-            assert address == ""
 
 
 def test_a_frontier_serves_while_its_crawl_runs(tmp_path: Path) -> None:
@@ -119,12 +87,3 @@ def test_crawls_are_compared_from_where_they_had_found_as_many() -> None:
 def test_a_crawler_that_fails_is_an_error_with_what_it_said() -> None:
     with pytest.raises(click.ClickException, match="out of order"):
         run("echo out of order >&2; exit 3")
-
-
-def test_the_table_fits_a_narrow_terminal() -> None:
-    row = CrawlFigures(1_436, 1_255, 12, 0, 14.36, 2.872, "pages 1438")
-    console = Console(width=80, file=StringIO())
-    console.print(table("colly, demonstration site", {"server away 10 s": row}))
-    assert console.file.getvalue().splitlines()[-2].split() == (
-        ["server", "away", "10", "s", "1,436", "1,255", "0.874", "12", "0", "10", "2.0"]
-    )

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from lxml import etree
 
-from linkscore_research.revisits import picture
 from linkscore_research.revisits.crawled import Crawled
 from linkscore_research.revisits.git_site import GitSite
 from linkscore_research.revisits.history import history
@@ -99,16 +97,6 @@ def test_the_span_ends_where_it_is_said_and_begins_with_what_was_there(blog: Rep
     site.close()
 
 
-def test_what_a_build_erases_to_write_it_again_was_never_gone(blog: Repository) -> None:
-    build(blog, 0.0, {1: "a", 2: "b"})
-    blog.commit(2.0, {"site/index.html": None, "site/1/index.html": None, "site/2/index.html": None})
-    build(blog, 2.01, {1: "a", 2: "c"})
-    site = GitSite(blog.path, root="site", base_url=URL)
-    assert all(page.gone == float("inf") for page in site.history.pages)
-    assert [len(page.changes) for page in site.history.pages] == [0, 0, 1]
-    site.close()
-
-
 def test_a_crawl_learns_from_files_and_finds_pages_by_their_links(blog: Repository) -> None:
     lived(blog)
     site = GitSite(blog.path, root="site", base_url=URL)
@@ -174,26 +162,6 @@ def test_a_folder_that_is_no_repository_is_refused(tmp_path: Path) -> None:
         GitSite(tmp_path, base_url=URL)
 
 
-@pytest.mark.parametrize("folder", [".site", "./.site/", "/.site"])
-def test_the_folder_of_a_site_is_named_as_people_name_folders(folder: str, blog: Repository) -> None:
-    for day in (0.0, 1.0):
-        blog.commit(day, {".site/index.html": page(f"day {day}: {'news' * int(day + 1)}")})
-    site = GitSite(blog.path, root=folder, base_url=URL)
-    assert [page.name for page in site.history.pages] == ["index.html"]
-    site.close()
-
-
-def test_the_repository_of_a_hook_is_not_read_in_place_of_another(
-    blog: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lived(blog)
-    Repository(tmp_path).commit(0.0, {"site/index.html": page("of the hook")})
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
-    site = GitSite(blog.path, root="site", base_url=URL)
-    assert len(site.history.pages) > 1
-    site.close()
-
-
 def test_binary_and_huge_files_are_no_pages(blog: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linkscore_research.revisits.git_objects.MOST_BYTES", 5_000)
     build(blog, 0.0, {1: "a", 2: "b", 3: "c", 4: "d"})
@@ -203,10 +171,3 @@ def test_binary_and_huge_files_are_no_pages(blog: Repository, monkeypatch: pytes
     assert sorted(site.missed) == ["1/index.html", "2/index.html"]
     assert [page.name for page in site.history.pages] == ["index.html", "3/index.html", "4/index.html"]
     site.close()
-
-
-def test_the_picture_of_a_living_site_names_three_schedules(tmp_path: Path) -> None:
-    picture.main([str(tmp_path / "site.svg"), "--seed", "101", "--fetches", "0.5"])
-    drawn = etree.fromstring((tmp_path / "site.svg").read_bytes())
-    words = [text.text for text in drawn.iter("{*}text")]
-    assert {"greedy", "adaptive", "fixed"} <= set(words)

@@ -16,8 +16,7 @@ from rich.console import Console
 from linkscore_research.page_types.command import run_training, scores
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import generated_pages
-from linkscore_research.page_types.train import SIGNS, Rows, fit_platt, fit_svm, page_weights
-from linkscore_scoring.errors import InvalidInput
+from linkscore_research.page_types.train import fit_platt, fit_svm, page_weights
 from linkscore_scoring.features.layout.signals import SIGNALS
 from linkscore_scoring.policies.focus.page_types import model_from
 from support.replay_sites import write_labels, write_site
@@ -25,25 +24,11 @@ from support.replay_sites import write_labels, write_site
 BLANK = Example("s", "t", "t", "OTHER", "http://s.test/", 1.0, (0.0,) * len(SIGNALS))
 
 
-def test_the_fit_finds_the_direction_that_separates() -> None:
-    rows = np.array([[1.0, 0.3], [2.0, -0.3], [-1.0, 0.3], [-2.0, -0.3]])
-    weights, bias = fit_svm(rows, np.array([True, True, False, False]), np.ones(4), [1, 1], cost=10.0)
-    assert weights[0] > 0.9
-    assert abs(weights[1]) < 1e-3
-    assert abs(bias) < 1e-3
-
-
 def test_one_signal_is_fitted_to_the_minimum() -> None:
     # pages at +1 and -1: w^2 / 2 + 2 x 2 (1 - w)^2 is least at w = 8 / 9
     weights, bias = fit_svm(np.array([[1.0], [-1.0]]), np.array([True, False]), np.ones(2), [1], cost=2.0)
     assert weights[0] == pytest.approx(8 / 9, abs=1e-4)
     assert bias == pytest.approx(0.0, abs=1e-4)
-
-
-def test_weights_never_have_the_wrong_sign() -> None:
-    rows, kind = np.array([[1.0, 1.0], [-1.0, -1.0]]), np.array([True, False])
-    weights, _ = fit_svm(rows, kind, np.ones(2), [-1, 0], cost=10.0)
-    assert weights.tolist() == [0.0, 0.0]
 
 
 def test_calibration_rises_with_the_margin_and_is_even_at_the_border() -> None:
@@ -54,10 +39,6 @@ def test_calibration_rises_with_the_margin_and_is_even_at_the_border() -> None:
     assert offset == pytest.approx(0.0, abs=1e-3)
 
 
-def test_every_sign_is_of_a_signal() -> None:
-    assert SIGNS.keys() <= set(SIGNALS)
-
-
 def test_sites_and_kinds_count_alike_and_templates_by_the_root_of_their_pages() -> None:
     examples = [
         replace(BLANK, template="a", pages=81.0),
@@ -66,10 +47,6 @@ def test_sites_and_kinds_count_alike_and_templates_by_the_root_of_their_pages() 
         replace(BLANK, kind="INDEX", pages=25.0),
     ]
     assert page_weights(examples).tolist() == pytest.approx([0.75, 0.25, 0.5, 0.5])
-
-
-def test_a_kind_of_few_pages_counts_less() -> None:
-    assert page_weights([replace(BLANK, pages=2.0)]).tolist() == pytest.approx([0.2])
 
 
 def test_scores_leave_entry_pages_and_rare_kinds_out() -> None:
@@ -138,19 +115,3 @@ def test_training_tells_the_pages_of_the_site_left_out_and_writes_the_same_bytes
     model = model_from(plain["without"]["a.test"])
     assert [model.classify(e.signals)[0].name for e in examples] == [e.kind for e in examples]
     assert "mean by page: INDEX P 1.000 R 1.000 (2 sites)" in shown.getvalue()
-
-
-def test_entry_pages_are_not_trained_on(corpora: Path) -> None:
-    assert set(Rows.of(read_examples(find_sites([corpora])[0], per_type=0)).kinds) == {
-        "INDEX",
-        "THREAD",
-        "OTHER",
-    }
-
-
-def test_an_archive_without_tables_is_refused(corpora: Path) -> None:
-    other = write_site(corpora / "c.test.warc.gz", "c.test", {"/": "<p>"})
-    with pytest.raises(InvalidInput, match=r"c\.test\.labels\.tsv\.gz and a row"):
-        find_sites([other])
-    with pytest.raises(InvalidInput, match="at least 2 sites, got 1"):
-        run_training([corpora / "a.test.warc.gz"], engines=1, console=Console(file=StringIO()))

@@ -13,33 +13,27 @@ from click.testing import CliRunner
 from linkscore_lab.replay.prepare import prepare_generated
 from linkscore_lab.replay.runs import Experiment, ReplayProtocol
 from linkscore_lab.replay.task import USER_CONTENT, Task, type_rewards, wanted_pages
-from linkscore_lab.report import drawn
 from linkscore_research.papers import page
 from linkscore_research.papers.__main__ import main
 from linkscore_research.papers.anthelion import ManyHosts
-from linkscore_research.papers.behavior import WIKI, Click, counted, path_clicks, wiki_mirror
+from linkscore_research.papers.behavior import Click, counted
 from linkscore_research.papers.catalog import CATALOG
 from linkscore_research.papers.crawlers import obeys_hints, only_kinds
 from linkscore_research.papers.figures import filled, untrue
-from linkscore_research.papers.findings import PAPERS
-from linkscore_research.papers.findings.claims import UNTRIED
 from linkscore_research.papers.focus import crawled, keyword_entry
 from linkscore_research.papers.forums import ENGINES, KINDS, GeneratedForum
 from linkscore_research.papers.news import seed_rows, shares
-from linkscore_research.papers.page import page_files, stale_files, write_page
+from linkscore_research.papers.page import page_files, stale_files
 from linkscore_research.papers.results import (
     RESULTS,
-    CurveChart,
     PaperResult,
     PaperTable,
     read_result,
-    thinned,
     write_result,
 )
 from linkscore_research.papers.simulator_files import WANTED, SimulatorSite
 from linkscore_research.papers.source import BreadthFirstSample, runs_of
 from linkscore_scoring.browse_logs.counts import OUTSIDE
-from linkscore_scoring.errors import InvalidInput
 
 XENFORO = next(engine for engine in ENGINES if engine.name == "as XenForo")
 
@@ -48,29 +42,9 @@ def test_the_page_is_what_the_results_give() -> None:
     assert stale_files() == []
 
 
-def test_a_page_that_somebody_changed_is_stale_until_it_is_written_again(tmp_path: Path) -> None:
-    write_page(tmp_path)
-    assert stale_files(tmp_path) == []
-    page = tmp_path / "docs/reference/reproduction.md"
-    page.write_text(page.read_text(encoding="utf-8") + "by hand", encoding="utf-8")
-    assert stale_files(tmp_path) == [page.relative_to(tmp_path)]
-
-
-def test_every_paper_has_a_claim_and_every_table_a_paper() -> None:
-    assert {entry.paper for entry in CATALOG.values()} <= {paper.title for paper in PAPERS}
-    verdicts = {claim.verdict.partition(":")[0] for paper in PAPERS for claim in paper.claims}
-    assert verdicts <= {"holds", "holds partly", "does not hold", "cannot be tried"}
-    assert all(paper.claims for paper in PAPERS)
-
-
 def test_a_finding_without_its_figure_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no figure"):
         page_files(tmp_path)
-
-
-def test_every_finding_that_could_be_tried_rests_on_figures() -> None:
-    claims = [claim for paper in PAPERS for claim in paper.claims]
-    assert all(claim.facts for claim in claims if not claim.verdict.startswith(UNTRIED))
 
 
 def test_no_page_is_made_of_words_that_the_results_refute(
@@ -124,20 +98,6 @@ def test_a_figure_in_a_text_is_the_first_of_its_row() -> None:
     assert filled(MEASURED, "{t|b|share}, {t#2|b|share} and {t|*|paper}") == ".750, 1 and .900"
 
 
-def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
-    table = PaperTable(["a", "b"], [["x", 0.123456], ["y", None]])
-    chart = CurveChart("t", "x", "y", {"one": [(1, 0.5), (2, 0.75)]})
-    result = PaperResult(
-        name="some-table", command="c", date="2026-11-26", data="d", tables=[table], charts=[chart]
-    )
-    write_result(result, tmp_path)
-    read = read_result("some-table", tmp_path)
-    assert read is not None
-    assert read.tables[0].rows == [["x", 0.1235], ["y", None]]
-    assert read.charts[0].lines == {"one": [[1, 0.5], [2, 0.75]]}
-    assert read_result("another", tmp_path) is None
-
-
 def test_the_command_lists_what_can_be_measured() -> None:
     listed = CliRunner().invoke(main, ["--list"]).output
     assert [line.split()[0] for line in listed.splitlines()] == list(CATALOG)
@@ -147,18 +107,6 @@ def test_a_table_without_its_data_says_which_option_it_needs() -> None:
     told = CliRunner().invoke(main, ["news-figure-2"])
     assert told.exit_code == 1
     assert "--folder" in told.output
-
-
-def test_a_thinned_curve_keeps_its_end() -> None:
-    assert thinned([0.1] * 130 + [0.9], 60)[-1] == (131, 0.9)
-    assert len(thinned([0.0] * 1_000, 60)) <= 61
-    assert thinned([]) == []
-
-
-def test_a_drawing_names_every_curve() -> None:
-    text = drawn(CurveChart("how it grows", "pages", "share", {"a<b": [(1, 0.0), (10, 1.0)]}))
-    assert "a&lt;b" in text
-    assert "100%" in text
 
 
 def test_a_sample_taken_breadth_first_comes_in_that_order_until_the_site_is_learned() -> None:
@@ -187,13 +135,6 @@ def test_every_page_of_a_generated_forum_can_be_reached(engine: object) -> None:
         pages = {site.records[n].key for n in site.reachable()}
         assert pages == set(forum.labels())
         assert set(forum.labels().values()) == set(KINDS)
-
-
-def test_another_draw_is_another_forum_of_the_same_engine() -> None:
-    first, again, second = (GeneratedForum(XENFORO, seed) for seed in (1, 1, 2))
-    assert first.respond(first.entry) == again.respond(again.entry)
-    assert first.respond(first.entry) != second.respond(second.entry)
-    assert first.name == second.name
 
 
 @pytest.mark.long
@@ -230,18 +171,6 @@ def test_transits_count_once_a_client_and_day_or_once_a_pair() -> None:
     assert int(twice.visits().sum()) == 5
 
 
-def test_going_back_in_a_game_is_no_request_and_where_it_begins_is_no_visit() -> None:
-    rows = [["who", "86400", "9", "A;B;<;C;<;<;D", "T", "timeout"]]
-    went = [(click.referrer.removeprefix(WIKI), click.url.removeprefix(WIKI)) for click in path_clicks(rows)]
-    assert went == [("A", "B"), ("A", "C"), ("A", "D")]
-
-
-def test_the_mirror_of_the_game_begins_with_the_article_of_most_links() -> None:
-    mirror = wiki_mirror([("A", "B"), ("B", "A"), ("B", "C"), ("C", "C"), ("X", "A")])
-    assert [key.removeprefix(WIKI) for key in mirror.keys] == ["B", "A", "C"]
-    assert [links.tolist() for links in mirror.links] == [[1, 2], [0], []]
-
-
 def test_news_that_seeds_lead_to_is_counted_once_and_what_nobody_labelled_not() -> None:
     clicks = [
         Click(0, "a", "http://h.org/n1", "http://h.org/"),
@@ -256,14 +185,6 @@ def test_news_that_seeds_lead_to_is_counted_once_and_what_nobody_labelled_not() 
     counts = counted(clicks, 0, 2, pairs=True)
     rows = seed_rows([("h", counts, labels)], ["http://h.org/list", "http://h.org/nowhere"])
     assert rows[1:] == [["3", 2, 1, 1], ["10", 2, 1, 1], ["30", 2, 1, 1]]
-
-
-def test_claims_about_hubs_are_those_of_the_result() -> None:
-    result = read_result("news-table-2")
-    assert result is not None
-    hubs = next(row for row in result.tables[1].rows if row[0] == "3")
-    text = page_files()[Path("docs/reference/reproduction.md")]
-    assert f"led visitors to {hubs[1]} pages, their front pages to {hubs[2]};" in text
 
 
 @pytest.mark.long
@@ -292,14 +213,3 @@ def test_a_crawl_in_the_published_form_is_a_site(tmp_path: Path) -> None:
             "http://b.test/y",
         ]
         assert [key for key, kind in site.types.items() if kind == WANTED] == ["http://b.test/y"]
-
-
-@pytest.mark.parametrize("network", ["7\t8\t11\n", "11\t7\n"])
-def test_a_link_to_no_page_of_the_index_is_refused_by_its_number(tmp_path: Path, network: str) -> None:
-    with pytest.raises(InvalidInput, match="page 11"):
-        SimulatorSite(published(tmp_path, network))
-
-
-def test_a_folder_without_an_index_says_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="needs a file index"):
-        SimulatorSite(tmp_path)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
@@ -20,7 +19,7 @@ from linkscore_lab.replay.task import Task
 from linkscore_research.quality import measure as plans
 from linkscore_research.quality.__main__ import main
 from linkscore_research.quality.baseline import Figure, read_baseline
-from linkscore_research.quality.measure import figures_of, measure, sites_of
+from linkscore_research.quality.measure import figures_of, sites_of
 from linkscore_scoring.policies.registry import builtin
 from support.warc_writing import http, record
 
@@ -110,17 +109,6 @@ def test_a_browse_log_beside_the_sites_is_measured_too(corpora: Path, tmp_path: 
     assert "s.log.tsv.gz" in found.inputs
 
 
-def test_sites_of_several_folders_are_replayed(corpora: Path, tmp_path: Path) -> None:
-    for name in ("page_types.tsv", "s.warc.gz", "s.labels.tsv.gz"):
-        other = name.replace("s.", "z.", 1) if name.startswith("s.") else name
-        data = (corpora / name).read_bytes()
-        (tmp_path / other).write_bytes(data.replace(b"\ns\t", b"\nz\t") if other == name else data)
-    path = tmp_path / "baseline.json"
-    assert gate(corpora, path, "--update", "--corpora", str(tmp_path))[0] == 0
-    found = read_baseline(path).figures
-    assert found["z:user_content:none:breadth_first"] == found[BREADTH_FIRST]
-
-
 def test_nothing_lost_is_0_a_loss_is_1_and_shown(corpora: Path, baseline: Path) -> None:
     code, out = gate(corpora, baseline)
     assert (code, "0 fell" in out) == (0, True)
@@ -163,57 +151,10 @@ def test_other_inputs_are_refused_by_name(corpora: Path, baseline: Path) -> None
     assert read_baseline(baseline).other_inputs[0].because == "labels were corrected"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--update", "--accept-loss", BREADTH_FIRST), "because: is needed"),
-        (("--update", "--new-inputs"), "because: is needed"),
-        (("--accept-loss", BREADTH_FIRST, "--because", "so"), "update: is needed"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    corpora: Path, baseline: Path, options: tuple[str, ...], message: str
-) -> None:
-    code, out = gate(corpora, baseline, *options)
-    assert (code, message in out) == (2, True)
-
-
 def test_without_sites_it_is_skipped_in_one_line(tmp_path: Path) -> None:
     code, out = gate(tmp_path / "none", tmp_path / "no-baseline.json")
     assert code == 0
     assert out.startswith(f"quality: skipped, no labelled sites in {tmp_path / 'none'}\n")
-
-
-def test_without_a_baseline_it_is_refused(corpora: Path, tmp_path: Path) -> None:
-    code, out = gate(corpora, tmp_path / "none.json")
-    assert (code, "cannot be read" in out) == (2, True)
-
-
-def test_the_plan_crawls_for_targets_with_policies_that_take_an_example_only() -> None:
-    tasks = [Task("user_content", {"k": "thread"}), Task("target:thread", {"k": "thread"})]
-    cases = list(plans.plan(tasks))
-    found = {(c.task.name, c.mode, c.policy.name): 0 for c in cases}
-    for case in cases:
-        found[case.task.name, case.mode, case.policy.name] += 1
-    assert found["user_content", "none", "breadth_first"] == 1
-    assert found["user_content", "feedback", "harvest"] == 3
-    assert found["target:thread", "none", "source_target"] == 3
-    assert ("user_content", "feedback", "breadth_first") not in found
-    assert ("user_content", "none", "source_target") not in found
-    assert ("target:thread", "none", "harvest") not in found
-
-
-def test_with_feedback_the_policy_is_told_of_good_and_bad_pages(
-    corpora: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[float] = []
-    monkeypatch.setattr(InProcessScorer, "feedback", lambda self, key, url, reward: told.append(reward))
-    (site,) = sites_of(corpora)
-    measure(site, workers=1)
-    # Four fetches a crawl, every one reported, lists and threads.
-    crawls = [case for case in plans.plan([Task("user_content", {})]) if case.mode == "feedback"]
-    assert len(told) == 4 * len(crawls) > 0
-    assert set(told) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("name", sorted(plans.WITHOUT_RANDOMNESS & set(builtin())))
@@ -243,8 +184,3 @@ def test_figures_are_means_and_sample_deviations_over_seeds() -> None:
     found = figures_of([*content, *target]).figures
     assert found["s:user_content:none:harvest"] == Figure(0.5, 0.1, 3)
     assert found["s:target:t:none:harvest"] == Figure(0.1, 0.0, 2)
-
-
-def test_a_crawl_that_ends_early_loses_what_it_left() -> None:
-    found = figures_of([run("user_content", 1, (1, 2), 0.1)]).figures
-    assert found["s:user_content:none:harvest"].value == 0.2

@@ -16,7 +16,7 @@ from linkscore_research.quality.baseline import (
     read_baseline,
     write_baseline,
 )
-from linkscore_research.quality.verdict import judge, other_inputs, updated, with_inputs
+from linkscore_research.quality.verdict import judge, updated, with_inputs
 from linkscore_scoring.errors import InvalidInput
 
 COMMITTED = Path(__file__).parents[1] / "quality/baseline.json"
@@ -33,10 +33,6 @@ def figures(harvest: float, opic: float, **new: float) -> dict[str, Figure]:
 def update(now: dict[str, Figure], accepted: tuple[str, ...] = (), because: str = "") -> Baseline:
     verdict = judge(BASELINE, now, {"s"})
     return updated(BASELINE, verdict, now, accepted=accepted, because=because, on=ON)
-
-
-def test_the_band_is_two_deviations_and_at_least_a_hundredth() -> None:
-    assert [Figure(0.5, sd).band for sd in (0.0, 0.004, 0.02)] == [0.01, 0.01, 0.04]
 
 
 def test_what_falls_by_the_band_of_the_baseline_holds_and_what_falls_by_more_is_lost() -> None:
@@ -58,16 +54,6 @@ def test_a_figure_that_is_not_measured_any_more_is_lost_unless_its_site_is_not_t
     assert judge(BASELINE, {}, {"other"}).losses == ()
 
 
-def test_other_inputs_are_named_and_unknown_ones_are_none_of_them() -> None:
-    assert other_inputs(BASELINE, {**INPUTS, "s.warc.gz": "x", "new.warc.gz": "n"}) == ["s.warc.gz"]
-
-
-def test_an_update_takes_gains_and_new_figures_and_leaves_noise_alone() -> None:
-    new = update(figures(0.87, 0.6, new=0.3))
-    assert {name: f.value for name, f in new.figures.items()} == {HARVEST: 0.9, OPIC: 0.6, NEW: 0.3}
-    assert new.lowered == ()
-
-
 def test_an_update_refuses_a_loss_that_was_not_accepted() -> None:
     with pytest.raises(InvalidInput, match=r"opic: lost 0\.100: needs --accept-loss and --because"):
         update(figures(0.7, 0.4), (HARVEST,), "told to")
@@ -77,11 +63,6 @@ def test_an_update_refuses_a_loss_that_was_not_accepted() -> None:
 def test_an_accepted_loss_needs_a_reason(because: str) -> None:
     with pytest.raises(InvalidInput, match="because: is needed"):
         update(figures(0.9, 0.4), (OPIC,), because)
-
-
-def test_accepting_a_loss_that_is_none_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=f"{OPIC}: lost nothing"):
-        update(figures(0.9, 0.495), (OPIC,), "told to")
 
 
 def test_an_accepted_loss_leaves_the_old_figure_and_the_reason_behind() -> None:
@@ -103,11 +84,6 @@ def test_an_exchanged_input_needs_a_reason_and_is_recorded() -> None:
     new = with_inputs(BASELINE, now, because="captured again", on=ON)
     assert new.inputs == now
     assert new.other_inputs == (OtherInput("s.warc.gz", "a", "x", "captured again", ON),)
-
-
-def test_new_inputs_alone_need_no_reason() -> None:
-    now = {"n.warc.gz": "n"}
-    assert with_inputs(BASELINE, now, because="", on=ON).inputs == {**INPUTS, **now}
 
 
 def test_a_baseline_is_read_back_as_it_was_written_one_line_a_figure(tmp_path: Path) -> None:
@@ -153,11 +129,6 @@ def test_a_file_that_is_no_baseline_is_refused(
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InvalidInput, match=message):
         read_baseline(path)
-
-
-def test_a_baseline_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"b\.json: cannot be read: No such file"):
-        read_baseline(tmp_path / "b.json")
 
 
 def test_the_committed_baseline_is_well_formed_and_every_loss_has_a_reason() -> None:

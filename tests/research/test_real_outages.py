@@ -19,23 +19,6 @@ from linkscore_research.crawlers.outages import (
 )
 
 
-@pytest.mark.parametrize("text", ["", "gone", "end:3", "away:0", "away:-1", "slow:nan", "away:soon"])
-def test_what_is_no_outage_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"must|could not"):
-        Outage.parse(text)
-
-
-def test_each_kind_is_read_with_its_length_or_the_usual_one() -> None:
-    read = [Outage.parse(text) for text in ("away:60", "away", "end", "disk:5", "slow")]
-    assert [(one.kind, one.seconds) for one in read] == [
-        ("away", 60.0),
-        ("away", 10.0),
-        ("end", float("inf")),
-        ("disk", 5.0),
-        ("slow", 5.0),
-    ]
-
-
 def test_an_outage_begins_and_ends_and_says_where_the_crawl_was() -> None:
     did: list[str] = []
     event = Interrupted("a:1", lambda: did.append("gone"), lambda: did.append("back"), 0.001)
@@ -94,15 +77,6 @@ def test_answers_are_held_back_while_a_relay_is_slow_and_come_all_the_same() -> 
     echo.listening.close()
 
 
-def test_a_relay_hangs_up_when_nobody_is_behind_it() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        address = f"127.0.0.1:{nobody.getsockname()[1]}"
-    with SlowRelay(address) as relay:
-        host, port = relay.address.split(":")
-        with socket.create_connection((host, int(port))) as client:
-            assert client.recv(1) == b""
-
-
 def test_a_disk_fills_up_and_is_emptied(tmp_path: Path) -> None:
     outage = Outage.parse("disk")
     try:
@@ -118,9 +92,3 @@ def test_a_disk_fills_up_and_is_emptied(tmp_path: Path) -> None:
     except PermissionError as error:
         pytest.skip(str(error))
     assert not (tmp_path / "enough").exists()
-
-
-def test_other_outages_need_no_disk_of_their_own(tmp_path: Path) -> None:
-    for outage in (None, Outage.parse("end")):
-        with data_disk(tmp_path, outage) as data:
-            assert data == tmp_path

@@ -10,9 +10,8 @@ import pytest
 from linkscore_lab.archives import write_warc
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
-from linkscore_research.wanted import tasks as stored_tasks
 from linkscore_research.wanted.measure import ORDERS, TIMES, Bench
-from linkscore_research.wanted.tasks import SITES, TAGS, TagTask, WantedSite, tag_tasks
+from linkscore_research.wanted.tasks import TAGS, TagTask, WantedSite, tag_tasks
 from linkscore_scoring.features.types import Words
 from support.tagged_blog import POSTS, TOPICS, tagged_blog
 
@@ -56,11 +55,6 @@ def test_tasks_of_several_sites_are_what_at_least_two_of_them_have(
     assert outcome.recall[-1] == 1.0
 
 
-def test_which_half_a_task_is_of_is_its_name_alone(tasks: list[TagTask]) -> None:
-    again = {task.tag: TagTask("blog", task.tag, frozenset(), task.wanted).is_judged for task in tasks}
-    assert {task.tag: task.is_judged for task in tasks} == again
-
-
 @pytest.mark.parametrize("order", [name for name in ORDERS if name != "crawl4ai"])
 def test_every_order_crawls_a_task(order: str, site: StoredSite, tasks: list[TagTask]) -> None:
     outcome = Bench(site).run(tasks[-1], order)
@@ -74,15 +68,3 @@ def test_words_find_what_layout_cannot_tell(site: StoredSite, tasks: list[TagTas
     at_twice = {name: bench.run(tasks[-1], name).recall[1] for name in ("topic", "harvest", "oracle")}
     assert at_twice["topic"] == at_twice["oracle"] == 1.0
     assert at_twice["harvest"] < 1.0
-
-
-@pytest.mark.parametrize("spec", SITES, ids=lambda spec: spec.name)
-def test_archives_are_found_by_the_names_of_a_site_and_its_parts(spec: WantedSite, tmp_path: Path) -> None:
-    names = spec.parts or (spec.name,)
-    assert stored_tasks.sources(spec, [tmp_path]) is None
-    for name in names:
-        (tmp_path / f"{name}.warc.gz").touch()
-        (tmp_path / f"{name}.labels.tsv.gz").touch()
-    found = stored_tasks.sources(spec, [tmp_path])
-    assert found is not None
-    assert [source.archives for source in found] == [[tmp_path / f"{name}.warc.gz"] for name in names]

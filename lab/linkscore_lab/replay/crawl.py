@@ -67,14 +67,9 @@ class Trace:
     stopped: str = ""  # Why the crawl ended by its budget; empty if it did not
 
 
-def crawl(
-    site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer, *, fetched: Callable[[int], None] = lambda n: None
-) -> Trace:
-    """Crawl until the budget is spent or nothing waits; `fetched` is called with the fetches so far.
-
-    Deterministic in the site, the plan and the scorer.
-    """
-    return _Crawl(site, plan, scorer).run(fetched)
+def crawl(site: StoredSite, plan: CrawlPlan, scorer: CrawlScorer) -> Trace:
+    """Crawl until the budget is spent or nothing waits; deterministic in site, plan and scorer."""
+    return _Crawl(site, plan, scorer).run()
 
 
 class _Crawl:
@@ -97,7 +92,7 @@ class _Crawl:
         self._visits = 0
         self._learned = not plan.free_sampling
 
-    def run(self, fetched: Callable[[int], None]) -> Trace:
+    def run(self) -> Trace:
         """Crawl to the end: fill every place, wait for the fetch that ends first, learn from it."""
         waiting = deque(self._starts())
         while True:
@@ -108,7 +103,6 @@ class _Crawl:
                 break
             self.trace.took, _, link = heapq.heappop(self._under_way)
             self._end(link)
-            fetched(len(self.trace.order))
         self.trace.outside = len(self._outside)
         return self.trace
 

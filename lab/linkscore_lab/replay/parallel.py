@@ -7,15 +7,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from typing import Any, TypeVar
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 # Items under way for each process: one at work, two waiting. Chosen, not measured.
 _PER_WORKER = 3
-# How often the bar moves: five times a second.
-_LOOK_S = 0.2
 _work: Callable[[Any], Any] = id
 
 
@@ -24,16 +21,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spread(
-    work: Callable[[_In], _Out],
-    items: Iterable[_In],
-    workers: int,
-    meanwhile: Callable[[], None] = lambda: None,
-) -> Iterator[_Out]:
+def spread(work: Callable[[_In], _Out], items: Iterable[_In], workers: int) -> Iterator[_Out]:
     """Yield ``work(item)`` for each item in order, computed by `workers` forked processes; 1 forks none.
 
     `work` and what it holds is there in the workers without being sent; items and results are sent.
-    `meanwhile` is called five times a second while a result is waited for.
     """
     global _work
     if workers <= 1:
@@ -46,22 +37,12 @@ def spread(
             for item in items:
                 pending.append(pool.submit(_call, item))
                 if len(pending) >= _PER_WORKER * workers:
-                    yield _result(pending.popleft(), meanwhile)
+                    yield pending.popleft().result()
             while pending:
-                yield _result(pending.popleft(), meanwhile)
+                yield pending.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _call(item: Any) -> Any:
     return _work(item)
-
-
-def _result(future: Future[_Out], meanwhile: Callable[[], None]) -> _Out:
-    while True:
-        try:
-            return future.result(_LOOK_S)
-        except NotYet:
-            if future.done():
-                raise
-            meanwhile()

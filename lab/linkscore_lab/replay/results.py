@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -142,7 +142,7 @@ def write_results(path: Path, runs: Sequence[RunResult], meta: Meta) -> None:
 
 
 def read_results(path: Path | str) -> Results:
-    """Return what `write_results` wrote; fields it does not know are ignored.
+    """Return what `write_results` wrote.
 
     Raises
     ------
@@ -151,8 +151,8 @@ def read_results(path: Path | str) -> Results:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-        meta = _read(Meta, data["meta"])
-        inputs = {site: _read(Input, source) for site, source in meta.inputs.items()}
+        meta = Meta(**data["meta"])
+        inputs = {site: Input(**source) for site, source in data["meta"]["inputs"].items()}
         runs = [_run(row) for row in data["runs"]]
     except OSError as exc:
         raise InvalidInput(f"cannot be read: {exc.strerror}").under(str(path)) from exc
@@ -163,12 +163,8 @@ def read_results(path: Path | str) -> Results:
 
 
 def _run(row: dict[str, Any]) -> RunResult:
-    explanations = [_read(ScoreExplanation, why) for why in row.get("explanations", ())]
-    run: RunResult = _read(RunResult, {**row, "explanations": explanations})
+    explanations = [ScoreExplanation(**why) for why in row["explanations"]]
+    run = RunResult(**(row | {"explanations": explanations}))
     if len(run.curve) != run.fetched:
         raise ValueError(f"a curve of {len(run.curve)} for {run.fetched} fetches")
     return run
-
-
-def _read(kind: type[Any], row: dict[str, Any]) -> Any:
-    return kind(**{f.name: row[f.name] for f in fields(kind) if f.name in row})

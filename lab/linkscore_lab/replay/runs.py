@@ -139,8 +139,8 @@ class Experiment:
         """Return the fetches a crawl may make."""
         return case.task.budget(self.protocol.budget, len(self.pages))
 
-    def run(self, case: Case, fetched: Callable[[int], None] = lambda n: None) -> RunResult:
-        """Carry out one crawl; `fetched` is called with its fetches so far."""
+    def run(self, case: Case) -> RunResult:
+        """Carry out one crawl."""
         started, cpu = time.perf_counter(), time.process_time()
         examples = self._examples(case)
         free = {self.site.records[n].key for n in examples}
@@ -148,7 +148,7 @@ class Experiment:
         budget = self.budget(case)
         scorer = self._scorer(case, examples, wanted)
         try:
-            trace = crawl(self.site, self._plan(case, budget, free), scorer, fetched=fetched)
+            trace = crawl(self.site, self._plan(case, budget, free), scorer)
         finally:
             scorer.close()
         spent = (time.perf_counter() - started, time.process_time() - cpu)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -39,7 +38,7 @@ class Progress:
         """Hear of a site that is ready, or of something that cannot be run."""
 
     def at(self, what: str, done: int, total: int | None) -> None:
-        """Hear how far something is: records read (of nobody knows how many), or fetches made."""
+        """Hear how far something is: records read (of nobody knows how many), or crawls made."""
 
 
 @dataclass(slots=True)
@@ -131,25 +130,13 @@ class ReplaySession:
         return kept
 
     def _run_cases(self, experiment: Experiment, todo: Sequence[Case]) -> Iterator[RunResult]:
-        fetches = multiprocessing.get_context("fork").Value("L", 0)
-
-        def fetched(n: int) -> None:
-            with fetches.get_lock():
-                fetches.value += 1
-
-        def run(i: int) -> RunResult:
-            return experiment.run(todo[i], fetched)
-
-        what, total = f"replaying {experiment.site.name}", sum(experiment.budget(case) for case in todo)
-
-        def tell() -> None:
-            self.progress.at(what, fetches.value, total)
-
-        workers = min(len(todo), self.workers or cores())
-        for result in spread(run, range(len(todo)), workers, tell):
-            tell()
+        what, workers = f"replaying {experiment.site.name}", min(len(todo), self.workers or cores())
+        self.progress.at(what, 0, len(todo))
+        for done, result in enumerate(
+            spread(lambda i: experiment.run(todo[i]), range(len(todo)), workers), 1
+        ):
+            self.progress.at(what, done, len(todo))
             yield result
-        self.progress.at(what, total, total)
 
 
 def _opened(site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> str:

@@ -1,17 +1,14 @@
-"""Which sites, tasks, modes and policies a replay compares: read from TOML, or written for a folder."""
+"""Which sites, tasks, modes and policies a replay compares: read from TOML."""
 
 from __future__ import annotations
 
-import json
-import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from linkscore_cli.files import text_of
-from linkscore_lab.datasets.labels import SitePageType, archive_in, read_page_types
 from linkscore_lab.datasets.relevance import ByType, Relevance, choose_relevance
 from linkscore_lab.replay.policies import PolicyText, read_policy
 from linkscore_lab.replay.prepare import SiteSource
@@ -169,48 +166,3 @@ def _unknown(name: str, values: Sequence[str], known: Sequence[str]) -> list[Fie
 
 def _names(value: str | Sequence[str]) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
-
-
-_HEAD = """\
-# Sites of {folder}, written from its page_types.tsv: `linkscore replay --suite THIS-FILE`
-policies = {policies}
-budget = "25%"
-seeds = 5
-tasks = ["user_content", "target"]
-modes = ["none"]
-"""
-
-
-def suite_text(folder: Path, policies: Sequence[str], sites: Sequence[str] = (), *, relative_to: Path) -> str:
-    """Return the suite of the sites of a folder that have user content, or of those named."""
-    table = folder / "page_types.tsv"
-    if not table.is_file():
-        raise InvalidInput(f"{folder}: must hold page_types.tsv", field="folder")
-    known = {
-        name: (path.name, kinds)
-        for name, kinds in read_page_types(table).items()
-        if (path := archive_in(folder, name))
-    }
-    missing = sorted(set(sites) - known.keys())
-    if missing:
-        raise InvalidInput(
-            f"{folder}: has no {', '.join(missing)}; there are {', '.join(known)}", field="site"
-        )
-    chosen = sites or [name for name, (_, kinds) in known.items() if any(kind.target for kind in kinds)]
-    where = os.path.relpath(folder, relative_to)
-    head = _HEAD.format(folder=where, policies=json.dumps(list(policies)))
-    return head + "".join(_site_table(where, name, *known[name]) for name in chosen)
-
-
-def _site_table(where: str, name: str, archive: str, kinds: Iterable[SitePageType]) -> str:
-    kinds = list(kinds)
-    lines = [
-        "\n[[site]]",
-        f"warc = {json.dumps(f'{where}/{archive}')}",
-        f"labels = {json.dumps(f'{where}/{name}.labels.tsv.gz')}",
-        f"relevant = {json.dumps([kind.name for kind in kinds if kind.user_content])}",
-        f"targets = {json.dumps([kind.name for kind in kinds if kind.target])}",
-        "[site.kinds]",
-        *(f"{json.dumps(kind.name)} = {json.dumps(kind.kind)}" for kind in kinds if kind.kind),
-    ]
-    return "\n".join(lines) + "\n"

@@ -26,7 +26,7 @@ Draws = Sequence[Sequence[float]]
 """Figures of each draw of one task under one policy."""
 
 SEEDS = (1, 2, 3)
-"""Draws of what is random: buckets to sample, an example page. As many as `linkscore suite` has."""
+"""Draws of what is random: buckets to sample, an example page."""
 PAPER: dict[str, Any] = {"clusterer": "dbscan", "paper": True}
 """How the paper learns a site: DBSCAN by the literal rule for eps, a table that is frozen afterwards."""
 _AS_PAPER = ", as the paper"

@@ -26,7 +26,6 @@ NO_TABLES = {
     ("mcp",),
     ("frontier",),
     ("conformance",),
-    ("suite",),
     ("export-rules",),
     ("export-tables",),
     ("export-experience",),

@@ -133,18 +133,6 @@ def test_chunks_are_joined_as_far_as_they_are_there(tmp_path: Path, body: bytes)
     assert one(tmp_path, http(body, headers=[("Transfer-Encoding", "chunked")])).body == b"<p>text"
 
 
-def test_chunks_are_joined_before_they_are_unpacked(tmp_path: Path) -> None:
-    packed = gzip.compress(b"<p>text")
-    body = b"5\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (packed[:5], len(packed) - 5, packed[5:])
-    headers = [("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")]
-    assert one(tmp_path, http(body, headers=headers)).body == b"<p>text"
-
-
-def test_status_redirects_and_the_newer_version_are_read(tmp_path: Path) -> None:
-    found = one(tmp_path, http(b"", "301 Moved", [("location", "/new")]), version="1.1")
-    assert (found.status, found.headers) == (301, {"Location": "/new"})
-
-
 @pytest.mark.skipif(shutil.which("wget") is None, reason="needs wget")
 @pytest.mark.parametrize("option", ["--warc-header=x: y", "--no-warc-compression"])
 def test_what_wget_stores_is_read(tmp_path: Path, origin: str, option: str) -> None:
@@ -374,12 +362,6 @@ def test_a_folder_has_the_pages_of_its_list_and_counts_bad_rows(folder: Path) ->
     ]
     assert (archive.name, archive.entry) == ("site", "https://s.test/b")
     assert [(Path(d.file).name, d.offset) for d in archive.damage] == [("urls.tsv", n) for n in (3, 4, 5)]
-
-
-def test_a_csv_list_has_commas_and_may_have_more_columns(folder: Path) -> None:
-    rows = 'title,url,path\n"A, B",https://s.test/a,a.html\n,https://s.test/f,feed.xml\n'
-    records = open_archive([folder], url_list=write_list(folder, rows, "urls.csv")).records()
-    assert [(r.url[-1], r.headers["Content-Type"][-4:]) for r in records] == [("a", "html"), ("f", "/xml")]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from linkscore_lab.datasets.survey import read_page
 
-URL = "http://s.test/dir/page?b=1&a=2"
 LONG = "A text block of at least twenty-five characters."
 
 
@@ -17,16 +16,6 @@ def test_canonical_names_the_content_whatever_the_text() -> None:
 def test_without_canonical_identical_long_text_is_one_content() -> None:
     html = f"<p>{LONG}</p>".encode()
     assert read_page("http://s.test/1", html).content == read_page("http://s.test/2", html).content
-
-
-def test_a_page_without_long_text_is_never_a_duplicate() -> None:
-    assert (
-        read_page("http://s.test/1", b"<p>x</p>").content != read_page("http://s.test/2", b"<p>x</p>").content
-    )
-
-
-def test_what_is_no_html_has_no_text() -> None:
-    assert read_page(URL, b"").blocks == ()
 
 
 def test_long_texts_are_those_outside_links_and_scripts_wherever_they_stand() -> None:

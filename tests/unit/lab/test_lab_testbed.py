@@ -30,10 +30,6 @@ def test_a_budget_of_no_page_is_refused(text: str) -> None:
         TESTBED.budget(text)
 
 
-def test_a_type_without_reachable_page_is_left_out() -> None:
-    assert TESTBED.wanted(["thread", "post"]) == {"u1", "u2"}
-
-
 @pytest.mark.parametrize("types", [[], ["post"]])
 def test_types_the_site_has_not_are_refused(types: list[str]) -> None:
     with pytest.raises(InvalidInput, match=r"relevant: must be page types of s \(home, thread\)"):

@@ -27,16 +27,6 @@ def ask(
     return relevance.reward(*page), relevance.is_wanted(*page)
 
 
-def test_a_label_is_relevant_by_its_exact_name() -> None:
-    relevance = ByType(["thread", "profile"])
-    assert [ask(relevance, kind=kind)[1] for kind in ("thread", "profile", "thread_page", "")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-
-
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [("a=1", True), (r"/t\?b", True), ("^/t", False), ("^https://s.test/t$", False), (r"^.*a=\d$", True)],
@@ -76,10 +66,6 @@ def test_types_are_found_in_each_syntax(page: bytes, types: set[str]) -> None:
     assert schema_types(page) == types
 
 
-def test_broken_json_leaves_the_other_scripts() -> None:
-    assert schema_types(JSON_LD % b"{" + JSON_LD % b'{"@type": "QAPage"}' + MICRODATA) == {"qapage"}
-
-
 @pytest.mark.parametrize(
     "name", ["QAPage", "https://schema.org/QAPage", "http://schema.org/QAPage/", "schema:qapage"]
 )
@@ -87,13 +73,6 @@ def test_a_type_is_named_with_or_without_its_prefix(name: str) -> None:
     relevance = ByStructuredData([name])
     assert ask(relevance, body=MICRODATA) == (1.0, True)
     assert ask(relevance, body=b"<p>q") == (0.0, False)
-
-
-def test_only_structured_data_reads_the_body(tmp_path: Path) -> None:
-    file = tmp_path / "rewards.tsv"
-    file.write_text("url\treward\nhttps://s.test/\t1\n")
-    kinds = [ByType(["a"]), ByUrl("a"), ByFeedback(file), ByStructuredData(["a"])]
-    assert [kind.reads_body for kind in kinds] == [False, False, False, True]
 
 
 def test_a_reward_is_reported_as_it_is_and_half_is_relevant(tmp_path: Path) -> None:

@@ -84,10 +84,6 @@ def test_the_scorer_hears_of_the_url_that_was_asked_for(site: StoredSite) -> Non
     assert scribe.log == [f"visit {HOME} for {HOME}", f"visit {A} for {A}", f"visit {B} for http://s.test/r"]
 
 
-def test_a_crawl_ends_with_its_budget(site: StoredSite) -> None:
-    assert crawl(site, CrawlPlan([HOME], 2), Scribe()).order == [HOME, A]
-
-
 def test_links_a_policy_advises_against_are_not_queued(site: StoredSite) -> None:
     trace = crawl(site, CrawlPlan([HOME], 10), Scribe(skip=[A]))
     assert trace.order == [HOME, B]
@@ -131,34 +127,10 @@ def test_a_share_of_the_pages_is_drawn_by_seed(site: StoredSite) -> None:
     assert {len(reported(seed)) for seed in range(12)} - {0, 4}
 
 
-def test_start_pages_outside_the_archive_start_nothing(site: StoredSite) -> None:
-    assert crawl(site, CrawlPlan(["http://s.test/nix"], 5), Scribe()).order == []
-
-
-def test_some_fetches_are_explained(site: StoredSite) -> None:
-    trace = crawl(site, CrawlPlan([HOME], 4), Scribe())
-    assert [reason.url for reason in trace.reasons] == [A, B, C]
-
-
-def test_the_library_in_process_crawls_breadth_first(site: StoredSite) -> None:
-    trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("breadth_first")))
-    assert trace.order == [HOME, A, B, C]
-
-
 def test_a_crawl_whose_own_budget_is_spent_ends_and_says_why(site: StoredSite) -> None:
     limits = {"budget": {"max_fetches": 2}}
     trace = crawl(site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("breadth_first", limits=limits)))
     assert (trace.order, trace.stopped) == ([HOME, A], "max_fetches: 2 of 2 are spent")
-
-
-def test_the_same_seed_gives_the_same_crawl_to_the_last_fetch(site: StoredSite) -> None:
-    def order(seed: int) -> list[str]:
-        return crawl(
-            site, CrawlPlan([HOME], 10), InProcessScorer(CrawlSetup("uniform_random", seed=seed))
-        ).order
-
-    assert all(order(seed) == order(seed) for seed in range(4))
-    assert len({tuple(order(seed)) for seed in range(8)}) > 1
 
 
 @pytest.fixture
@@ -205,8 +177,3 @@ def test_latencies_that_differ_let_answers_overtake_each_other_the_same_way_each
 
     assert order(1) == order(1) != order(2)
     assert sorted(order(1)) == sorted(order(2))
-
-
-def test_free_pages_on_their_way_do_not_shorten_the_crawl(site: StoredSite) -> None:
-    plan = CrawlPlan([HOME], 3, free=frozenset([A]), in_flight=16)
-    assert crawl(site, plan, Scribe()).order == [HOME, B, C]

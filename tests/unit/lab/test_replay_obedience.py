@@ -79,8 +79,3 @@ def test_without_obedience_a_link_to_skip_is_dropped_for_good(site: StoredSite) 
 def test_what_is_asked_for_comes_first_even_if_it_is_to_skip(site: StoredSite) -> None:
     plan = CrawlPlan([HOME], 10, obey_verdicts=True, obey_requests=True)
     assert crawl(site, plan, Moody([C], wanted=[C, "http://s.test/nowhere"])).order == [HOME, C, A, B]
-
-
-def test_requests_alone_may_be_obeyed(site: StoredSite) -> None:
-    plan = CrawlPlan([HOME], 10, obey_requests=True)
-    assert crawl(site, plan, Moody(wanted=[B])).order == [HOME, B, A, C]

@@ -52,19 +52,6 @@ def test_label_knows_the_wanted_and_nothing_behind_the_others(site: StoredSite) 
     assert found == ["", "w0", "dull", "poor", "w1", "rich", "w2", "w3", "far", "between", "w4"]
 
 
-def test_a_hub_whose_pages_were_found_elsewhere_is_worth_nothing(tmp_path: Path) -> None:
-    pages = {
-        "/": page(["/copy", "/hub", "/poor"]),
-        "/copy": page(["/w0", "/w1"]),
-        "/hub": page(["/w0", "/w1"]),
-        "/poor": page(["/w2"]),
-        **{f"/w{i}": page() for i in range(3)},
-    }
-    with prepare_site([SiteSource([write_site(tmp_path / "o.warc.gz", "o.test", pages)])], workers=1) as site:
-        found = order(site, GreedyOracle(site, WANTED))
-    assert found == ["", "copy", "w0", "w1", "poor", "w2", "hub"]
-
-
 def test_with_many_in_flight_the_oracle_counts_what_is_on_its_way_as_found(tmp_path: Path) -> None:
     """`copy` shows what `hub`, which is on its way, will show already: `poor` is the better second choice."""
     pages = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -114,12 +113,6 @@ def test_figures_that_mean_nothing_are_none() -> None:
     assert {value for name, value in empty.items() if "fetches_to" in name} == {None}
 
 
-def test_pages_nobody_knows_are_copies_of_nothing_and_a_type_of_their_own() -> None:
-    found = metrics.run_metrics(["error-1", "error-2", "t1"], PAGES, {"t1"}, TYPES, KINDS)
-    assert (found["duplicates"], found["valid_ratio_distinct"]) == (0, 1 / 3)
-    assert found["entropy"] == pytest.approx(0.9183, abs=1e-4)  # 1/3 log2 3 + 2/3 log2 1.5
-
-
 def test_coverage_leaves_out_permalinks_or_what_is_said() -> None:
     def coverage(uncovered: list[str] | None) -> object:
         return metrics.run_metrics(ORDER, PAGES, WANTED, TYPES, KINDS, uncovered=uncovered)["coverage"]
@@ -138,15 +131,6 @@ def test_coverage_leaves_out_permalinks_or_what_is_said() -> None:
 )
 def test_area_under_the_curve_by_hand(curve: list[int], n_pages: int, percent: int, expected: float) -> None:
     assert metrics.area(curve, n_pages, percent) == expected
-
-
-def test_what_was_fetched_is_counted_at_even_points() -> None:
-    assert metrics.even_points(10, 4) == [2, 5, 7, 10]
-    assert metrics.composition(ORDER, TYPES) == {
-        "thread": [0, 1, 1, 2],
-        "board": [1, 1, 1, 1],
-        "thread_permalink": [0, 0, 1, 1],
-    }
 
 
 def test_every_metric_is_in_the_docs() -> None:
@@ -174,16 +158,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     write_results(path, [full, replace(full, seed=4)], META)
     assert read_results(path) == Results(META, [full, replace(full, seed=4)])
     assert [each.name for each in path.parent.iterdir()] == ["r.json"]
-
-
-def test_fields_nobody_knows_are_ignored_and_optional_ones_have_defaults(tmp_path: Path) -> None:
-    write_results(tmp_path / "r.json", [run()], META)
-    data = json.loads((tmp_path / "r.json").read_text())
-    data["runs"][0]["mood"] = "good"
-    del data["runs"][0]["composition"]
-    (tmp_path / "r.json").write_text(json.dumps(data))
-    (read,) = read_results(tmp_path / "r.json").runs
-    assert (read.policy, read.composition) == ("harvest", {})
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"meta":{"created":"x"},"runs":[{}]}', "[" * 100_000])
@@ -220,19 +194,6 @@ def test_runs_that_repeat_each_other_are_one_observation() -> None:
     assert "0.500  " in printed(*same), "no interval"
     assert "±" in printed(*same, run(3, 0.7))
     assert "±" in printed(same[0], replace(same[1], start="x"))
-
-
-def test_a_mode_names_its_examples_and_a_policy_that_takes_one_says_so() -> None:
-    text = printed(
-        run(mode="examples", n_examples=6),
-        run(policy="b", mode="examples", n_examples=6),
-        run(n_examples=1),
-        run(policy="b"),
-        run(mode="feedback"),
-    )
-    assert "s: user_content, with 6 examples" in text
-    assert "s: user_content, with feedback" in text
-    assert text.count("(takes an example page)") == 1
 
 
 # Comparisons.

@@ -11,11 +11,9 @@ from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.results import RunResult
-from linkscore_lab.replay.runs import ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite
 from linkscore_lab.replay.task import Task, draw_examples, draw_starts, new_text_rewards
-from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import page, shop, write_site
 
 
@@ -95,43 +93,12 @@ def test_what_needs_an_example_is_left_out_where_there_is_none(tmp_path: Path) -
     assert "left out: source_target, user_content, none: needs an example page" in heard.lines[1]
 
 
-def test_nothing_left_to_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="every policy asked for needs an example page"):
-        run(of(shop_site(tmp_path), "source_target"))
-
-
-def test_an_unknown_clusterer_is_refused(tmp_path: Path) -> None:
-    suite = replace(of(shop_site(tmp_path), "harvest"), protocol=ReplayProtocol(clusterer="nix"))
-    with pytest.raises(InvalidInput, match=r"clusterer: must be one of .*cosine_linkage.*, got 'nix'"):
-        run(suite)
-
-
-def test_a_target_without_pages_is_left_out(tmp_path: Path) -> None:
-    heard = Heard()
-    site = replace(shop_site(tmp_path), targets=("unicorn",))
-    assert len(list(ReplaySession(of(site, "breadth_first"), heard, workers=1).run())) == 1
-    assert "left out: no page of type unicorn can be reached" in heard.lines[0]
-
-
-def test_further_starts_are_drawn_from_the_reachable_pages(tmp_path: Path) -> None:
-    suite = replace(of(shop_site(tmp_path), "breadth_first"), starts=3)
-    starts = [run.start for run in run(suite)]
-    assert starts[0] == "http://shop.test/"
-    assert len(set(starts)) == 3
-
-
 def test_a_mixed_suite_is_one_crawl_of_all_its_sites(tmp_path: Path) -> None:
     sites = (shop_site(tmp_path, "a.test"), shop_site(tmp_path, "b.test"))
     suite = replace(of(sites[0], "harvest", "breadth_first"), sites=sites, mixed=True)
     found = run(suite)
     assert {(r.site, r.n_reachable, r.n_wanted) for r in found} == {("a.test+b.test", 58, 48)}
     assert found[1].composition["home"][-1] == 2
-
-
-def test_relevance_of_nothing_is_refused(tmp_path: Path) -> None:
-    site = replace(shop_site(tmp_path), relevance=ByType(["unicorn"]))
-    with pytest.raises(InvalidInput, match="no reachable page is relevant"):
-        run(of(site, "breadth_first"))
 
 
 def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_about(tmp_path: Path) -> None:
@@ -150,18 +117,6 @@ def test_pages_with_text_of_their_own_are_wanted_of_a_site_nobody_says_anything_
     assert rewards["http://shop.test/list"] == rewards["http://shop.test/"] == 0.0
     chars = len(items["/item/0"].strip())
     assert rewards["http://shop.test/item/0"] == pytest.approx(chars / (chars + 400))
-
-
-def test_a_site_without_text_says_that_something_must_be_relevant(tmp_path: Path) -> None:
-    warc = write_site(tmp_path / "bare.warc.gz", "bare.test", {"/": page(["/a"]), "/a": page()})
-    with pytest.raises(InvalidInput, match=r"relevant: .*no reachable page has much text of its own"):
-        run(of(SuiteSite(SiteSource([warc])), "breadth_first"))
-
-
-def test_a_bad_parameter_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    site = SuiteSite(SiteSource([tmp_path / "nix.warc.gz"]), ByType(["item"]))
-    with pytest.raises(InvalidInput, match="harvest has no such parameter"):
-        run(of(site, "harvest:speed=3"))
 
 
 def test_a_site_no_model_was_trained_with_is_left_out_as_it_is(tmp_path: Path) -> None:

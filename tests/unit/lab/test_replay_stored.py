@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from linkscore_lab.datasets.labels import read_labels, read_page_types
-from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
+from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_scoring.errors import InvalidInput
-from support.replay_sites import page, shop, write_site
+from support.replay_sites import shop, write_site
 
 
 def test_it_answers_as_the_site_did_by_identity_and_reaches_what_links_and_redirects_lead_to(
@@ -34,12 +34,6 @@ def test_a_redirect_ends_at_its_page_or_nowhere(warc: Path) -> None:
         assert site.number("https://s.test/astray") == site.number("https://s.test/none") == -1
 
 
-def test_redirects_in_a_circle_end(tmp_path: Path) -> None:
-    warc = write_site(tmp_path / "c.warc.gz", "c.test", {"/": page(["/x"])}, {"/x": "/y", "/y": "/x"})
-    with prepare_site([SiteSource([warc])], workers=1) as site:
-        assert [site.records[n].key for n in site.reachable()] == ["http://c.test/"]
-
-
 def test_several_sites_become_one_crawl_with_an_entry_each(tmp_path: Path) -> None:
     sources = [
         SiteSource([warc], labels)
@@ -50,13 +44,6 @@ def test_several_sites_become_one_crawl_with_an_entry_each(tmp_path: Path) -> No
         assert site.entries == ["http://a.test/", "http://b.test/"]
         assert len(site.reachable()) == (5 + 4) + (5 + 6)
         assert site.types["http://b.test/item/1-0"] == "item"
-
-
-def test_the_digest_is_that_of_the_files(tmp_path: Path) -> None:
-    warc, _ = shop(tmp_path)
-    before = digest_of([warc])
-    warc.write_bytes(warc.read_bytes() + b"x")
-    assert digest_of([warc]) != before
 
 
 def test_an_archive_without_pages_is_refused(tmp_path: Path) -> None:

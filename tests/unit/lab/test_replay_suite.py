@@ -1,4 +1,4 @@
-"""Suites: read from TOML, written from a folder of labelled sites, made from options; bad ones refused."""
+"""Suites: read from TOML, made from options; bad ones refused."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ import pytest
 from linkscore_lab.datasets.relevance import ByType, ByUrl
 from linkscore_lab.replay.command import suite_of
 from linkscore_lab.replay.policies import read_policy
-from linkscore_lab.replay.suite import read_suite, suite_text
+from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
 from support.replay_sites import shop
 
-PAGE_TYPES = """site\tpage_type\tkind\ttemplate\tuser_content\ttarget
-shop.test\titem\tTHREAD\titem\t1\t1
-shop.test\tlist\tINDEX\tlist\t0\t0
-shop.test\thome\tENTRY\thome\t0\t0
-other.test\tpost\tTHREAD\tpost\t1\t1
-"""
 NO_OPTIONS: dict[str, Any] = {
     "archives": (), "suite": None, "labels": None, "url_list": None, "relevant": "", "relevant_url": "",
     "structured_data": "", "wanted_tag": "", "feedback_file": None, "targets": (), "policies": (),
@@ -32,30 +26,6 @@ NO_OPTIONS: dict[str, Any] = {
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_what_is_written_of_a_folder_can_be_read(tmp_path: Path) -> None:
-    warc, labels = shop(tmp_path)
-    labels.rename(tmp_path / "shop.test.labels.tsv.gz")
-    write(tmp_path / "page_types.tsv", PAGE_TYPES)
-    suite = read_suite(
-        write(tmp_path / "suite.toml", suite_text(tmp_path, ["harvest"], relative_to=tmp_path))
-    )
-    (site,) = suite.sites
-    assert [path.resolve() for path in site.source.archives] == [warc.resolve()]
-    assert isinstance(site.relevance, ByType)
-    assert site.relevance.types == {"item"}
-    assert site.targets == ("item",)
-    assert site.kinds == {"item": "THREAD", "list": "INDEX", "home": "ENTRY"}
-    assert [policy.name for policy in suite.policies] == ["harvest"]
-    assert (suite.seeds, suite.protocol.budget, suite.mixed) == (5, "25%", False)
-
-
-def test_a_site_that_is_not_in_the_folder_is_named(tmp_path: Path) -> None:
-    shop(tmp_path)
-    write(tmp_path / "page_types.tsv", PAGE_TYPES)
-    with pytest.raises(InvalidInput, match=r"has no nix\.test; there are shop\.test"):
-        suite_text(tmp_path, ["harvest"], ["nix.test"], relative_to=tmp_path)
 
 
 def test_values_of_a_site_win_over_those_of_the_suite(tmp_path: Path) -> None:
@@ -115,13 +85,6 @@ def test_options_make_a_suite_of_one_site(tmp_path: Path) -> None:
     assert (suite.seeds, suite.protocol.n_examples) == (3, 2)
 
 
-def test_what_crawls_start_from_is_read_from_files(tmp_path: Path) -> None:
-    warc, labels = shop(tmp_path)
-    given = {"archives": (warc,), "labels": labels, "relevant": "item"}
-    learned = write(tmp_path / "learned.json", "{}")
-    assert suite_of(NO_OPTIONS | given | {"warm_start": (learned,)}).protocol.experience == (b"{}",)
-
-
 def test_bounds_of_a_budget_are_given_to_the_crawl(tmp_path: Path) -> None:
     warc, labels = shop(tmp_path)
     given = {"archives": (warc,), "labels": labels, "relevant": "item"}
@@ -135,17 +98,7 @@ def test_options_win_over_a_suite(tmp_path: Path) -> None:
     assert (suite.seeds, suite.protocol.budget, suite.sites[0].modes) == (4, "7", ("feedback",))
 
 
-def test_archives_or_a_suite_are_needed() -> None:
-    with pytest.raises(InvalidInput, match="either archives or --suite must be given"):
-        suite_of(NO_OPTIONS)
-
-
 def test_parameters_of_a_policy_are_json_or_text() -> None:
     policy = read_policy("source_target:alpha=0.5,multi_hop=false,example_url=http://s.test/?a=b")
     assert policy.params == {"alpha": 0.5, "multi_hop": False, "example_url": "http://s.test/?a=b"}
     assert policy.text.startswith("source_target:alpha")
-
-
-def test_a_parameter_without_value_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="parameters are param=value, got 'alpha'"):
-        read_policy("source_ucc:alpha")

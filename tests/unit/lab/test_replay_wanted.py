@@ -100,12 +100,6 @@ def test_a_suite_says_all_that_is_wanted_in_words(sources: SiteSource, tmp_path:
     assert [problem.field for problem in caught.value.problems] == ["wanted.languages[0]"]
 
 
-def test_a_replay_refuses_a_query_without_a_word(sources: SiteSource) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="?!")
-    assert [problem.field for problem in caught.value.problems] == ["wanted.queries[0].text"]
-
-
 def test_tags_categories_and_sections_are_carried() -> None:
     catlinks = (
         b"<div id=catlinks><a href='/c'>Ships of  war</a></div><a class='qa-tag-link' href='/t'>c++</a>"
@@ -113,8 +107,3 @@ def test_tags_categories_and_sections_are_carried() -> None:
     assert carried_tags("http://a/x", catlinks) == {"Ships of war", "c++"}
     assert carried_tags("http://a/en/cpp/atomic/load.html", b"", ["section"]) == {"atomic"}
     assert carried_tags("http://a/x", catlinks, [TAGS]) == {"c++"}
-
-
-def test_a_tag_of_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="must be a tag"):
-        ByTag(" ")
