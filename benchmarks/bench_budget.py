@@ -103,7 +103,7 @@ class Pipeline:
 
         self._timed("answer out", answer)
         for job in self._model.take_jobs():
-            activated = ModelActivated(job.site, job.built_from_seq, "", {})
+            activated = ModelActivated(job.site, job.built_from_seq, {})
             self._model.apply(self._model.seq, activated, self._timed("learning", partial(learn, job)))
 
     def _timed(self, stage: str, work: Callable[[], Any]) -> Any:

@@ -67,7 +67,7 @@ def _learnings(corpus: Corpus, site: str, config: LearningConfig) -> dict[int, f
             model.apply(seq, PageFetched("", name, page.url, key, 200, "", b"", 0.0, features))
             for job in model.take_jobs():
                 learned, spent[len(job.pages)] = process.submit(_learned, job).result()
-                model.apply(seq, ModelActivated(job.site, job.built_from_seq, "", {}), learned)
+                model.apply(seq, ModelActivated(job.site, job.built_from_seq, {}), learned)
     return spent
 
 

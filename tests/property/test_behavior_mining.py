@@ -19,7 +19,7 @@ from linkscore_scoring.browse_logs.behavior import (
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.patterns import regex_of, text_of
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 
 SEGMENTS = st.one_of(
     st.sampled_from(["tag", "show.php", "2016", "ü%20x", "a+b", ""]),
@@ -57,7 +57,7 @@ def test_any_log_can_be_mined(counts: BrowseCounts, cut: str, by_drop: bool) -> 
     assert (model is None) == (counts.clicks.sum() == 0)
     if model is None:
         return
-    again = from_state(BehaviorModel, to_state(model))
+    again = from_state(BehaviorModel, plain(model))
     for url in counts.urls:
         place = model.place(url, hash64(url))
         assert place.covered

@@ -7,9 +7,9 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import Event, FeedbackGiven, ModelActivated, PageFetched, decode, encode
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds, run
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_scoring.testing.subject import packed, unpacked
 
 POLICIES = (PolicyChoice("source_ucc"), PolicyChoice("uniform_random"))
 
@@ -73,7 +73,7 @@ def recorded(pages: int = 60, **changes: object) -> tuple[CrawlModel, list[bytes
                 queue.append(link)
         for job in crawl.take_jobs():
             learned = run(job)
-            apply(ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state()))
+            apply(ModelActivated(job.site, job.built_from_seq, learned.to_state()))
     return crawl, log
 
 

@@ -27,7 +27,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.registry import policy_class, register_installed
 from linkscore_scoring.site.learning import LearningConfig, run
-from linkscore_scoring.state import to_state
+from linkscore_scoring.state import plain
 from linkscore_scoring.types import ExamplePage
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class InProcessScorer(CrawlScorer):
     def _mine(self, counts: BrowseCounts, settings: Mapping[str, Any]) -> None:
         from linkscore_scoring.browse_logs.mining import MiningSettings, mine_site  # an annex
 
-        mined = to_state(mine_site(counts, MiningSettings(**settings)))
+        mined = plain(mine_site(counts, MiningSettings(**settings)))
         self._apply(LogsMined(self.model.site_of(counts.urls[0]), mined))
 
     def _apply(self, event: Event) -> Outcome:
@@ -121,7 +121,7 @@ class InProcessScorer(CrawlScorer):
                 continue
             learned = run(job)
             self._seq += 1
-            self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, "", {}), learned)
+            self.model.apply(self._seq, ModelActivated(job.site, job.built_from_seq, {}), learned)
 
 
 def crawl_config(setup: CrawlSetup, sample_pages: int | None = None) -> CrawlConfig:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
-from linkscore_scoring.browse_logs.mining import MinedSite, mined_of
+from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
@@ -161,12 +161,12 @@ class PolicyOrder:
         kind: type[BehaviorOrder] = BehaviorFetch if policy == BehaviorFetch.name else BehaviorDiscovery
         self.policy = kind(make_params(kind, {"fallback": "breadth_first", **params}))
         self.site = SiteModel("mirror", LearningConfig(), SiteBounds())
-        self.site.browse = mined.kept()
+        self.site.browse = mined
         self.policy.logs_mined(self.site)
 
     def expected(self, mirror: Mirror) -> Floats:
         """Return the visits a day that the log lets expect of each page, (n_pages,)."""
-        mined = mined_of(self.site.browse)
+        mined = self.site.browse
         model = mined.behavior if mined else None
         assert model is not None
         places = model.places(mirror.keys, [hash64(key) for key in mirror.keys])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,6 @@ from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Sparse, Transient
 
 
 @dataclass(eq=False)
@@ -32,14 +32,14 @@ class IRobotModel(ClusterModel):
     """The centre of every cluster; a new page joins the nearest within the threshold."""
 
     regions: tuple[str, ...]
-    centres: Sparse[NDArray[np.float64]]
+    centres: NDArray[np.float64]
     min_depth: int
     min_share: float
     epsilon: float
-    _column: Transient[dict[str, int]] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        self._column = {region: i for i, region in enumerate(self.regions)}
+    @cached_property
+    def _column(self) -> dict[str, int]:
+        return {region: i for i, region in enumerate(self.regions)}
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`: shares of the regions, rows of L2 norm 1."""

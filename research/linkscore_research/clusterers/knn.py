@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_research.clusterers.eps import pairwise_distances
-from linkscore_scoring.state import Sparse
 
 # Distances computed at a time, 32 MB of float64: a bound of memory.
 _BATCH_CELLS = 4_000_000
@@ -27,7 +26,7 @@ class NearestNeighbours:
     Source: Xu 2018, section 4.2. Differences from the paper: the tie rule is ours, the paper gives none.
     """
 
-    vectors: Sparse[NDArray[np.float64]]
+    vectors: NDArray[np.float64]
     labels: NDArray[np.int64]
     k: int = 3
 
@@ -43,8 +42,7 @@ class NearestNeighbours:
         near = nearest(pairwise_distances(queries, self.vectors), self.k)
         return vote(self.labels[near])
 
-    def after_load(self) -> None:
-        """Refuse a state without a label for each page."""
+    def __post_init__(self) -> None:
         if len(self.vectors) != len(self.labels):
             raise ValueError("vectors and labels must have the same length")
 

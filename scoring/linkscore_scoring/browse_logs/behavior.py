@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,6 @@ from linkscore_scoring.browse_logs.patterns import (
     pattern_tree,
 )
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import Transient
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -367,7 +367,7 @@ class OwnPages:
         return at if at < len(self.hashes) and int(self.hashes[at]) == key else UNKNOWN_PAGE
 
 
-@dataclass(slots=True)
+@dataclass
 class BehaviorModel:
     """URL patterns of a site as people browse it."""
 
@@ -377,9 +377,10 @@ class BehaviorModel:
     serials: dict[str, Serial]  # numbers that grow, by shape of URL
     pages: OwnPages  # the log's own pages, the most visited ones
     examples: list[str]  # the most visited URL of each node, empty for those above the leaves
-    _fixed: Transient[dict[int, dict[str, str]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+
+    @cached_property
+    def _fixed(self) -> dict[int, dict[str, str]]:
+        return {}
 
     def pattern(self, node: int) -> dict[str, str]:
         """Return the label of each key that a pattern fixes; do not change it."""
@@ -421,8 +422,7 @@ class BehaviorModel:
         known = place.page != UNKNOWN_PAGE
         return float(self.pages.gain[place.page] if known else self.stats.gain[place.node])
 
-    def after_load(self) -> None:
-        """Refuse figures of another tree."""
+    def __post_init__(self) -> None:
         if any(getattr(self.stats, each.name).shape != (len(self.tree),) for each in fields(self.stats)):
             raise ValueError("figures of patterns must be one a node")
 

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
 
 from linkscore_scoring.browse_logs.behavior import BehaviorModel, BehaviorSettings, mine_behavior
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.news import NewsModel, NewsSettings, mine_news
-from linkscore_scoring.state import Opaque, stored_as, to_state
 
 
 @dataclass(slots=True)
 class MinedSite:
-    """Results of one mining of one site; `state.to_state` and `state.from_state` write and read them."""
+    """Results of one mining of one site."""
 
-    first_day: Annotated[int, stored_as("window")]  # window of the log, as in `counts.BrowseCounts`
-    n_days: Annotated[int, stored_as("window")]
-    records: Annotated[int, stored_as("window")]  # records within it
+    first_day: int  # window of the log, as in `counts.BrowseCounts`
+    n_days: int
+    records: int  # records within it
     news: NewsModel | None = None  # what it tells about news; None if it was not looked for
     behavior: BehaviorModel | None = None  # URL patterns as people browse them; None if the log has no visit
-
-    def kept(self) -> Opaque:
-        """Return it as a site keeps it."""
-        return Opaque(to_state(self), self)
-
-
-def mined_of(kept: Opaque | None) -> MinedSite | None:
-    """Return what a site keeps; None if it was not mined."""
-    return kept.as_a(MinedSite) if kept is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ from linkscore_scoring.browse_logs.prefixes import (
     learn_prefixes,
     steps_of,
 )
-from linkscore_scoring.state import Flat, stored_as
 
 DECAY, CONSISTENT, LITERAL = SIGNALS = ("decay", "consistent", "literal")
 
@@ -251,16 +249,16 @@ class NewsModel:
     """News of one site, mined from one window of its browse log."""
 
     signal: str  # what tells news, above which value, and how sure a value is; see `NewsSettings`
-    threshold: Flat[NewsThreshold]
-    evidence: Flat[NewsEvidence]
+    threshold: NewsThreshold
+    evidence: NewsEvidence
     # Pages with enough clicks that could be judged, of them news, and others too young to judge.
-    pages: Annotated[int, stored_as("counts")]
-    news: Annotated[int, stored_as("counts")]
-    undecided: Annotated[int, stored_as("counts")]
-    prefixes: list[Flat[NewsPrefix]]  # news prefixes, by text; none lies below another
+    pages: int
+    news: int
+    undecided: int
+    prefixes: list[NewsPrefix]  # news prefixes, by text; none lies below another
     # Share of the news that lies below prefixes learned from other pages; see `held_out_coverage`.
-    covered: Annotated[float, stored_as("counts")]
-    hubs: list[Flat[Hub]]  # pages that link to news, best first
+    covered: float
+    hubs: list[Hub]  # pages that link to news, best first
     reason: str  # why the model abstains; empty if it does not
 
     @property

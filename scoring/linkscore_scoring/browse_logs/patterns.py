@@ -13,8 +13,6 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.state import Flat
-
 HOST = "host"
 BARE = "?"
 MAX_SEGMENTS = 12
@@ -153,7 +151,7 @@ class PatternNode:
 class PatternTree:
     """URL patterns as a tree; a URL is matched in O(its keys)."""
 
-    nodes: list[Flat[PatternNode]]  # nodes by id, parents before children
+    nodes: list[PatternNode]  # nodes by id, parents before children
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -206,8 +204,7 @@ class PatternTree:
                 nodes[ids[at]].children = {label: int(ids[x]) for label, x in node.children.items()}
         return PatternTree(nodes), ids
 
-    def after_load(self) -> None:
-        """Refuse nodes that lead nowhere."""
+    def __post_init__(self) -> None:
         if not self.nodes or any(i >= len(self) for node in self.nodes for i in node.children.values()):
             raise ValueError("children must be nodes of the tree")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import LimitExceeded
-from linkscore_scoring.state import State, from_state, to_state
+from linkscore_scoring.state import State, from_state, plain
 
 OUTLIER = -1
 """Label of a page in no cluster."""
@@ -48,7 +48,7 @@ class ClusterModel(ABC):
 
     def to_state(self) -> State:
         """Return the model, a dataclass, as plain values."""
-        state: State = to_state(self)
+        state: State = plain(self)
         return state
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -27,7 +27,6 @@ from linkscore_scoring.clustering.sample import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.bags import fold_digits
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Transient
 from linkscore_scoring.sums import left_sum
 
 # Number of the place above the first element of a path.
@@ -130,15 +129,17 @@ class ClassPathFilter:
     """
 
     token_pages: Mapping[str, int]
-    numbered: frozenset[str]
-    paths: frozenset[str]
-    _rarity: Transient[dict[str, int]] = field(init=False, repr=False, compare=False)
-    _nodes: Transient[PathNodes[str]] = field(init=False, repr=False, compare=False)
+    numbered: dict[str, None]
+    paths: dict[str, None]
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _rarity(self) -> dict[str, int]:
         rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
-        object.__setattr__(self, "_rarity", {token: rank for rank, token in enumerate(rarest_first)})
-        object.__setattr__(self, "_nodes", self.new_nodes())
+        return {token: rank for rank, token in enumerate(rarest_first)}
+
+    @cached_property
+    def _nodes(self) -> PathNodes[str]:
+        return self.new_nodes()
 
     def bag(self, trie: PathTrie) -> dict[str, int]:
         """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
@@ -193,7 +194,8 @@ def fit_class_paths(
     df = Counter(token for held in tokens for token in held)
     kept = {token: n for token, n in sorted(df.items()) if n >= threshold and token not in dropped}
     raw = sample.paths(partial(_element_of, numbered=numbered, tokens=kept), _ELEMENT)
-    learned = ClassPathFilter(kept, numbered, _frequent_paths(sample.bags(raw), kept, threshold))
+    paths = _frequent_paths(sample.bags(raw), kept, threshold)
+    learned = ClassPathFilter(kept, dict.fromkeys(sorted(numbered)), dict.fromkeys(sorted(paths)))
     return learned, learned.bags(sample)
 
 
@@ -228,7 +230,7 @@ def _frequent_paths(
     return frozenset(path for path, on in pages.items() if len(on) >= threshold)
 
 
-def _element_of(tag: str, classes: str, *, numbered: frozenset[str], tokens: Mapping[str, int]) -> str:
+def _element_of(tag: str, classes: str, *, numbered: Collection[str], tokens: Mapping[str, int]) -> str:
     """Return an element of a path: its tag, and those of its class tokens that count."""
     return _TOKEN.join([tag, *sorted(token for token in folded(classes, numbered) if token in tokens)])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +29,6 @@ from linkscore_scoring.clustering.class_paths import (
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.types import PathTrie
-from linkscore_scoring.state import Sparse, Transient
 
 
 @dataclass(eq=False)
@@ -42,9 +42,12 @@ class CosineLinkageModel(ClusterModel):
 
     paths: ClassPathFilter
     vectorizer: Vectorizer
-    means: Sparse[NDArray[np.float64]]
+    means: NDArray[np.float64]
     cut: float
-    _nearness: Transient[_Nearness | None] = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def _nearness(self) -> _Nearness:
+        return _Nearness(self.paths, self.vectorizer, self.means)
 
     def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
         """See `ClusterModel.vectors`."""
@@ -56,8 +59,6 @@ class CosineLinkageModel(ClusterModel):
         """
         if not len(self.means):
             return np.full(len(pages), OUTLIER, dtype=np.int64)
-        if self._nearness is None:  # not with the model: one that is learned elsewhere comes as it is pickled
-            self._nearness = _Nearness(self.paths, self.vectorizer, self.means)
         rows = [self._nearness.distances(page.paths) for page in pages]
         # Page by page, as pages come: on a row of a few clusters each call of numpy costs more than Python.
         best = [row.index(nearest) if (nearest := min(row)) <= self.cut else OUTLIER for row in rows]

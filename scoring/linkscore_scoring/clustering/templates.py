@@ -12,7 +12,7 @@ from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel
 from linkscore_scoring.clustering.registry import clusterer_named
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
 from linkscore_scoring.errors import CorruptState, InvalidParams
-from linkscore_scoring.state import State, digest, from_state, to_state
+from linkscore_scoring.state import State, from_state, plain
 
 # Paths named for people.
 _TOP_PATHS = 5
@@ -78,16 +78,12 @@ class TemplateModel:
         sample = {key: ids.get(was, OUTLIER) for key, was in self.sample.items()}
         return TemplateModel(self.clusterer, self.model, clusters, sample, self.notes)
 
-    def digest(self) -> str:
-        """Return the sha256 of the canonical state: replaying the events of a crawl must reproduce it."""
-        return digest(self.to_state())
-
     def to_state(self) -> State:
         """Return the model as plain values."""
         return {
             "clusterer": self.clusterer,
             "model": self.model.to_state(),
-            "clusters": [to_state(stats) for stats in self.clusters],
+            "clusters": [plain(stats) for stats in self.clusters],
             "sample": self.sample,
             "notes": list(self.notes),
         }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from linkscore_scoring.state import Transient
 
 Norm = Literal["l1", "l2"]
 
@@ -32,18 +31,19 @@ class Vectorizer:
     df: tuple[int, ...]
     n_pages: int
     norm: Norm = "l1"
-    _column: Transient[dict[str, int]] = field(init=False, repr=False, compare=False)
-    _idf: Transient[NDArray[np.float64]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_column", {path: i for i, path in enumerate(self.vocabulary)})
-        df = np.asarray(self.df, dtype=np.float64)
-        object.__setattr__(self, "_idf", np.log(self.n_pages / df + 1.0))
+        if len(self.vocabulary) != len(self.df):
+            raise ValueError(f"{len(self.vocabulary)} paths need as many df values, got {len(self.df)}")
 
-    @property
+    @cached_property
+    def _column(self) -> dict[str, int]:
+        return {path: i for i, path in enumerate(self.vocabulary)}
+
+    @cached_property
     def idf(self) -> NDArray[np.float64]:
         """Inverse document frequencies, (n_paths,) float64, never below ln 2."""
-        return self._idf
+        return np.log(self.n_pages / np.asarray(self.df, dtype=np.float64) + 1.0)
 
     def transform(self, bags: Sequence[Mapping[str, int]]) -> NDArray[np.float64]:
         """Return the weights, shape (n_bags, n_paths) float64; a bag without known paths is a zero row.
@@ -59,13 +59,8 @@ class Vectorizer:
                     held.append(column)
                     leaves.append(count)
             columns, tf = np.array(held, dtype=np.intp), np.array(leaves, dtype=np.float64)
-            row[columns] = np.log(tf + 1.0) * self._idf[columns]  # eq. 1; a path that is not there weighs 0
+            row[columns] = np.log(tf + 1.0) * self.idf[columns]  # eq. 1; a path that is not there weighs 0
         return normalised(weights, self.norm)
-
-    def after_load(self) -> None:
-        """Refuse a state whose columns differ in length."""
-        if len(self.vocabulary) != len(self.df):
-            raise ValueError(f"{len(self.vocabulary)} paths need as many df values, got {len(self.df)}")
 
 
 def fit_vectorizer(

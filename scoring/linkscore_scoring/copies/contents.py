@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 
 _MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
 """Contents and pages remembered, bounds of memory: some 700 bytes each."""
@@ -28,7 +28,7 @@ _ALIKE = 0.8
 class Content:
     """A content: its sketch, characters by block, and of each URL pattern the first page that showed it."""
 
-    blocks: Flat[dict[int, int]]
+    blocks: dict[int, int]
     pages: dict[int, int] = field(default_factory=dict)
 
 

@@ -9,7 +9,7 @@ _Z = 1.2816
 """Standard deviations of the bound: it is passed wrongly in one case of ten. Chosen."""
 _SPOKEN = 64
 """Contents remembered that have spoken, a bound. Beyond it an old one may speak once more."""
-_FIRST_CHECK, _CHECK_GROWTH = 1, 1.5
+_FIRST_CHECK, _CHECK_GROWTH = 1.0, 1.5
 """Links withheld until one is let through to look again, and by how much more after each. Chosen: of 2,000
 links the first is, and 1 % of all."""
 

@@ -18,7 +18,7 @@ from linkscore_scoring.policies.guard import failure_of
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.wanted import Wanted
 
@@ -204,7 +204,7 @@ class CrawlConfig:
 
     def to_state(self) -> dict[str, Any]:
         """Return the configuration as plain values."""
-        state: dict[str, Any] = to_state(self)
+        state: dict[str, Any] = plain(self)
         return state
 
     @classmethod

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.columns import picking
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import (
@@ -38,7 +39,7 @@ from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Opaque, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored, from_state
 from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     ExamplePage,
@@ -255,7 +256,7 @@ class CrawlModel:
             case LearningFailed():
                 self._give_up_learning(event)
             case LogsMined():
-                self.sites.writable(event.site).mined(Opaque(event.mined))
+                self.sites.writable(event.site).mined(from_state(MinedSite, event.mined))
             case ConfigChanged():
                 self._reconfigure(CrawlConfig.from_state(event.config))
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgpack
+import msgspec
 
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.features.types import LOG_NAMES, Links, PageFeatures, PageLayout, PageWords, PathTrie
+from linkscore_scoring.errors import reading_state
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.state import packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,12 @@ class LearningRequested:
 class ModelActivated:
     """A model learned beside the request path becomes active.
 
-    It is in the log as a whole, not only by digest: recovery then needs no relearning and does not depend on
-    the numerical libraries installed.
+    It is in the log as a whole: recovery then needs no relearning and does not depend on the numerical
+    libraries installed.
     """
 
     site: str
     built_from_seq: int
-    digest: str
     learned: dict[str, Any] = field(repr=False)
 
 
@@ -137,17 +137,22 @@ KINDS: dict[int, type[Event]] = {
 """Every kind of event by its number in the log; a number is never given away again."""
 
 _NUMBERS = {kind: number for number, kind in KINDS.items()}
+_READ = msgspec.msgpack.Decoder(tuple[int, dict[int, str], msgspec.Raw])
+_READERS = {number: msgspec.msgpack.Decoder(kind) for number, kind in KINDS.items()}
 
 
 def encode(event: Event) -> bytes:
     """Return an event as bytes; cost O(links)."""
-    if isinstance(event, PageFetched):
-        values = [getattr(event, name) for name in PageFetched.__slots__]
-        values[-1] = _plain(event.features) if event.features is not None else None
-    else:
-        values = [getattr(event, name) for name in type(event).__slots__]
-    packed: bytes = msgpack.packb([_NUMBERS[type(event)], values])
-    return packed
+    differing: dict[int, str] = {}
+    if isinstance(event, PageFetched) and event.features is not None:
+        links, words = event.features.links, event.features.words
+        rows = enumerate(zip(links.keys, links.urls, strict=True))
+        differing = {row: key for row, (key, url) in rows if key != url}
+        kept_words = words and replace(words, excerpt="")
+        event = replace(
+            event, features=replace(event.features, links=replace(links, keys=[]), words=kept_words)
+        )
+    return packed([_NUMBERS[type(event)], differing, event])
 
 
 def decode(raw: bytes) -> Event:
@@ -158,43 +163,12 @@ def decode(raw: bytes) -> Event:
     CorruptState
         If they are not an event.
     """
-    try:
-        number, values = msgpack.unpackb(raw, strict_map_key=False)
-        kind = KINDS[number]
-        if kind is PageFetched and values[-1] is not None:
-            values[-1] = _features(values[-1])
-        return kind(*values)
-    except (ValueError, LookupError, TypeError, AttributeError, msgpack.UnpackException) as exc:
-        raise CorruptState(f"event: {exc}") from exc
-
-
-def _plain(features: PageFeatures) -> dict[str, Any]:
-    links = features.links
-    plain = {name: getattr(features, name) for name in PageFeatures.__slots__}
-    plain["paths"] = [getattr(features.paths, name) for name in PathTrie.__slots__]
-    layout = features.layout
-    plain["layout"] = layout and [getattr(layout, name) for name in PageLayout.__slots__]
-    differing = {
-        i: key for i, (key, url) in enumerate(zip(links.keys, links.urls, strict=True)) if key != url
-    }
-    columns = (name for name in Links.__slots__ if name != "keys")
-    plain["links"] = {LOG_NAMES.get(name, name): getattr(links, name) for name in columns}
-    plain["links"]["keys"] = differing
-    plain["words"] = features.words and features.words.plain()
-    return plain
-
-
-def _features(plain: dict[str, Any]) -> PageFeatures:
-    links = plain["links"]
-    keys = list(links["urls"])
-    for i, key in links["keys"].items():
-        keys[i] = key
-    layout = PageLayout(*plain["layout"]) if plain["layout"] else None
-    words = PageWords(*plain["words"]) if plain["words"] else None
-    read = {
-        "paths": PathTrie(*plain["paths"]),
-        "links": Links.of_columns({**links, "keys": keys}),
-        "layout": layout,
-        "words": words,
-    }
-    return PageFeatures(**{**plain, **read})
+    with reading_state("event"):
+        number, differing, values = _READ.decode(raw)
+        event = _READERS[number].decode(values)
+        if isinstance(event, PageFetched) and event.features is not None:
+            links = event.features.links
+            links.keys = list(links.urls)
+            for row, key in differing.items():
+                links.keys[row] = key
+    return event

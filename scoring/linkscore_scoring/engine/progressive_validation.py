@@ -17,7 +17,7 @@ from linkscore_scoring.policies.answers import EXTRA, SERVED, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, State, Stateful, Stored
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ class ValidationWindow(Stateful):
     """
 
     recorded: Stored[int]
-    _links: Stored[Flat[dict[int, ValidatedLink]]]
+    _links: Stored[dict[int, ValidatedLink]]
 
     def __init__(self) -> None:
         self.recorded = self._labelled = 0

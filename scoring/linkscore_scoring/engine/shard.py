@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
@@ -23,7 +24,6 @@ from linkscore_scoring.revisits.values import RevisitSettings
 from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Opaque
 from linkscore_scoring.types import ExamplePage, FeedbackObservation, PageObservation, Revisit, Suggestion
 
 _SITE_BYTES, _LINK_BYTES, _PLANNED_BYTES, _PAGE_BYTES = 18_000, 270, 930, 5_000
@@ -190,7 +190,7 @@ class SiteShard:
         for policy in self._policies.values():
             policy.model_activated(self.model)
 
-    def mined(self, mined: Opaque) -> None:
+    def mined(self, mined: MinedSite) -> None:
         """Take over what the browse logs of the site gave, and tell every policy."""
         self.model.browse = mined
         for policy in self._policies.values():

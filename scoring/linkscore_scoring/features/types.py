@@ -6,7 +6,6 @@ crawler that has its own parser can send them ready-made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any
@@ -92,16 +91,6 @@ class Links:
         self.link_paths.append(self.link_path_table.index(link_path))
         self.rels.append("")
         self.blocks_before.append(0)
-
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, Any]) -> Links:
-        """Return links from columns that are named as in the log; see `LOG_NAMES`."""
-        return cls(**{_OF_LOG.get(name, name): column for name, column in columns.items()})
-
-
-LOG_NAMES = {"link_paths": "apaths", "link_path_table": "apath_table"}
-"""Columns of `Links` that have another name in the log, and in what the compiled reader gives."""
-_OF_LOG = {name: attribute for attribute, name in LOG_NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +188,6 @@ class PageWords:
         """Return hashes, (n,), and counts in title, headings and text, (n, 3)."""
         fields = [np.frombuffer(column, np.uint8) for column in (self.title, self.headings, self.text)]
         return np.frombuffer(self.hashes, "<u4"), np.stack(fields, axis=1).astype(np.float64)
-
-    def plain(self) -> list[Any]:
-        """Return the fields in their order, for the event log."""
-        kept = [self.hashes, self.title, self.headings, self.text, self.lengths, self.language]
-        return [*kept, self.measures, self.meaning]
 
 
 @dataclass(slots=True)

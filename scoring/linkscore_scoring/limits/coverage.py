@@ -11,7 +11,7 @@ from linkscore_scoring.engine.reports.advice import waiting_links
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group, History
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, PageObservation
 
@@ -49,7 +49,7 @@ class CoverageEstimate(Stateful):
     ahead: Stored[float]
     at: Stored[list[float]]
     _links: Stored[list[float]]
-    _discovered: Stored[Flat[dict[Group, tuple[float, float, float]]]]
+    _discovered: Stored[dict[Group, tuple[float, float, float]]]
     _worth: Stored[dict[int, float]]
     _prior: Stored[float]
 

@@ -14,7 +14,7 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import FIRST, NO_PAGE_LINK, PAGE, read_anchor
 from linkscore_scoring.pagination.page_links import PageLinkGroup, page_link_groups
 from linkscore_scoring.pagination.paged_urls import PagedUrl, paged, slots_of
-from linkscore_scoring.state import Flat, State, Stateful, Stored
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation
 
@@ -138,7 +138,7 @@ class PageChains(Stateful):
     """
 
     _parents: Stored[dict[int, int]]
-    _firsts: Stored[Flat[dict[int, tuple[int, str]]]]
+    _firsts: Stored[dict[int, tuple[int, str]]]
 
     def __init__(self, *, max_pages: int = 50_000, max_list: int = 2_000) -> None:
         self.max_pages, self.max_list = max_pages, max_list
@@ -291,9 +291,9 @@ class PageLinkConfirmation(Stateful):
     what the crawl brings, not of three fetches.
     """
 
-    _pages: Stored[Flat[OrderedDict[int, _KeptPage]]]
+    _pages: Stored[OrderedDict[int, _KeptPage]]
     _sources: Stored[dict[int, list[int]]]
-    _held: Stored[Flat[dict[int, list[int]]]]
+    _held: Stored[dict[int, list[int]]]
 
     def __init__(
         self, *, max_pages: int = 500, max_families: int = 2_000, least: int = 2, enough: int = 30

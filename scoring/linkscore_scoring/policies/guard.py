@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-import msgpack
 import numpy as np
 
 from linkscore_scoring.errors import LinkscoreError
 from linkscore_scoring.policies.base import Explanation, Policy
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
+from linkscore_scoring.state import packed
 
 FAILURES: Counter[str] = Counter()
 """How often policies failed in this process, by name."""
@@ -143,7 +143,7 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     "score": _check_score,
     "value": _check_value,
     "explain": _check_explanations,
-    "to_state": msgpack.packb,
+    "to_state": packed,
 }
 """What raises if an answer is not one of a policy."""
 

@@ -48,7 +48,7 @@ from linkscore_scoring.revisits.rates import (
 )
 from linkscore_scoring.revisits.signals import Signals, noticed
 from linkscore_scoring.revisits.values import DAY_S, OBJECTIVES, Due, Fetched, Revisited, RevisitSettings
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 
 NOTED, REPEATED, UNKNOWN = 1, 2, 3
 """What becomes of a notice: taken in; nothing new; about a page that is not known, or gone."""
@@ -112,7 +112,7 @@ class SiteRevisits(Stateful):
     _hubs: Stored[dict[int, float]]
     _importance: Stored[dict[int, float]]
     _validators: Stored[dict[int, Validators]]
-    _failed: Stored[Flat[dict[int, tuple[int, float]]]]
+    _failed: Stored[dict[int, tuple[int, float]]]
     _told: Stored[dict[int, float]]
     dates: Stored[Signals]
     notices: Stored[Signals]

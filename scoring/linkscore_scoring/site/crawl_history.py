@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, fields
 from itertools import compress, islice
 from operator import attrgetter, itemgetter
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import UNKNOWN_LINK_PATH, FeedbackObservation, PageObservation
 from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
@@ -223,12 +223,12 @@ class CrawlHistory(Stateful):
     patterns of new links). Not from a paper.
     """
 
-    fetches: Annotated[int, stored_as("counts")]
-    reported: Annotated[int, stored_as("counts")]
+    fetches: Stored[int]
+    reported: Stored[int]
     shapes: Stored[dict[int, History]]
-    tag_paths: Annotated[dict[int, History], stored_as("ways")]
-    groups: Stored[Flat[dict[Group, History]]]
-    _known: Stored[Flat[dict[int, _Fetch]]]
+    tag_paths: Stored[dict[int, History]]
+    groups: Stored[dict[Group, History]]
+    _known: Stored[dict[int, _Fetch]]
 
     def __init__(self, *, max_fetches: int = 20_000, max_groups: int = 5_000) -> None:
         self.max_fetches = max_fetches

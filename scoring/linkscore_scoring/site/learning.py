@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from sys import intern
 
-import msgpack
-
 from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.registry import CLUSTERERS, clusterer_named
@@ -20,7 +18,7 @@ from linkscore_scoring.clustering.templates import TemplateModel, learn
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.state import State, digest, from_state, to_state
+from linkscore_scoring.state import State, from_state, packed, plain, unpacked
 
 _DOUBLINGS = 3
 """Learnings at n, 2n, 4n and 8n pages; chosen, not measured."""
@@ -58,12 +56,8 @@ class LearnedSite:
 
     def to_state(self) -> State:
         """Return the result as plain values."""
-        state: State = to_state(self)
+        state: State = plain(self)
         return state
-
-    def digest(self) -> str:
-        """Return the sha256 of the state."""
-        return digest(self.to_state())
 
     @classmethod
     def from_state(cls, state: State, config: LearningConfig) -> LearnedSite:
@@ -273,13 +267,13 @@ class SampledPage:
             rows.append(numbers.setdefault((link_path, classless), len(numbers)))
             targets.append(target)
         paths = [trie.parents, *_numbered(trie.tags), *_numbered(trie.classes), trie.leaves]
-        packed = (msgpack.packb(columns) for columns in (paths, [list(numbers), rows, targets]))
-        return cls(seq, key, hash_, len(trie.parents), *packed)
+        columns = (paths, [list(numbers), rows, targets])
+        return cls(seq, key, hash_, len(trie.parents), *map(packed, columns))
 
     @property
     def paths(self) -> PathTrie:
         """Its tag paths; names are one object with equal ones of other pages."""
-        parents, tags, tag_rows, classes, class_rows, leaves = msgpack.unpackb(self.packed_paths)
+        parents, tags, tag_rows, classes, class_rows, leaves = unpacked(self.packed_paths)
         tags, classes = list(map(intern, tags)), list(map(intern, classes))
         return PathTrie(
             parents, [tags[row] for row in tag_rows], [classes[row] for row in class_rows], leaves
@@ -288,7 +282,7 @@ class SampledPage:
     @property
     def links(self) -> list[SampledLink]:
         """One for every distinct link path and target of the page."""
-        pairs, rows, targets = msgpack.unpackb(self.packed_links)
+        pairs, rows, targets = unpacked(self.packed_links)
         return [(*pairs[row], target) for row, target in zip(rows, targets, strict=True)]
 
 

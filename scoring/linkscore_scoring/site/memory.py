@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import link_path_id, link_path_without_class, normalise_link_path
-from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH
 
 NOT_FETCHED = -3
@@ -51,7 +51,7 @@ class LinkMemory(Stateful):
     """
 
     evicted: Stored[int]
-    _links: Annotated[dict[int, list[int]], stored_as("keys", "records")]
+    _links: Stored[dict[int, list[int]]]
 
     def __init__(self, *, max_links: int = 200_000, max_contexts: int = 6) -> None:
         self.evicted = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Annotated
 
 from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.sample import InLink, SamplePage
 from linkscore_scoring.clustering.templates import TemplateModel
@@ -35,7 +35,7 @@ from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
 from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
-from linkscore_scoring.state import Flat, Opaque, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
     UNKNOWN_CLUSTER,
     UNKNOWN_LINK_PATH,
@@ -92,21 +92,21 @@ class SiteModel(Stateful):
     titles
         Titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles.
     browse
-        What the browse logs of the site gave, as whoever mined them reads it; None without logs.
+        What the browse logs of the site gave; None without logs.
     on_demand
         The first learning waits until somebody asks, see `waits_for_question`; the crawl's to set.
     """
 
     revision: Stored[int]
-    pages: Annotated[int, stored_as("counts")]
-    failed: Annotated[int, stored_as("counts")]
-    duplicates: Annotated[int, stored_as("counts")]
-    link_paths: Annotated[LinkPathTable, stored_as("apaths")]
+    pages: Stored[int]
+    failed: Stored[int]
+    duplicates: Stored[int]
+    link_paths: Stored[LinkPathTable]
     memory: Stored[LinkMemory]
     texts: Stored[TextOwners]
     patterns: Stored[UrlPatterns]
-    history: Annotated[CrawlHistory, stored_as("yields")]
-    pagination: Annotated[PageLinkConfirmation, stored_as("flips")]
+    history: Stored[CrawlHistory]
+    pagination: Stored[PageLinkConfirmation]
     sessions: Stored[SessionIds]
     navigation: Stored[NavigationTable]
     templates: Stored[TemplateModel | None]
@@ -114,12 +114,12 @@ class SiteModel(Stateful):
     crawled: Stored[Counter[int]]
     sample: Stored[deque[SampledPage]]
     aliases: Stored[dict[int, int]]
-    schedule: Stored[Flat[LearningSchedule]]
+    schedule: Stored[LearningSchedule]
     plan: Stored[SamplingPlan]
     plan_urls: Stored[dict[int, str]]
     learning_since: Stored[int]
     titles: Stored[dict[int, str]]
-    browse: Stored[Opaque | None]
+    browse: Stored[MinedSite | None]
 
     def __init__(self, name: str, learning: LearningConfig, bounds: SiteBounds) -> None:
         self.name = name

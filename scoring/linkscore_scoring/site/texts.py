@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 
 HALF_CHARS = 400.0
 """Characters of own text that are worth a reward of 0.5, > 0 (ADR 6); chosen, not measured."""
@@ -62,7 +61,7 @@ class TextOwners(Stateful):
     """
 
     distinct_chars: Stored[int]
-    _blocks: Annotated[dict[int, list[int]], stored_as("blocks", "records")]
+    _blocks: Stored[dict[int, list[int]]]
 
     def __init__(self, *, max_blocks: int = 500_000, full_share: float = 0.3, common: int = 3) -> None:
         self.max_blocks = max_blocks

@@ -8,7 +8,7 @@ import numpy as np
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.classifiers.base import Classifier, Features, Floats, Ints, features_of
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 
 DIM = 1_024
 """Features of the generated rows, with room to spare: they use 480."""

@@ -20,9 +20,10 @@ from linkscore_scoring.policies.base import Policy, make_params, with_parts
 from linkscore_scoring.policies.registry import builtin
 from linkscore_scoring.policies.with_fallback import WithFallback, part_problems
 from linkscore_scoring.site.learning import SiteBounds
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import crawl_model, report, visit
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.subject import Asked, Subject, packed, unpacked
+from linkscore_scoring.testing.subject import Asked, Subject
 
 SEEDS = (1, 2, 3)
 """Of the generated sites that policies are compared on: a bound of the time the suite takes."""

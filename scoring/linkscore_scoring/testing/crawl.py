@@ -106,8 +106,7 @@ def visit(
     outcome = cast(PageOutcome, model.apply(model.seq + 1, event))
     for job in model.take_jobs():
         learned = run(job)
-        digest, state = learned.digest(), learned.to_state()
-        model.apply(model.seq + 1, ModelActivated(job.site, job.built_from_seq, digest, state))
+        model.apply(model.seq + 1, ModelActivated(job.site, job.built_from_seq, learned.to_state()))
     return outcome
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import Policy, any_part, make_params
 from linkscore_scoring.policies.registry import register
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.types import LinkBatch
@@ -99,14 +99,3 @@ class Subject:
         other = crawl_model(self.choice)
         other.load_state(unpacked(packed(model.to_state())))
         return other
-
-
-def packed(state: Any) -> bytes:
-    """Return a state as bytes; a state is made of plain values, so this works."""
-    raw: bytes = msgpack.packb(state)
-    return raw
-
-
-def unpacked(raw: bytes) -> Any:
-    """Return the state of some bytes."""
-    return msgpack.unpackb(raw, strict_map_key=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageWords, Words
 from linkscore_scoring.features.words import languages, words_of
-from linkscore_scoring.state import State, to_state
+from linkscore_scoring.state import State, plain
 
 MAX_QUERIES, MAX_QUERY_BYTES = 20, 2_000
 """A bound of the wire contract: query texts of a crawl, and UTF-8 bytes of one."""
@@ -119,7 +119,7 @@ class Wanted:
 
     def to_state(self) -> State:
         """Return it as plain values."""
-        state: State = to_state(self)
+        state: State = plain(self)
         return state
 
     def problems(self, field: str) -> Iterator[FieldProblem]:

@@ -22,7 +22,7 @@ from linkscore_scoring.engine.events import BrowseBatchImported, LogsMined
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.policies.base import any_part
 from linkscore_scoring.policies.registry import policy_class
-from linkscore_scoring.state import State, from_state, to_state
+from linkscore_scoring.state import State, plain
 from linkscore_server import tasks
 from linkscore_server.browse_logs.staging import BatchLimits, staged
 from linkscore_server.browse_logs.visits import SiteSpan, VisitQuery, Visits
@@ -35,7 +35,7 @@ from linkscore_server.settings import Settings
 
 if TYPE_CHECKING:
     from linkscore_scoring.browse_logs.counts import BrowseCounts
-    from linkscore_scoring.browse_logs.mining import MiningSettings
+    from linkscore_scoring.browse_logs.mining import MinedSite, MiningSettings
     from linkscore_scoring.browse_logs.news import CrawlNews, NewsSettings
 
 FOLDER = "browse"
@@ -91,11 +91,11 @@ class MiningResult:
     left_out: int
 
 
-def mine(counts: BrowseCounts, settings: MiningSettings, before: State | None) -> State:
+def mine(counts: BrowseCounts, settings: MiningSettings, before: MinedSite | None) -> State:
     """Mine one site, in a process of its own; `before` is what the last mining gave."""
-    from linkscore_scoring.browse_logs.mining import MinedSite, mine_site  # slow to import, few servers mine
+    from linkscore_scoring.browse_logs.mining import mine_site  # slow to import, few servers mine
 
-    mined: State = to_state(mine_site(counts, settings, from_state(MinedSite, before) if before else None))
+    mined: State = plain(mine_site(counts, settings, before))
     return mined
 
 
@@ -208,7 +208,7 @@ class BrowseLogManager:
     ) -> MiningResult:
         width = window_days or self._settings.browse_window_days
         known = actor.model.sites.get(site)
-        before = known.model.browse.to_state() if known is not None and known.model.browse else None
+        before = known.model.browse if known is not None else None
         mining = _with_params(settings, actor.model.config)
         started = time.perf_counter()
         counts = await self._counts(actor, site, span.last_day - width + 1, width)
@@ -268,10 +268,8 @@ class BrowseLogManager:
     def _is_due(self, actor: CrawlActor, site: str, span: SiteSpan) -> bool:
         if span.visits < self._settings.browse_mine_min_visits:
             return False
-        from linkscore_scoring.browse_logs.mining import mined_of
-
         known = actor.model.sites.get(site)
-        mined = mined_of(known.model.browse) if known is not None else None
+        mined = known.model.browse if known is not None else None
         new_days = span.last_day - (mined.first_day + mined.n_days - 1) if mined else span.last_day
         return new_days >= self._settings.browse_mine_every_days
 

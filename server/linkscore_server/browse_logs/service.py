@@ -176,10 +176,8 @@ def _site(actor: CrawlActor, site: str, span: SiteSpan) -> pb.BrowseSite:
         first_day=_midnight(span.first_day),
         last_day=_midnight(span.last_day),
     )
-    from linkscore_scoring.browse_logs.mining import mined_of
-
     known = actor.model.sites.get(site)
-    if known is not None and (mined := mined_of(known.model.browse)) is not None:
+    if known is not None and (mined := known.model.browse) is not None:
         message.mined_start.CopyFrom(_midnight(mined.first_day))
         message.mined_days = mined.n_days
     return message

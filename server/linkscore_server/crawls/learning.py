@@ -114,4 +114,4 @@ class Learnings:
 
 
 def _activation(job: LearningJob, learned: LearnedSite) -> ModelActivated:
-    return ModelActivated(job.site, job.built_from_seq, learned.digest(), learned.to_state())
+    return ModelActivated(job.site, job.built_from_seq, learned.to_state())

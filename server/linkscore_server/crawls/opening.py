@@ -14,9 +14,9 @@ from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.state import packed
 from linkscore_server.crawls.actor import write_all
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
-from linkscore_server.pieces import packed_in_pieces
 from linkscore_server.store import Core, Store, StoredEvent, StoredShard
 
 _log = logging.getLogger(__name__)
@@ -101,10 +101,7 @@ def unlike_their_replay(store: Store, domain_of: Callable[[str], str]) -> Iterat
 
 def digest_of(model: CrawlModel) -> str:
     """Return a checksum of all that a crawl knows."""
-    digest = hashlib.blake2b(digest_size=16)
-    for piece in packed_in_pieces(model.to_state()):
-        digest.update(piece)
-    return digest.hexdigest()
+    return hashlib.blake2b(packed(model.to_state()), digest_size=16).hexdigest()
 
 
 def require_policies(config: CrawlConfig) -> None:

@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-import msgpack
-
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched, decode
@@ -28,7 +26,7 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.engine.sites import Configure, Make, SiteFacts, SiteTable, facts_of
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.learning import LearnedSite
-from linkscore_server.pieces import packed_in_pieces, unpacked_in_pieces
+from linkscore_scoring.state import packed, unpacked
 from linkscore_server.store import Core, SiteRow, StoredShard
 
 _log = logging.getLogger(__name__)
@@ -317,7 +315,7 @@ class CrawlSites(SiteTable):
         site = self._known[name]
         if site.shard is None:
             raise KeyError(name)
-        state = b"".join(packed_in_pieces(site.shard.to_state()))
+        state = packed(site.shard.to_state())
         return SiteRow(name, seq, self._packed_facts(site), state)
 
     def wrote(self, row: SiteRow) -> None:
@@ -407,11 +405,11 @@ class StoredCrawl(CrawlModel):
     def core(self) -> Core:
         """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""
         state = {**self.own_state(), "configs": self._configs}
-        return Core(self.applied, b"".join(packed_in_pieces(state)))
+        return Core(self.applied, packed(state))
 
     def load_core(self, core: Core, ids: Iterable[str]) -> None:
         """Take over a core, and the ids of the events up to it; its sites are entered after that."""
-        state = unpacked_in_pieces(core.state)
+        state = unpacked(core.state)
         with reading_state(f"crawl {self.config.name}"):
             self._configs = list(state["configs"])
             self.sites.config_seq = self._configs[-1]
@@ -446,7 +444,7 @@ class StoredCrawl(CrawlModel):
         config = self._config(stored.seq)
         shard = self._make_site(name, config)
         with reading_state(f"site {name}"):
-            shard.load_state(unpacked_in_pieces(stored.state))
+            shard.load_state(unpacked(stored.state))
         return self._replayed(name, stored.seq, config, shard)
 
     def _replayed(self, name: str, after: int, config: CrawlConfig, shard: SiteShard | None) -> SiteShard:
@@ -475,10 +473,9 @@ class StoredCrawl(CrawlModel):
 
 
 def _packed(shard: SiteShard, config_seq: int) -> bytes:
-    packed: bytes = msgpack.packb(facts_of(shard, config_seq))
-    return packed
+    return packed(facts_of(shard, config_seq))
 
 
 def _unpacked(facts: bytes) -> SiteFacts:
-    *values, tally = msgpack.unpackb(facts)
+    *values, tally = unpacked(facts)
     return SiteFacts._make([*values, tuple(tally)])

@@ -18,7 +18,6 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.engine.groups import group_of
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.state import digest
 from linkscore_server.store.base import NewEvent
 from linkscore_server.store.store import StoredShard
 
@@ -97,5 +96,5 @@ def _numbered_anew(event: object, body: bytes, numbers: array[int]) -> bytes:
     if isinstance(event, ModelActivated):
         built_from = numbers[event.built_from_seq]
         learned: dict[str, Any] = {**event.learned, "built_from_seq": built_from}
-        return encode(ModelActivated(event.site, built_from, digest(learned), learned))
+        return encode(ModelActivated(event.site, built_from, learned))
     return body

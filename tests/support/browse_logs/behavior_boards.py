@@ -9,7 +9,7 @@ import numpy as np
 from linkscore_scoring.browse_logs.counts import OUTSIDE, BrowseCounts
 from linkscore_scoring.browse_logs.mining import mine_site
 from linkscore_scoring.engine.events import LogsMined
-from linkscore_scoring.state import to_state
+from linkscore_scoring.state import plain
 from support.boards import ROOT, Board
 
 DAYS = 30
@@ -22,7 +22,7 @@ def logged(policy: str, *, board: Board | None = None, **params: object) -> Boar
     lists have twenty visits a day from outside, thread t and profile t one in all.
     """
     board = board or Board(policy, **params)
-    mined = to_state(mine_site(board_counts()))
+    mined = plain(mine_site(board_counts()))
     board.model.apply(board.model.seq + 1, LogsMined("h", mined))
     return board
 

@@ -17,7 +17,7 @@ from linkscore_scoring.browse_logs.behavior import (
 )
 from linkscore_scoring.browse_logs.mining import MinedSite, mine_site
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 from support.browse_logs.records import board_log, counted
 
 
@@ -58,10 +58,10 @@ def test_a_url_beyond_all_patterns_has_the_mean_of_the_node_it_reaches(model: Be
 def test_the_same_counts_give_the_same_model_and_it_survives_its_state(model: BehaviorModel) -> None:
     mined = mine_site(board_log())
     assert mined.behavior is not None
-    assert to_state(mined.behavior) == to_state(model)
-    again = from_state(MinedSite, to_state(mined))
+    assert plain(mined.behavior) == plain(model)
+    again = from_state(MinedSite, plain(mined))
     assert again.behavior is not None
-    assert to_state(again.behavior) == to_state(model)
+    assert plain(again.behavior) == plain(model)
 
 
 def test_recent_days_count_more_and_steady_pages_have_their_rate() -> None:

@@ -25,7 +25,7 @@ from linkscore_scoring.browse_logs.news import (
     hub_seeds,
     mine_news,
 )
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 from support.browse_logs.clicks import counts_of
 
 HOST = "http://a.test"
@@ -101,7 +101,7 @@ def test_what_was_fitted_stays_in_force_in_windows_without_labels() -> None:
 
 def test_a_threshold_that_is_given_stays_in_force() -> None:
     mined = mine_site(log(NEWS, WIKI), MiningSettings(news_threshold=0.5))
-    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, to_state(mined)))
+    later = mine_site(log(NEWS, WIKI), before=from_state(MinedSite, plain(mined)))
     for found in (mined.news, later.news):
         assert found is not None
         assert found.threshold == NewsThreshold(0.5, given=True)
@@ -121,7 +121,7 @@ def test_pages_too_young_for_concentration_are_counted_apart() -> None:
 
 def test_mined_sites_survive_their_state() -> None:
     mined = mine_site(log(NEWS, WIKI, hub="start"))
-    again = from_state(MinedSite, to_state(mined))
+    again = from_state(MinedSite, plain(mined))
     assert again.news == mined.news
     assert again.records == sum(DYING.values()) * 20 + 60 * 20
 

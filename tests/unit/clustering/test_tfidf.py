@@ -9,7 +9,7 @@ import pytest
 
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 
 BAGS = [{"a": 1, "b": 3}, {"a": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1}]
 
@@ -54,6 +54,6 @@ def test_no_pages_give_an_empty_space() -> None:
 
 
 def test_state_of_disagreeing_lengths_is_refused() -> None:
-    state = to_state(fit_vectorizer(BAGS, min_df=1))
+    state = plain(fit_vectorizer(BAGS, min_df=1))
     with pytest.raises(CorruptState, match="df values"):
         from_state(Vectorizer, {**state, "df": [1]})

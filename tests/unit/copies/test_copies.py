@@ -17,8 +17,8 @@ from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, 
 from linkscore_scoring.engine.limits import CopyHypothesis
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import UrlRule
 from support.recorded_crawls import fetched, state
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgpack
 import numpy as np
 import pytest
 
@@ -19,6 +18,7 @@ from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
 from linkscore_scoring.policies.harvest.own_text import RewardSource
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
@@ -179,6 +179,6 @@ def test_a_site_without_a_page_has_nothing_to_advise() -> None:
 def test_advice_is_the_same_after_a_restart() -> None:
     crawl = crawled(CalendarSite(), "breadth_first", 120)
     again = CrawlModel(crawl.config, ticket_key=b"conformance")
-    again.load_state(msgpack.unpackb(msgpack.packb(crawl.to_state()), strict_map_key=False))
+    again.load_state(unpacked(packed(crawl.to_state())))
     assert CrawlQueries(again).advice(HOST) == CrawlQueries(crawl).advice(HOST)
     assert CrawlQueries(again).advice(HOST).traps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.engine import crawl
@@ -10,6 +9,7 @@ from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import BrowseLedger, CrawlModel
 from linkscore_scoring.engine.events import BrowseBatchImported, decode, encode
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import packed
 
 
 def imported(batch_id: str) -> BrowseBatchImported:
@@ -54,4 +54,4 @@ def test_counts_beyond_64_bits_stay_countable() -> None:
     for name in "ab":
         ledger.take(BrowseBatchImported(name, {}, {"bot": 2**64 - 1}))
     assert ledger.outcomes["bot"] == crawl.MOST_RECORDS
-    assert len(msgpack.packb(ledger.to_state())) > 0
+    assert len(packed(ledger.to_state())) > 0

@@ -26,9 +26,9 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearningConfig, run
 from linkscore_scoring.site.model import Stage
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_scoring.testing.subject import packed, unpacked
 from support.recorded_crawls import config, fetched, model, page, recorded, small, state
 
 A, B, C = "http://h/a", "http://h/b", "http://h/c"
@@ -232,7 +232,7 @@ def answers(crawl: CrawlModel) -> list[list[float]]:
         outcome = crawl.apply(crawl.seq + 1, fetched(url, features, site="site.example"))
         scores.append(outcome.links.scores.tolist())
         for job in crawl.take_jobs():
-            crawl.apply(crawl.seq, ModelActivated(job.site, job.built_from_seq, "", {}), run(job))
+            crawl.apply(crawl.seq, ModelActivated(job.site, job.built_from_seq, {}), run(job))
     return scores
 
 
@@ -245,7 +245,7 @@ def test_a_crawl_that_learns_on_demand_scores_alike_and_learns_nothing_until_ask
     started = waiting.apply(waiting.seq + 1, LearningRequested("site.example"))
     [job] = waiting.take_jobs()
     assert (job.built_from_seq, len(job.pages)) == (started, len(site.sample))
-    waiting.apply(waiting.seq, ModelActivated(job.site, job.built_from_seq, "", {}), run(job))
+    waiting.apply(waiting.seq, ModelActivated(job.site, job.built_from_seq, {}), run(job))
     assert (site.stage, site.waits_for_question) == (Stage.READY, False)
 
 

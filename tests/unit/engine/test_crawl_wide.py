@@ -6,8 +6,8 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.subject import packed
 from support.recorded_crawls import fetched, small
 
 ANTHELION = PolicyChoice("anthelion", {"value_function": "best_score"})

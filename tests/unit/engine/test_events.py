@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +20,7 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
+from linkscore_scoring.state import packed
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), max_size=4)
@@ -46,6 +46,7 @@ PAGES = st.builds(
     NUMBERS,
     links(),
     TEXT,
+    TEXT,
     st.booleans(),
     TEXT,
     st.integers(0, 9),
@@ -59,7 +60,7 @@ EVENTS = st.one_of(
     st.builds(FeedbackGiven, TEXT, TEXT, TEXT, st.binary(), REWARD, TIME),
     st.builds(LearningRequested, TEXT),
     st.builds(LearningFailed, TEXT, st.integers(0, 99)),
-    st.builds(ModelActivated, TEXT, st.integers(0, 99), TEXT, st.dictionaries(TEXT, NUMBERS, max_size=3)),
+    st.builds(ModelActivated, TEXT, st.integers(0, 99), st.dictionaries(TEXT, NUMBERS, max_size=3)),
 )
 
 
@@ -95,4 +96,4 @@ def test_other_bytes_are_refused(raw: bytes) -> None:
 )
 def test_plain_values_of_another_shape_are_refused(values: object) -> None:
     with pytest.raises(CorruptState):
-        decode(msgpack.packb(values))
+        decode(packed(values))

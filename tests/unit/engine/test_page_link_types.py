@@ -9,7 +9,7 @@ from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.pagination.anchors import NEXT, PAGE
 from linkscore_scoring.pagination.page_links import with_page_links
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import OTHER, PAGE_FLIP, THREAD
 from support.recorded_crawls import fetched, model
 

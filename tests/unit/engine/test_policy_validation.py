@@ -6,7 +6,7 @@ from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.policies.answers import EXTRA, SERVED
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from support.recorded_crawls import config, model, page, recorded
 
 HOME = "http://h/"

@@ -11,7 +11,7 @@ from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.graph.link_graph import LINKS_PER_URL, LinkGraph
 from linkscore_scoring.graph.url_nodes import Arrival
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import LinkBatch, PageObservation
 
 

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.limits.budget import Decision
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from support.recorded_crawls import fetched, page, state
 
 CRAWL, SITE = 1, 2  # SKIP_REASON_CRAWL_BUDGET, SKIP_REASON_SITE_STOPPED

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.pagination.lists import PageChains
+from linkscore_scoring.state import packed, unpacked
 from support.observed_page_links import HOST, key_of, page
 
 
@@ -112,7 +112,7 @@ def test_old_pages_are_forgotten_and_no_list_grows_without_bound():
 def test_what_is_known_survives_as_plain_values():
     found = chains(page("/t?id=7", ("2", "/t?id=7&start=15"), ("3", "/t?id=7&start=30")))
     other = PageChains()
-    other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
+    other.load_state(unpacked(packed(found.to_state())))
     assert other.to_state() == found.to_state()
     assert other.first_page(key_of("/t?id=7&start=15")) == f"{HOST}/t?id=7"
     with pytest.raises(CorruptState, match="page chains"):

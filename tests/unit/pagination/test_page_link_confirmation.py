@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
@@ -18,6 +17,7 @@ from linkscore_scoring.pagination.lists import (
     cosine,
     family_of,
 )
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import PageObservation
 from support.observed_page_links import HOST, page
@@ -120,7 +120,7 @@ def test_memory_is_bounded():
 def test_what_is_known_survives_as_plain_values():
     found = seen(listing(1), listing(2), listing(4))
     other = PageLinkConfirmation()
-    other.load_state(msgpack.unpackb(msgpack.packb(found.to_state())))
+    other.load_state(unpacked(packed(found.to_state())))
     assert other.to_state() == found.to_state()
     denied = seen(*(listing(n, paths=trie_of([f"html/body/{n}/text()"] * 9)) for n in (1, 2, 3)))
     other.load_state(denied.to_state())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
@@ -17,6 +16,7 @@ from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.topic import Topical
 from linkscore_scoring.policies.topic.learning import SiteArms
 from linkscore_scoring.site.learning import SiteBounds
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.wanted import PageRelevance, Wanted, WantedQuery, WantedSample
 
 HOST = "http://h"
@@ -254,11 +254,11 @@ def test_the_crawl_is_the_same_after_a_restart_and_after_its_events_again() -> N
         fetch(model, path, html)
         fetch(again, path, html)
     restored = crawl()
-    restored.load_state(msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False))
+    restored.load_state(unpacked(packed(model.to_state())))
     page = "<title>Kayak</title>" + links(("/q", "repair"), ("/p3", "p"))
     expected = scores(fetch(model, "/p0", page))
     assert scores(fetch(again, "/p0", page)) == scores(fetch(restored, "/p0", page)) == expected
-    assert msgpack.packb(restored.to_state()) == msgpack.packb(model.to_state())
+    assert packed(restored.to_state()) == packed(model.to_state())
 
 
 def test_the_reason_names_words_of_the_question_only() -> None:
@@ -303,7 +303,7 @@ def test_memory_is_bounded_however_many_words_and_links_there_are() -> None:
         )
         if n in (89, 269):
             state = [model.sites["h"].served.to_state(), model.crawl_wide.to_state()]
-            sizes.append(len(msgpack.packb(state)))
+            sizes.append(len(packed(state)))
     assert sizes[1] <= 1.1 * sizes[0]
 
 
@@ -395,7 +395,7 @@ def test_on_each_of_several_sites_unseen_links_count_until_a_page_of_the_topic_i
     fetch_from(model, "a.org", "/1", "<title>Kayak repair</title>")
     assert "unseen" in terms(model, "http://b.org/2")
     kept = model.shard("a.org").served.to_state()
-    model.shard("a.org").served.load_state(msgpack.unpackb(msgpack.packb(kept)))
+    model.shard("a.org").served.load_state(unpacked(packed(kept)))
     assert "unseen" not in terms(model, "http://a.org/2")
 
 
@@ -450,7 +450,7 @@ def test_states_are_kept_whether_a_topic_is_wanted_or_a_question_asked(wanted: W
     model = crawl(wanted)
     fetch(model, "/", links(("/1", "kayak"), ("/2", "About us")))
     fetch(model, "/1", links(("/3", "kayak hull"), ("/4", "repair")))
-    state = msgpack.unpackb(msgpack.packb(model.to_state()), strict_map_key=False)
+    state = unpacked(packed(model.to_state()))
     again = crawl(wanted)
     again.load_state(state)
     page = links(("/5", "kayak repair"), ("/6", "x"))

@@ -14,9 +14,9 @@ from linkscore_scoring.policies.base import FOLLOW, Explanation, Scored, Scores
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.site import GeneratedSite
-from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import LinkBatch
 
 

@@ -22,7 +22,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.respect.limit import MAX_SITE_CHARS, RespectLimit
 from linkscore_scoring.respect.signals import said_by_head, said_by_headers, signals
 from linkscore_scoring.respect.site_files import MAX_BYTES, ROBOTS, TDMREP, matches, read_rules, reserved_at
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from support.recorded_crawls import fetched, page, state
 
 RESPECT, SKIP = 4, 2  # SKIP_REASON_RESPECT, VERDICT_SKIP

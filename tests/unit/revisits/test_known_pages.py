@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.revisits.pages import GONE, PageTable, Row
+from linkscore_scoring.state import packed, unpacked
 
 KEYS = st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=60)
 
@@ -47,7 +47,7 @@ def test_beyond_the_bound_those_gone_are_forgotten_then_those_fetched_longest_ag
 def test_state_gives_the_same_table_and_goes_on_the_same() -> None:
     table = filled(list(range(3_000, 0, -1)), 4_000)
     again = PageTable(4_000)
-    again.load_state(msgpack.unpackb(msgpack.packb(table.to_state())))
+    again.load_state(unpacked(packed(table.to_state())))
     for one in (table, again):
         one.add(Row(9_999, 7), "http://a.org/9999")
     assert again.to_state() == table.to_state()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import numpy as np
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -12,6 +11,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits.signals import Signals, noticed
 from linkscore_scoring.revisits.site import NOTED, REPEATED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
+from linkscore_scoring.state import packed, unpacked
 
 START = 1_000_000.0
 
@@ -90,9 +90,9 @@ def test_pages_that_nobody_knows_or_that_are_gone_are_unknown_and_leave_no_trace
     site = SiteRevisits(RevisitSettings())
     fetch(site, 1, 0)
     site.gone(1, day(1))
-    before = msgpack.packb(site.to_state())
+    before = packed(site.to_state())
     assert [site.notified(key, day(2)) for key in (1, 77)] == [UNKNOWN, UNKNOWN]
-    assert msgpack.packb(site.to_state()) == before
+    assert packed(site.to_state()) == before
 
 
 def test_a_fetch_from_before_the_change_checks_nothing() -> None:
@@ -109,12 +109,12 @@ def test_a_fetch_from_before_the_change_checks_nothing() -> None:
 def test_asking_changes_nothing_and_a_state_gives_the_same_site() -> None:
     site = watched(lies=False)
     site.notified(1, day(79))
-    plain = msgpack.packb(site.to_state())
+    plain = packed(site.to_state())
     assert site.news(2, day(79)) == NOTED
     assert [due.key for due in site.rank(day(81), 2)] == [1, 2]
-    assert msgpack.packb(site.to_state()) == plain
+    assert packed(site.to_state()) == plain
     again = SiteRevisits(site.settings)
-    again.load_state(msgpack.unpackb(plain, strict_map_key=False))
+    again.load_state(unpacked(plain))
     assert again.rank(day(81), 2) == site.rank(day(81), 2)
     for each in (site, again):
         fetch(each, 1, 82, changed=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
@@ -10,6 +9,7 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven, PageFetched, decode, encode
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits.listings import FACT
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import Revisit
 
 HOST, SITE = "http://a.org", "a.org"
@@ -50,10 +50,10 @@ def test_state_in_the_middle_gives_the_same_crawl_as_the_whole_log() -> None:
     for seq, each in enumerate(events[:20], 1):
         first.apply(seq, each)
     again = crawl(fetches_per_day=3.0)
-    again.load_state(msgpack.unpackb(msgpack.packb(first.to_state()), strict_map_key=False))
+    again.load_state(unpacked(packed(first.to_state())))
     for seq, each in enumerate(events[20:], 21):
         again.apply(seq, each)
-    assert msgpack.packb(again.to_state()) == msgpack.packb(whole.to_state())
+    assert packed(again.to_state()) == packed(whole.to_state())
 
 
 def test_policies_learn_the_same_with_revisits_and_without() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgpack
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from linkscore_research.revisits.replay import Learned, Listed, replay
 from linkscore_scoring.revisits.signals import Signals
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
+from linkscore_scoring.state import packed, unpacked
 
 START = 1_000_000.0
 
@@ -68,11 +68,11 @@ def test_a_page_whose_date_moved_comes_first_and_asking_changes_nothing() -> Non
     made.listed([(1, int(day(-9))), (2, int(day(40)))], day(40) + 9)
     assert [due.key for due in made.rank(day(41), 2)] == [2, 1]
     made.listed([(1, int(day(40))), (2, int(day(-9)))], day(40) + 9)
-    plain = msgpack.packb(made.to_state())
+    plain = packed(made.to_state())
     assert [due.key for due in made.rank(day(41), 2)] == [1, 2]
-    assert msgpack.packb(made.to_state()) == plain
+    assert packed(made.to_state()) == plain
     again = SiteRevisits(made.settings)
-    again.load_state(msgpack.unpackb(plain, strict_map_key=False))
+    again.load_state(unpacked(plain))
     assert again.rank(day(41), 2) == made.rank(day(41), 2)
 
 

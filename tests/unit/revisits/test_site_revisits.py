@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.revisits.changes import LEAST_CHARS, Validators
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Fetched, RevisitSettings
+from linkscore_scoring.state import packed, unpacked
 
 START = 1_000_000.0
 
@@ -110,7 +110,7 @@ def test_marks_that_change_at_most_fetches_say_nothing_until_they_rest(mark: str
     site = lived()
     found = [site.fetched(page(3, 41 + n, **{mark: 1 + n})).change.changed for n in range(40)]
     again = SiteRevisits(RevisitSettings())
-    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    again.load_state(unpacked(packed(site.to_state())))
     assert sum(found) < 10
     assert not any(found[10:])
     for each in (site, again):
@@ -197,12 +197,12 @@ def test_pages_have_a_next_time_if_somebody_says_how_many_fetches_a_day() -> Non
 
 def test_the_same_from_its_state_and_asking_changes_nothing() -> None:
     site = lived(fetches_per_day=1.0)
-    plain = msgpack.packb(site.to_state())
+    plain = packed(site.to_state())
     assert site.rank(day(50), 9) == site.rank(day(50), 9)
     assert 0.0 < site.expected_freshness(day(50)) < 1.0
-    assert msgpack.packb(site.to_state()) == plain
+    assert packed(site.to_state()) == plain
     again = SiteRevisits(site.settings)
-    again.load_state(msgpack.unpackb(plain, strict_map_key=False))
+    again.load_state(unpacked(plain))
     for one in (site, again):
         one.fetched(page(2, 55, unseen=50))
         one.fetched(page(4, 55))
@@ -271,7 +271,7 @@ def test_validators_are_those_of_the_copy_and_kept() -> None:
     site.fetched(page(2, 41, unseen=77)._replace(validators=said))
     site.unchanged(2, day(42))
     again = SiteRevisits(site.settings)
-    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    again.load_state(unpacked(packed(site.to_state())))
     for each in (site, again):
         assert {due.key: due.validators for due in each.rank(day(50), 9)}[2] == said
     site.fetched(page(2, 51, unseen=99))
@@ -295,7 +295,7 @@ def test_what_a_hub_shows_is_believed_of_it_however_many_pages_show_nothing(ofte
     rate = 2.0 * hub.worth / (1_510 - (hub.last_s - START) / DAY_S) ** 2
     assert rate / often == pytest.approx(1.0, abs=0.25)
     again = SiteRevisits(site.settings)
-    again.load_state(msgpack.unpackb(msgpack.packb(site.to_state()), strict_map_key=False))
+    again.load_state(unpacked(packed(site.to_state())))
     assert again.rank(day(1_510), quiet + 1) == site.rank(day(1_510), quiet + 1)
 
 

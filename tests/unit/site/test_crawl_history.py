@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, late_worth
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -192,7 +192,7 @@ def test_a_state_through_bytes_has_the_same_future_and_a_broken_one_is_refused()
         one.fetch(f"http://a.org/{n % 3}/{n}", novel=10 * n, links=(f"http://a.org/{n % 3}/{n + 1}",))
         one.report(f"http://a.org/{n % 3}/{n}", n / 40, was_fetched=True)
     other.patterns = UrlPatterns.from_state(one.patterns.to_state())
-    other.history.load_state(msgpack.unpackb(msgpack.packb(one.history.to_state())))
+    other.history.load_state(unpacked(packed(one.history.to_state())))
     for site in (one, other):
         site.fetch("http://a.org/0/99", novel=5)
         site.report("http://a.org/1/1", 0.9, was_fetched=True)

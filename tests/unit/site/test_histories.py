@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally, merged
+from linkscore_scoring.state import packed, unpacked
 
 
 def history_of(*texts: float, start: int = 1, step: int = 1) -> History:
@@ -91,7 +91,7 @@ def test_totals_are_exact_and_bins_few(texts: list[float]) -> None:
 @given(st.lists(st.floats(0, 1), max_size=60), st.lists(st.floats(0, 1), max_size=30))
 def test_a_state_through_bytes_has_the_same_future(before: list[float], after: list[float]) -> None:
     history = history_of(*before)
-    again = History.from_state(msgpack.unpackb(msgpack.packb(history.to_state())))
+    again = History.from_state(unpacked(packed(history.to_state())))
     for at, text in enumerate(after, 1000):
         for one in (history, again):
             one.add(at, Tally(fetched=1, text=text).values())

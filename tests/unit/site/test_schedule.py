@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.site.learning import LearningSchedule
-from linkscore_scoring.state import from_state, to_state
+from linkscore_scoring.state import from_state, plain
 
 
 def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
@@ -57,4 +57,4 @@ def test_a_schedule_restored_is_the_same() -> None:
     schedule = LearningSchedule.starting_at(200, 2_000)
     schedule.started()
     schedule.classify(outlier=True)
-    assert from_state(LearningSchedule, to_state(schedule)) == schedule
+    assert from_state(LearningSchedule, plain(schedule)) == schedule

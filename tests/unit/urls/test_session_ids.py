@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-import msgpack
 import pytest
 
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.urls.session_ids import MAX_KEYS, MAX_RESTS, SURE_NAMES, SessionIds, looks_random
 
 PAGE = "http://f.org/page"
@@ -148,7 +148,7 @@ def test_memory_is_bounded_and_survives_as_plain_values():
     assert len(state) == MAX_KEYS
     assert max(len(row[-1]) for row in state) == MAX_RESTS
     other = SessionIds()
-    other.load_state(msgpack.unpackb(msgpack.packb(state)))
+    other.load_state(unpacked(packed(state)))
     assert other.to_state() == state
     with pytest.raises(CorruptState, match="session ids"):
         other.load_state([["a"]])

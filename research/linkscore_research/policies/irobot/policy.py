@@ -25,7 +25,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.site.learning import SampledPage
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 _FLIP = re.compile(
@@ -93,8 +93,8 @@ class Irobot(Stateful, Policy):
     needs_learning = True
 
     _kept: Stored[list[KeptArc]]
-    _texts: Stored[Flat[dict[int, tuple[int, bool]]]]
-    _flips: Stored[Flat[dict[Place, tuple[int, int]]]]
+    _texts: Stored[dict[int, tuple[int, bool]]]
+    _flips: Stored[dict[Place, tuple[int, int]]]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)

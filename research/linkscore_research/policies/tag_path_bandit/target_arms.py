@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 from math import log, sqrt
-from typing import Annotated
 
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 
 _ALMOST_NONE = 1e-6  # pulls of an arm nobody pulled, so that its bonus is large (Gauquier 2026)
 _MAX_PAGES = 20_000  # pulls, and targets expected, that labels may still correct; a bound
@@ -37,7 +36,7 @@ class TargetArms(Stateful):
     """
 
     total: Stored[int]
-    _arms: Stored[Flat[dict[int, list[float]]]]
+    _arms: Stored[dict[int, list[float]]]
     _pulled: Stored[dict[int, int]]
     _expected: Stored[dict[int, int]]
 
@@ -97,10 +96,10 @@ class YieldTrend(Stateful):
     (0.333, 10.0)
     """
 
-    fetches: Annotated[int, stored_as("counts")]
-    targets: Annotated[int, stored_as("counts")]
-    _mass: Annotated[float, stored_as("sums")]
-    _found: Annotated[float, stored_as("sums")]
+    fetches: Stored[int]
+    targets: Stored[int]
+    _mass: Stored[float]
+    _found: Stored[float]
 
     def __init__(self, *, window: int = _WINDOW) -> None:
         self.window = window

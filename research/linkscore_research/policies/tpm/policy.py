@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from linkscore_scoring.policies.base import (
 )
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import LinkBatch, PageObservation
 
@@ -103,9 +103,9 @@ class Tpm(Stateful, Policy):
     reads_templates = False
     baseline = True
 
-    _example: Stored[Flat[PathTrie]]
+    _example: Stored[PathTrie]
     _map: Stored[TargetMap]
-    _navigation: Annotated[NavigationPattern, stored_as("way")]
+    _navigation: Stored[NavigationPattern]
     _due: Stored[int]
     _steps: Stored[dict[int, int]]
     _urls: Stored[dict[int, list[str]]]

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
 from linkscore_research.policies.tpm.url_shapes import UrlShape, url_shape, url_similar
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 
 OFF = 0
 """Step of a link that leads off the path."""
@@ -62,8 +61,8 @@ class TargetMap(Stateful):
     Bounded by `MAX_PAGES` and by what the caller of `add` allows; pages and links beyond are left out.
     """
 
-    pages: Stored[list[Flat[MapPage]]]
-    _found_on: Annotated[dict[int, int], stored_as("links", "found_on")]
+    pages: Stored[list[MapPage]]
+    _found_on: Stored[dict[int, int]]
 
     def __init__(self) -> None:
         self.pages, self._found_on = [], {}

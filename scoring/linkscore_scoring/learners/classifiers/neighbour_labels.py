@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated
-from linkscore_scoring.state import Stateful, stored_as
+from linkscore_scoring.state import Stateful, Stored
 
 KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
 """Columns of `NeighbourLabels.counts`."""
@@ -39,8 +39,8 @@ class NeighbourLabels(Stateful):
     {'good parents': 1.0, 'bad parents': 0.0, 'good siblings': 1.0, 'bad siblings': 1.0}
     """
 
-    _labels: Annotated[dict[int, bool], stored_as("pages", "labels")]
-    _children: Annotated[dict[int, tuple[int, int]], stored_as("parents", "children")]
+    _labels: Stored[dict[int, bool]]
+    _children: Stored[dict[int, tuple[int, int]]]
 
     def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
         self.max_pages = max_pages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from linkscore_scoring.learners.classifiers.base import (
     logit,
     sigmoid,
 )
-from linkscore_scoring.state import State, Stateful, Stored, stored_as
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import left_sum
 
 # weight of a label of the rarer class, at most; a bound
@@ -167,8 +167,8 @@ class PlattCalibration(Stateful):
     """
 
     _window: Stored[deque[tuple[float, bool]]]
-    slope: Annotated[float, stored_as("curve")]
-    shift: Annotated[float, stored_as("curve")]
+    slope: Stored[float]
+    shift: Stored[float]
     _since: Stored[int]
 
     def __init__(self, *, window: int = _WINDOW, every: int = _EVERY, least: int = _EVERY) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from linkscore_scoring.policies.anthelion.host_values import (
     released_lambda_after,
 )
 from linkscore_scoring.policies.anthelion.posteriors import choice_probs, highest_drawn, rounded
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 
 _COIN, _WHICH = -1, -2
 """Arms that draw the coin of exploration and the arm to explore; real arms are >= 0."""
@@ -104,8 +103,8 @@ class HostBandit(Stateful):
 
     state_name = "host bandit"
     pulls: Stored[int]
-    arms: Stored[Flat[dict[int, Arm]]]
-    _awake: Annotated[list[int], stored_as("awake")]
+    arms: Stored[dict[int, Arm]]
+    _awake: Stored[list[int]]
 
     max_arms = 1_000_000
     """A bound: beyond it the arms met first are forgotten."""

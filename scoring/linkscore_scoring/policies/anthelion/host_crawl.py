@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import log
-from typing import Annotated
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from linkscore_scoring.policies.anthelion.host_bandit import Arm, HostBandit
 from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.policies.anthelion.vain_shapes import VainShapes
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State, Stateful, Stored, stored_as
+from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
@@ -82,7 +81,7 @@ class HostCrawl(Stateful):
     seq: Stored[int]
     classifier: Stored[OnlineClassifier]
     hubs: Stored[OnlineClassifier]
-    neighbours: Annotated[NeighbourLabels, stored_as("relatives")]
+    neighbours: Stored[NeighbourLabels]
     hosts: Stored[HostBandit]
     _anchors: Stored[dict[int, str]]
 

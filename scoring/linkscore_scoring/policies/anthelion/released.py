@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -17,7 +16,7 @@ from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 from linkscore_scoring.policies.anthelion.host_crawl import MAX_PAGES, HostCrawl, clipped, host_arm, lexical
 from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stored, stored_as
+from linkscore_scoring.state import Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch
 
 SLOTS = 10_000
@@ -51,7 +50,7 @@ class ReleasedCrawl(HostCrawl):
     """
 
     state_name = "released crawl"
-    _hosts: Annotated[list[int], stored_as("numbers")]
+    _hosts: Stored[list[int]]
     _waiting: Stored[list[tuple[str, int, bool, bool]]]
     votes: Stored[MoaNaiveBayes]
 

@@ -17,7 +17,7 @@ from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.policies.base import one_of
 from linkscore_scoring.policies.browse_log.behavior_fetch import BehaviorOrder, BehaviorParams, model_of
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import PageObservation, SeedWanted
 
@@ -29,7 +29,7 @@ measured."""
 class Discovered(Stateful):
     """How much pages of each pattern showed, beside what the browse log promised."""
 
-    _sums: Stored[Flat[dict[str, tuple[float, float, int]]]]
+    _sums: Stored[dict[str, tuple[float, float, int]]]
 
     def __init__(self) -> None:
         self._sums = {}
@@ -109,7 +109,7 @@ class BehaviorDiscovery(BehaviorOrder):
     ...         to_urls=np.arange(4),
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
-    ... ).kept()
+    ... )
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
     >>> BehaviorDiscovery(BehaviorDiscoveryParams()).score(links, site).scores.round(2).tolist()
     [0.69, 0.81, 0.69, 0.69]

@@ -20,7 +20,6 @@ from linkscore_scoring.browse_logs.behavior import (
     Place,
     worth_by,
 )
-from linkscore_scoring.browse_logs.mining import mined_of
 from linkscore_scoring.browse_logs.patterns import regex_of, text_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.hashing import hash64
@@ -224,7 +223,7 @@ class _Index:
 
 
 def model_of(site: SiteModel) -> BehaviorModel | None:
-    return mined.behavior if (mined := mined_of(site.browse)) is not None else None
+    return mined.behavior if (mined := site.browse) is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +284,7 @@ class BehaviorFetch(BehaviorOrder):
     ...         to_urls=np.arange(4),
     ...         transits=np.array([5, 9, 8, 1]),
     ...     )
-    ... ).kept()
+    ... )
     >>> links = links_of_page(urls, list(map(hash64, urls)), [1] * 4, [0] * 4, [""] * 4, source=0, depth=1)
     >>> BehaviorFetch(BehaviorFetchParams()).score(links, site).scores.round(2).tolist()
     [0.81, 0.86, 0.86, 0.5]

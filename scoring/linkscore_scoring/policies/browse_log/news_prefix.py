@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from linkscore_scoring.browse_logs.mining import mined_of
 from linkscore_scoring.browse_logs.news import SIGNALS, Hub, NewsModel, NewsSettings
 from linkscore_scoring.browse_logs.prefixes import NewsPrefix, PrefixTrie, steps_of
 from linkscore_scoring.errors import FieldProblem
@@ -129,7 +128,7 @@ class NewsByPrefix(WithFallback):
     ...         to_urls=np.arange(40),
     ...         transits=np.array([40] * 20 + [60] * 20),
     ...     )
-    ... ).kept()
+    ... )
     >>> policy = NewsByPrefix(NewsPrefixParams())
     >>> [(rule.pattern, round(rule.confidence, 2)) for rule in policy.rules(site)]
     [('^https?://a\\\\.org/news/', 0.95)]
@@ -214,7 +213,7 @@ class NewsByPrefix(WithFallback):
 
 
 def _news(site: SiteModel) -> NewsModel | None:
-    return mined.news if (mined := mined_of(site.browse)) is not None else None
+    return mined.news if (mined := site.browse) is not None else None
 
 
 def _identity(url: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.focus.paths import LinkGroup
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.urls.identity import identity
 
 MAX_CANDIDATES = 30
@@ -47,7 +47,7 @@ class EntryCandidate:
     linked: int = 0
     pattern: int = -1
     came: bool = False
-    groups: Flat[dict[LinkGroup, int]] = field(default_factory=dict)
+    groups: dict[LinkGroup, int] = field(default_factory=dict)
 
 
 class EntrySearch(Stateful):
@@ -72,7 +72,7 @@ class EntrySearch(Stateful):
     """
 
     pages: Stored[int]
-    _found: Stored[Flat[dict[int, EntryCandidate]]]
+    _found: Stored[dict[int, EntryCandidate]]
 
     def __init__(self) -> None:
         self.pages, self._found = 0, {}

@@ -11,7 +11,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.focus.itf import LearnedPattern, learn_from_groups
 from linkscore_scoring.policies.focus.paths import ForumPaths, LinkTable
 from linkscore_scoring.policies.focus.votes import ANY, KindVotes
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
 
@@ -63,7 +63,7 @@ class Expressions(Stateful):
     """
 
     _basis: Stored[list[list[int]]]
-    found: Stored[list[Flat[Expression]]]
+    found: Stored[list[Expression]]
 
     def __init__(self) -> None:
         self._basis, self.found = [], []

@@ -29,7 +29,7 @@ from linkscore_scoring.policies.focus.paths import (
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes, Shares
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
@@ -403,7 +403,7 @@ class PredictionWatch(Stateful):
     [False, False, False, True]
     """
 
-    _rows: Stored[Flat[dict[int, tuple[int, int, list[int]]]]]
+    _rows: Stored[dict[int, tuple[int, int, list[int]]]]
 
     def __init__(self) -> None:
         self._rows = {}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
 from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindEstimate, KindVotes
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.identity import identity
 
@@ -31,7 +30,7 @@ class LinkTable(Stateful):
         later is not learned from until others are generalised.
     """
 
-    _groups: Annotated[dict[int, Flat[dict[LinkGroup, int]]], stored_as("ways")]
+    _groups: Stored[dict[int, dict[LinkGroup, int]]]
     _samples: Stored[dict[int, dict[int, str]]]
 
     def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
@@ -109,10 +108,10 @@ class ForumPaths(Stateful):
 
     index: dict[int, float] = field(default_factory=dict)
     thread: dict[int, float] = field(default_factory=dict)
-    types: Flat[dict[LinkGroup, int]] = field(default_factory=dict)
+    types: dict[LinkGroup, int] = field(default_factory=dict)
     crossed: set[int] = field(default_factory=set)
     off: set[int] = field(default_factory=set)
-    page_links: Annotated[set[int], stored_as("flips")] = field(default_factory=set)
+    page_links: set[int] = field(default_factory=set)
 
     def open(self) -> list[LinkGroup]:
         """Return the link groups on index pages that nobody knows yet."""

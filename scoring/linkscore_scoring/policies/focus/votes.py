@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
 
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -93,8 +92,8 @@ class KindVotes(Stateful):
     True
     """
 
-    _nodes: Stored[Flat[dict[Node, list[float]]]]
-    _page_links: Annotated[Flat[dict[int, list[float]]], stored_as("flips")]
+    _nodes: Stored[dict[Node, list[float]]]
+    _page_links: Stored[dict[int, list[float]]]
 
     def __init__(self, patterns: UrlPatterns, *, max_nodes: int = _MAX_NODES) -> None:
         self.patterns = patterns

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
-from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk
 
 Node = tuple[int, int]
@@ -93,8 +92,8 @@ class HierarchicalArms(Stateful):
     0.994
     """
 
-    pulls_total: Annotated[int, stored_as("total")]
-    _nodes: Annotated[dict[Node, list[float]], stored_as("nodes", "counts")]
+    pulls_total: Stored[int]
+    _nodes: Stored[dict[Node, list[float]]]
     _waiting: Stored[dict[Node, int]]
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:

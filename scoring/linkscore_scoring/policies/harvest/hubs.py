@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import ANY, SITE, HierarchicalArms, Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -64,7 +64,7 @@ class HubLedger(Stateful):
     0.85
     """
 
-    _pages: Stored[Flat[dict[int, HubPage]]]
+    _pages: Stored[dict[int, HubPage]]
     _nodes: Stored[dict[Node, list[float]]]
 
     def __init__(self, arms: HierarchicalArms, tunables: Tunables = DEFAULTS) -> None:

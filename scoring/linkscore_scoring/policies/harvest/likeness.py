@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import log, sqrt
-from typing import Annotated, Any
+from typing import Any
 from zlib import crc32
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.features.bags import normal_tokens
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -75,10 +75,10 @@ class Likeness(Stateful):
     """
 
     layouts: Stored[Layouts]
-    _found: Stored[Flat[dict[str, PathTrie]]]
-    _refused: Annotated[Flat[dict[str, PathTrie]], stored_as("unwanted")]
-    _unlike: Annotated[int, stored_as("counts")]
-    _due: Annotated[int, stored_as("counts")]
+    _found: Stored[dict[str, PathTrie]]
+    _refused: Stored[dict[str, PathTrie]]
+    _unlike: Stored[int]
+    _due: Stored[int]
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import ceil, log2
-from typing import Annotated
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.policies.harvest.arms import Node
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.texts import HALF_CHARS, text_reward
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum, shrunk
 
 
@@ -179,9 +178,9 @@ class ExcerptLedger(Stateful):
     """
 
     scale: Stored[TextScale]
-    _pages: Stored[Flat[dict[int, PageWorth]]]
+    _pages: Stored[dict[int, PageWorth]]
     _tested: Stored[dict[int, list[float]]]
-    _pages_showing: Annotated[dict[int, int], stored_as("stakes")]
+    _pages_showing: Stored[dict[int, int]]
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from linkscore_scoring.policies.harvest.own_text import ExcerptLedger, PageWorth
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, Stateful, Stored
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import ExamplePage, ExampleWanted, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -283,7 +283,7 @@ class CandidateGroup:
 
     pages: int = 0
     uncertainty: float = 0.0
-    members: list[Flat[ExampleCandidate]] = field(default_factory=list)
+    members: list[ExampleCandidate] = field(default_factory=list)
 
     def take(self, pages: int, uncertainty: float, members: list[ExampleCandidate], t: Tunables) -> None:
         """Take in pages; beyond 3 the least uncertain goes, of several the oldest."""
@@ -320,7 +320,7 @@ class ExampleCandidates(Stateful):
     [('http://h.example/post/3', 6, 0.375)]
     """
 
-    _groups: Stored[Flat[dict[int, CandidateGroup]]]
+    _groups: Stored[dict[int, CandidateGroup]]
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
         self.tunables = tunables

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkscore_scoring.policies.base import Explanation, Policy, Scored, Scores, Term, sampling_reason
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_CLUSTER, UNKNOWN_LINK_PATH, LinkBatch, PageObservation
 
 Vector = NDArray[np.float64]
@@ -103,7 +103,7 @@ class StructuralPolicy(Stateful, Policy):
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
     clusters: Stored[list[int]]
-    cluster_worth: Annotated[list[float], stored_as("worth")]
+    cluster_worth: Stored[list[float]]
     _age: Stored[int]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:

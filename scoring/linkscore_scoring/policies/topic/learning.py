@@ -13,7 +13,7 @@ from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.answers import Sharing
 from linkscore_scoring.policies.topic.tunables import Tunables
-from linkscore_scoring.state import Stateful, Stored, digest
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import PageObservation
 from linkscore_scoring.wanted import Topic, Wanted, WordCounts
@@ -184,7 +184,7 @@ class TopicCrawl(Stateful):
         """Crawl for this from now on; what was learned for something else is forgotten, word counts stay."""
         if wanted is self.wanted:  # every site of the crawl says so once
             return
-        named = digest(wanted.to_state()) if wanted is not None else ""
+        named = f"{hash64(repr(wanted)):016x}" if wanted is not None else ""
         if named != self.wanted_digest:
             self._forget()
             self.wanted_digest = named

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from linkscore_scoring.policies.topic.tunables import Tunables
 from linkscore_scoring.policies.topic.unseen import UnseenLinks
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import text_reward
-from linkscore_scoring.state import Flat, Stateful, Stored, stored_as
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.wanted import PageRelevance, Wanted
 from linkscore_scoring.wanted.relevance import relevance_of
@@ -129,10 +129,10 @@ class Topical(Stateful, Policy):
 
     arms: Stored[SiteArms]
     lists: Stored[Lists]
-    _links: Stored[Flat[dict[int, LinkWords]]]
-    _pages: Stored[Flat[dict[int, JudgedPage]]]
+    _links: Stored[dict[int, LinkWords]]
+    _pages: Stored[dict[int, JudgedPage]]
     _wanted_digest: Stored[str]
-    unseen: Annotated[Stored[UnseenLinks], stored_as("unseen_links")]
+    unseen: Stored[UnseenLinks]
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)

@@ -20,7 +20,7 @@ from linkscore_scoring.policies.anthelion.released import (
     paper_slots,
     paper_tokens,
 )
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 
 DIM = 1 << 18
 

@@ -8,8 +8,8 @@ import pytest
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.learners.classifiers.base import features_of
 from linkscore_scoring.learners.classifiers.online import DriftDetector, OnlineClassifier, PlattCalibration
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.classifiers import DIM, auc, drawn_rows
-from linkscore_scoring.testing.subject import packed, unpacked
 
 HOT = ("ftrl", "arow", "multinomial_nb")
 

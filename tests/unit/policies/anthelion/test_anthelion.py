@@ -18,9 +18,9 @@ from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
 from linkscore_scoring.policies.anthelion.policy import Anthelion, AnthelionParams
 from linkscore_scoring.policies.anthelion.released import scaled
 from linkscore_scoring.policies.base import make_params
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.subject import packed, unpacked
 from support.boards import ROOT, Board
 
 

@@ -12,7 +12,7 @@ import pytest
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
 from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 
 Maker = Callable[[int], HostBandit]
 """Makes a new bandit from a seed."""

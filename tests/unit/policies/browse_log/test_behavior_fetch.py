@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 import re2
 
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.policies.browse_log.behavior_fetch import squash
+from linkscore_scoring.state import packed, unpacked
 from support.boards import ROOT, Board
 from support.browse_logs.behavior_boards import logged
 
@@ -79,7 +79,7 @@ def test_rules_fit_the_pages_they_were_learned_from() -> None:
 
 def test_a_crawl_restored_from_bytes_scores_alike() -> None:
     board, other = logged("behavior_fetch"), Board("behavior_fetch")
-    other.model.load_state(msgpack.unpackb(msgpack.packb(board.model.to_state()), strict_map_key=False))
+    other.model.load_state(unpacked(packed(board.model.to_state())))
     paths = ["/list?f=1", "/show?t=131", "/show?t=60", "/x"]
     assert other.scores(*paths) == board.scores(*paths)
 

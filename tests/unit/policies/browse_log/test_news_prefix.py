@@ -18,7 +18,7 @@ from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import to_state
+from linkscore_scoring.state import plain
 from linkscore_scoring.testing.crawl import crawl_model
 from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import LinkBatch
@@ -41,7 +41,7 @@ HUBS = [Hub("http://a.test/lists", 20, 25, 20), Hub("http://a.test/", 10, 90, 2)
 
 def site_with(news: NewsModel | None) -> SiteModel:
     site = SiteModel("a.test", LearningConfig(), SiteBounds())
-    site.browse = None if news is None else MinedSite(0, 60, 1_000, news).kept()
+    site.browse = None if news is None else MinedSite(0, 60, 1_000, news)
     return site
 
 
@@ -130,7 +130,7 @@ def test_a_crawl_goes_by_the_latest_window_and_so_does_its_copy() -> None:
     choice = PolicyChoice("news_prefix", {"fallback": "breadth_first"})
     crawl, again = crawl_model(choice), crawl_model(choice)
     for seq, prefixes in enumerate(([PREFIXES[0]], [PREFIXES[1]]), start=1):
-        mined = to_state(MinedSite(seq, 60, 1_000, model(prefixes)))
+        mined = plain(MinedSite(seq, 60, 1_000, model(prefixes)))
         crawl.apply(seq, LogsMined("a.test", mined))
     again.load_state(unpacked(packed(crawl.to_state())))
     for each in (crawl, again):

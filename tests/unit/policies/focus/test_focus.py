@@ -14,7 +14,7 @@ from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.focus import Focus
-from linkscore_scoring.testing.subject import packed, unpacked
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from support.focus.generated_forum import OTHER_PAGE, ROOT, Crawler, Forum, TypesAsWritten
 

@@ -123,4 +123,4 @@ def test_the_fullest_nodes_stay_when_there_are_too_many(votes: KindVotes, topic:
 
 def test_state_of_votes_with_too_few_counts_is_refused(votes: KindVotes) -> None:
     with pytest.raises(CorruptState, match="five counts"):
-        votes.load_state({"nodes": [[1, -1, 0.0]], "flips": []})
+        votes.load_state({"nodes": {(1, -1): [0.0]}, "page_links": {}})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import msgpack
 import pytest
 
 from linkscore_scoring.policies.harvest.rewards import ExampleCandidate, ExampleCandidates
 from linkscore_scoring.policies.harvest.tunables import Tunables
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 
@@ -56,9 +56,9 @@ def test_groups_whose_patterns_merged_are_one() -> None:
         pages.add(patterns.insert(url), page(key), patterns)
     assert len(pages.groups(patterns)) == 8
     merged = patterns.insert(urls[8])
-    before = msgpack.packb(pages.to_state())
+    before = packed(pages.to_state())
     assert {pattern: group.pages for pattern, group in pages.groups(patterns).items()} == {merged: 8}
-    assert msgpack.packb(pages.to_state()) == before, "asking changes nothing"
+    assert packed(pages.to_state()) == before, "asking changes nothing"
     pages.add(merged, page(8), patterns)
     assert kept(pages) == [6, 7, 8]
 
@@ -82,5 +82,5 @@ def test_a_state_round_trip_keeps_everything() -> None:
     pages, other, patterns = ExampleCandidates(), ExampleCandidates(), UrlPatterns()
     for key in range(6):
         pages.add(patterns.insert(f"http://h/{key % 2}/x"), page(key, key / 7, 0.9), patterns)
-    other.load_state(msgpack.unpackb(msgpack.packb(pages.to_state())))
+    other.load_state(unpacked(packed(pages.to_state())))
     assert other.to_state() == pages.to_state()

@@ -86,7 +86,7 @@ def test_pages_and_link_paths_are_bounded() -> None:
     assert len(ledger) == 10
     assert ledger.page(19) is None
     assert ledger.page(20) is not None
-    assert len(ledger.to_state()["tested"]) == len(ledger.to_state()["stakes"]) == 10
+    assert len(ledger.to_state()["tested"]) == len(ledger.to_state()["pages_showing"]) == 10
 
 
 def test_a_ledger_restored_expects_the_same() -> None:

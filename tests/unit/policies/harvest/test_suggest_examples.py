@@ -7,9 +7,9 @@ import pytest
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NotFound
+from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
-from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import ExampleWanted
 from support.boards_with_examples import POST, Board, example
 

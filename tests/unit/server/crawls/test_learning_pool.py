@@ -18,6 +18,7 @@ from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
 from linkscore_scoring.site.learning import LearningConfig, LearningJob, SampledPage, run
+from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_server.crawls.learning_pool import LearningPool
 
@@ -49,11 +50,11 @@ def make_pool() -> Iterator[Callable[..., LearningPool]]:
 
 def test_small_learnings_start_no_process_until_they_add_up(make_pool: Callable[..., LearningPool]) -> None:
     pool = make_pool(pages_here=250)
-    digests = {pool.run(job()).digest() for _ in range(2)}
+    digests = {packed(pool.run(job()).to_state()) for _ in range(2)}
     assert not pool._pool
-    digests.add(pool.run(job()).digest())
+    digests.add(packed(pool.run(job()).to_state()))
     assert pool._pool
-    assert digests == {run(job()).digest()}
+    assert digests == {packed(run(job()).to_state())}
 
 
 async def test_learnings_of_several_calls_are_learned_elsewhere(
@@ -75,7 +76,7 @@ def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(
     (pid,) = processes
     os.kill(pid, signal.SIGKILL)
     processes[pid].join(WAIT_S)
-    assert pool.run(job()).digest() == run(job()).digest()
+    assert packed(pool.run(job()).to_state()) == packed(run(job()).to_state())
     assert "is learned by the server itself" in caplog.text
     assert not pool._pool
     caplog.clear()
@@ -91,7 +92,7 @@ def test_where_no_process_can_be_started_the_server_learns(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(ProcessPoolExecutor, "submit", refused)
-    assert make_pool(pages_here=0).run(job()).digest() == run(job()).digest()
+    assert packed(make_pool(pages_here=0).run(job()).to_state()) == packed(run(job()).to_state())
 
 
 def test_what_a_learning_fails_with_is_told_and_leaves_the_process(
@@ -114,6 +115,6 @@ def test_processes_go_when_nothing_is_learned(make_pool: Callable[..., LearningP
 
 def test_without_processes_a_thread_of_the_server_learns(make_pool: Callable[..., LearningPool]) -> None:
     pool = make_pool(processes=0, pages_here=0)
-    assert asyncio.run(pool.learn(job())).digest() == run(job()).digest()
+    assert packed(asyncio.run(pool.learn(job())).to_state()) == packed(run(job()).to_state())
     assert not pool._pool
     assert any(thread.name.startswith("linkscore-learn") for thread in threading.enumerate())

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgpack
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.errors import CorruptState
+from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import page_of
 from linkscore_server.crawls import opening
 from linkscore_server.crawls.actor import CrawlActor
@@ -59,7 +59,7 @@ async def settled(registry: CrawlRegistry) -> None:
 def replayed(store: Store, name: str) -> bytes:
     """Return the state that the log of a crawl gives, every site in memory."""
     model = opening.replayed(store.open(name), ticket_key=store.secret())
-    return bytes(msgpack.packb(model.to_state()))
+    return bytes(packed(model.to_state()))
 
 
 async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
@@ -73,7 +73,7 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     in_memory = sum(len(actor.model.sites.in_memory) for actor in actors)
     assert 2 <= in_memory < 74
     assert registry.memory.budget.used <= 1 << 20
-    assert msgpack.packb(actors[1].model.to_state()) == replayed(store, "b")
+    assert packed(actors[1].model.to_state()) == replayed(store, "b")
 
 
 async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
@@ -102,7 +102,7 @@ async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistr
     actor = await made(registry, "a")
     for n in range(111):
         await actor.submit(fetched(n))
-    before = msgpack.packb(actor.model.to_state())
+    before = packed(actor.model.to_state())
     await asyncio.sleep(0)
     again = CrawlRegistry(store, SETTINGS, Metrics())
     await registry.close()
@@ -110,7 +110,7 @@ async def test_a_restart_serves_before_its_sites_are_read(registry: CrawlRegistr
     opened = await again.open("a")
     assert len(opened.model.sites.in_memory) < 37
     assert (opened.model.shard("3.example").model.pages, len(opened.model.sites)) == (3, 37)
-    assert msgpack.packb(opened.model.to_state()) == before
+    assert packed(opened.model.to_state()) == before
     await again.close()
 
 
@@ -120,13 +120,13 @@ async def test_a_site_whose_state_is_damaged_is_read_from_its_events(
     actor = await made(registry, "a")
     for n in range(111):
         await actor.submit(fetched(n))
-    before = msgpack.packb(actor.model.to_state())
+    before = packed(actor.model.to_state())
     assert await registry.evict("a")
     statement = ("UPDATE site SET state = ? WHERE name = ?", [(b"\0", "0.example")])
     store.writer.call(lambda session: session.commit([statement])).result()
     again = await registry.open("a")
     assert again.model.shard("0.example").model.pages == 3
-    assert msgpack.packb(again.model.to_state()) == before
+    assert packed(again.model.to_state()) == before
     assert "state of site '0.example'" in caplog.text
 
 

@@ -1,0 +1,231 @@
+"""State by annotation: what a class keeps, as plain values and bytes, and back.
+
+A class lists what it keeps and needs no code for it. Values are of any type that msgspec takes, arrays,
+deques, and objects that write themselves by `to_state`:
+
+>>> class Visits(Stateful):
+...     count: Stored[int]
+...     _latest: Stored[dict[int, tuple[float, bool]]]
+...
+...     def __init__(self) -> None:
+...         self.count, self._latest = 0, {}
+>>> visits = Visits()
+>>> visits.count, visits._latest = 2, {7: (0.5, True)}
+>>> visits.to_state()
+{'count': 2, 'latest': {7: (0.5, True)}}
+>>> again = Visits()
+>>> again.load_state(unpacked(packed(visits.to_state())))
+>>> again._latest == visits._latest
+True
+>>> again.load_state({"count": "two", "latest": {}})
+Traceback (most recent call last):
+...
+linkscore_scoring.errors.CorruptState: visits: field 'count': Expected `int`, got `str`
+
+A name in the state is the attribute's without leading underscore. Of a dataclass all fields are kept.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import GenericAlias
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.errors import CorruptState
+
+T = TypeVar("T")
+State = dict[str, Any]
+"""Plain values by name: dict, list, tuple, str, int, float, bool, bytes and None."""
+_STORED = object()
+Stored = Annotated[T, _STORED]
+"""An attribute that is kept."""
+_MOST_CELLS = 1 << 24
+"""A bound: cells of a matrix of which only those that are not zero are written, 128 MB. Templates have 4,000
+columns at most, and a row each."""
+
+
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
+
+
+class Stateful:
+    """Gives a class `to_state` and `load_state` by its annotations.
+
+    `state_name` is what the state is of, in messages; by default the name of the class in words.
+    """
+
+    __slots__ = ()
+    state_name: ClassVar[str] = ""
+
+    def to_state(self) -> State:
+        """Return what the object keeps as plain values of their own."""
+        cls: Any = type(self)
+        return {name: plain(getattr(self, attribute)) for name, attribute, _ in _kept(cls)}
+
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned; parts that read their state themselves do so where they are.
+
+        Raises
+        ------
+        CorruptState
+            If a field is missing, unknown or malformed.
+        """
+        cls: Any = type(self)
+        kept, title = _kept(cls), _title(cls)
+        names = sorted(name for name, _, _ in kept)
+        if not isinstance(state, dict) or sorted(map(str, state)) != names:
+            raise CorruptState(f"{title}: want the fields {names}, got {list(state)!r:.200}")
+        for name, attribute, hint in kept:
+            part: Any = getattr(self, attribute, None)
+            with _reading(f"{title}: field {name!r}"):
+                if hasattr(part, "load_state") and state[name] is not None:
+                    part.load_state(state[name])
+                    continue
+                found = _read(hint, state[name])
+                setattr(self, attribute, deque(found, part.maxlen) if isinstance(part, deque) else found)
+        with _reading(title):
+            self.after_load()
+
+    def after_load(self) -> None:
+        """Make what follows from the state, and raise ValueError if its parts do not fit each other."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as plain values of their own; sets are sorted."""
+    if hasattr(value, "to_state") and not is_dataclass(value):
+        return value.to_state()
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    return msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=_written)
+
+
+def from_state(cls: type[T], state: Any) -> T:
+    """Return the value that `plain` gave.
+
+    Raises
+    ------
+    CorruptState
+        If a field is missing (and has no default) or malformed; the message names it.
+    """
+    with _reading(_title(cls)):
+        found: T = _read(cls, state)
+        return found
+
+
+def packed(state: Any) -> bytes:
+    """Return plain values as bytes of msgpack."""
+    return msgspec.msgpack.encode(state, enc_hook=_written)
+
+
+def unpacked(raw: bytes) -> Any:
+    """Return the plain values of some bytes; lists stand for tuples.
+
+    Raises
+    ------
+    CorruptState
+        If the bytes end early or are no msgpack.
+    """
+    with _reading("state"):
+        return msgspec.msgpack.decode(raw)
+
+
+def pack_array(array: NDArray[Any]) -> State:
+    """Return an array as shape, little-endian dtype and bytes; of mostly zero matrices other cells."""
+    little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    found: State = {"shape": list(array.shape), "dtype": little.dtype.str}
+    if array.ndim == 2 and 4 * np.count_nonzero(little) < array.size:
+        cells = np.flatnonzero(little)
+        return {**found, "cells": cells.astype("<u4").tobytes(), "data": little.ravel()[cells].tobytes()}
+    return {**found, "data": little.tobytes()}
+
+
+def unpack_array(state: State) -> NDArray[Any]:
+    """Return the array `pack_array` stored.
+
+    Raises
+    ------
+    CorruptState
+        If shape, dtype and length disagree.
+    """
+    with _reading("array: shape, dtype and data must agree"):
+        data = np.frombuffer(state["data"], np.dtype(state["dtype"]))
+        if "cells" in state:
+            rows, columns = state["shape"]
+            if not 0 <= rows * columns <= _MOST_CELLS:
+                raise ValueError(f"{rows} x {columns} cells are more than {_MOST_CELLS}")
+            cells, values = np.frombuffer(state["cells"], "<u4"), data
+            data = np.zeros(rows * columns, values.dtype)
+            data[cells] = values
+        return data.reshape(state["shape"]).astype(data.dtype.newbyteorder("="))
+
+
+_ALIKE: tuple[tuple[type[Any], type[Any]], ...] = ((deque, list), (Counter, dict), (OrderedDict, dict))
+"""Types that msgspec does not read, and as what it reads them."""
+
+
+@cache
+def _kept(cls: Any) -> tuple[tuple[str, str, Any], ...]:
+    """Return name in the state, attribute and type of what a class keeps."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    own = [field.name for field in fields(cls)] if is_dataclass(cls) else []
+    marked = [name for name, hint in hints.items() if _STORED in getattr(hint, "__metadata__", ())]
+    return tuple((name.lstrip("_"), name, hints[name]) for name in dict.fromkeys([*own, *marked]))
+
+
+def _title(cls: Any) -> str:
+    """Return the name of a class in words: ``target arms`` for ``TargetArms``."""
+    name = getattr(cls, "__name__", str(cls)).lstrip("_")
+    return getattr(cls, "state_name", "") or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
+
+
+def _read(kind: Any, state: Any) -> Any:
+    return msgspec.convert(state, kind, dec_hook=_made)
+
+
+def _written(value: Any) -> Any:
+    """Return what msgspec does not write itself as what it does."""
+    if hasattr(value, "to_state"):
+        return value.to_state()
+    if isinstance(value, np.ndarray):
+        return pack_array(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, deque):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is no dataclass and has no to_state")
+
+
+def _made(kind: Any, state: Any) -> Any:
+    """Return a value of a type that msgspec does not read itself."""
+    origin, args = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if issubclass(origin, np.ndarray):
+        array, dtype = unpack_array(state), typing.get_args(args[1])
+        if dtype and array.dtype != np.dtype(dtype[0]):
+            raise ValueError(f"want an array of {np.dtype(dtype[0])}, got {array.dtype}")
+        return array
+    for made, alike in _ALIKE:
+        if issubclass(origin, made):
+            return origin(_read(GenericAlias(alike, (*args, int) if made is Counter else args), state))
+    if hasattr(origin, "from_state"):
+        return origin.from_state(state)
+    made = origin()
+    made.load_state(state)
+    return made
+
+
+@contextmanager
+def _reading(title: str) -> Iterator[None]:
+    """Turn what goes wrong while a state is read into `CorruptState` that says where."""
+    try:
+        yield
+    except (CorruptState, *_MALFORMED) as exc:
+        raise CorruptState(f"{title}: {exc}") from exc
