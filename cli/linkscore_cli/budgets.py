@@ -13,13 +13,7 @@ _WHOLE = (pb.Budget.DESCRIPTOR.fields_by_name["max_fetches"].type,)  # uint64
 
 
 def budget_of(bounds: Sequence[str], option: str) -> pb.Budget | None:
-    """Return bounds as a message; None if there are none.
-
-    Raises
-    ------
-    click.BadParameter
-        Of `option`: a name is unknown, or a number is none.
-    """
+    """Return bounds as a message; None if there are none."""
     made, fields = pb.Budget(), pb.Budget.DESCRIPTOR.fields_by_name
     for text in bounds:
         name, _, number = text.partition("=")

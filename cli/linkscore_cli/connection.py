@@ -1,4 +1,4 @@
-"""How a command reaches a server: the options all online commands share, and the client made of them."""
+"""How a command reaches a server, and which crawl it is about: the options all of them share."""
 
 from __future__ import annotations
 
@@ -22,19 +22,7 @@ _Command = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A server, and the crawl a command is about.
-
-    Attributes
-    ----------
-    target
-        `host:port`.
-    token
-        Bearer token; None for none.
-    tls_ca
-        PEM file of the authority to trust; None for no TLS.
-    crawl_option
-        Id of the crawl as `--crawl` or LINKSCORE_CRAWL names it; empty if neither does.
-    """
+    """A server, `tls_ca` None for no TLS, and the crawl a command is about, empty if none is named."""
 
     target: str = DEFAULT_TARGET
     token: str | None = None
@@ -43,20 +31,10 @@ class Connection:
 
     @property
     def crawl(self) -> str:
-        """Id of the crawl.
-
-        Raises
-        ------
-        click.UsageError
-            None is named.
-        """
+        """Id of the crawl; UsageError if none is named."""
         if not self.crawl_option:
             raise click.UsageError("Missing option '--crawl' (or LINKSCORE_CRAWL).")
         return self.crawl_option
-
-    def about(self, crawl: str) -> Connection:
-        """Return the same server with another crawl, this one's if it is empty."""
-        return replace(self, crawl_option=crawl or self.crawl_option)
 
     def at(self, target: str) -> Connection:
         """Return another server on this machine, without TLS and token."""
@@ -64,13 +42,7 @@ class Connection:
 
     @contextmanager
     def client(self, *, timeout_s: float = 10.0) -> Iterator[Client]:
-        """Give a client; errors of its calls end the command with a message.
-
-        Parameters
-        ----------
-        timeout_s
-            Deadline of each call, seconds.
-        """
+        """Give a client with a deadline for calls; what they raise ends the command with a message."""
         if self.tls_ca is not None:
             check_certificate("--tls-ca", self.tls_ca)
         try:
@@ -81,19 +53,7 @@ class Connection:
             yield client
 
 
-def online(command: _Command) -> _Command:
-    """Give a command the options of a server and its crawl; they arrive as one `connection`.
-
-    Examples
-    --------
-    >>> @click.command()
-    ... @online
-    ... def ask(connection: Connection) -> None:
-    ...     click.echo(f"{connection.target} {connection.crawl}")
-    >>> ask(["--target", "scoring.internal:7411", "--crawl", "news"], standalone_mode=False)
-    scoring.internal:7411 news
-    """
-
+def _connected(command: _Command, crawl: Any) -> _Command:
     @wraps(command)
     def connected(
         *,
@@ -110,11 +70,34 @@ def online(command: _Command) -> _Command:
     decorated: _Command = connected
     for option in reversed(_OPTIONS):
         decorated = option(decorated)
-    return decorated
+    made: _Command = crawl(decorated)
+    return made
+
+
+def online(command: _Command) -> _Command:
+    """Give a command the options of a server and its crawl; they arrive as one `connection`.
+
+    Examples
+    --------
+    >>> @click.command()
+    ... @online
+    ... def ask(connection: Connection) -> None:
+    ...     click.echo(f"{connection.target} {connection.crawl}")
+    >>> ask(["--target", "scoring.internal:7411", "--crawl", "news"], standalone_mode=False)
+    scoring.internal:7411 news
+    """
+    option = click.option(
+        "--crawl", envvar="LINKSCORE_CRAWL", default="", show_envvar=True, help="Id of the crawl."
+    )
+    return _connected(command, option)
+
+
+def of_crawl(command: _Command) -> _Command:
+    """Give a command the options of a server, and the crawl it is about as NAME."""
+    return _connected(command, click.argument("crawl", metavar="NAME", envvar="LINKSCORE_CRAWL"))
 
 
 _OPTIONS = (
-    click.option("--crawl", envvar="LINKSCORE_CRAWL", default="", show_envvar=True, help="Id of the crawl."),
     click.option(
         "--target",
         envvar="LINKSCORE_TARGET",
@@ -149,11 +132,8 @@ def _token(token: str | None, file: Path | None) -> str | None:
         raise click.UsageError("--token and --token-file cannot both be given.")
     with reading("--token-file", file):
         first = text_of(file).partition("\n")[0].strip()
-    if not first:
-        raise click.BadParameter(f"has no token in its first line: {file}", param_hint="--token-file")
-    if len(first.split()) > 1:
-        rule = f"must have nothing but the token in its first line: {file}"
-        raise click.BadParameter(rule, param_hint="--token-file")
+        if len(first.split()) != 1:
+            raise ValueError("must have the token, and nothing else, in its first line")
     return first
 
 

@@ -1,14 +1,14 @@
-"""`linkscore crawls`: makes, shows, changes and deletes the crawls of a server."""
+"""`linkscore crawls`: makes, shows, changes and deletes the crawls of a server, and says where they are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +17,7 @@ from linkscore.v1 import common_pb2, policy_pb2
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2 as site_pb2
 from linkscore_cli.budgets import budget_of
-from linkscore_cli.connection import Connection, online
+from linkscore_cli.connection import Connection, of_crawl, online
 from linkscore_cli.files import bytes_of, reading
 from linkscore_cli.output import json_option, name_of, plain, print_json
 from linkscore_cli.policies import PolicyType, policy_text
@@ -28,6 +28,15 @@ _TIMEOUT_S = 60.0
 _MAX_BYTES = 64 << 20
 # What the contract says absent means.
 _DEFAULT_POLICY = "harvest"
+# Columns of the table with names of usual length; a narrower terminal wraps lines, nothing is cut off.
+_WIDTH = 145
+_PACE = ("events/s", "bytes/s", "delay")
+_STATES = {
+    pb.SHARD_STATE_OPEN: "open",
+    pb.SHARD_STATE_PUT_AWAY: "evicted",
+    pb.SHARD_STATE_DAMAGED: "damaged",
+    pb.SHARD_STATE_SILENT: "no answer",
+}
 _SCOPES = {"host": pb.CRAWL_SCOPE_HOST, "domain": pb.CRAWL_SCOPE_DOMAIN, "any": pb.CRAWL_SCOPE_ANY}
 _LEARN = {name.removeprefix("LEARN_").lower(): n for name, n in pb.Learn.items() if n}
 _Command = Callable[..., None]
@@ -35,17 +44,7 @@ _Command = Callable[..., None]
 
 @click.group()
 def crawls() -> None:
-    """The crawls of a server: list, create, show, update, delete."""
-
-
-def _of_crawl(command: _Command) -> _Command:
-    """Give a command the options of a server, and the crawl as `[NAME]` or `--crawl`."""
-
-    @wraps(command)
-    def named(*, name: str, connection: Connection, **rest: Any) -> None:
-        command(connection=connection.about(name), **rest)
-
-    return click.argument("name", required=False, default="")(online(named))
+    """The crawls of a server: list, create, show, update, delete, shards."""
 
 
 _policy = click.option("--policy", type=PolicyType(), help="Policy that scores links.")
@@ -150,7 +149,7 @@ def list_(as_json: bool, connection: Connection) -> None:
 @click.option("--sample-pages", type=click.IntRange(8, 2_000), help="Pages before templates are learned.")
 @click.option("--max-sample-pages", type=click.IntRange(8, 2_000), help="Pages of a site kept for learning.")
 @json_option
-@_of_crawl
+@of_crawl
 def create(
     policy: policy_pb2.PolicySpec | None,
     extra_policies: tuple[policy_pb2.PolicySpec, ...],
@@ -173,10 +172,10 @@ def create(
     **learning: Any,
 ) -> None:
     """Create a crawl. Doing so again is fine; another configuration under its name is an error."""
-    name, pages = connection.crawl, _example_pages(examples)
+    pages = _example_pages(examples)
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         made = client.create_crawl(
-            crawl=name,
+            crawl=connection.crawl,
             policy=policy,
             extra_policies=extra_policies,
             scope=_SCOPES.get(scope or "", pb.CRAWL_SCOPE_UNSPECIFIED),
@@ -198,7 +197,7 @@ def create(
 @crawls.command()
 @click.option("--sites", "with_sites", is_flag=True, help="Show its sites too.")
 @json_option
-@_of_crawl
+@of_crawl
 def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
     """Show a crawl: what it was made with, and what it has seen."""
     name = connection.crawl
@@ -228,7 +227,7 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @click.option("--no-respect", is_flag=True, help="Respect no reserved use any more.")
 @click.option("--observe-only/--no-observe-only", default=None, help="Answer without encoded priorities.")
 @json_option
-@_of_crawl
+@of_crawl
 def update(
     policy: policy_pb2.PolicySpec | None,
     extra_policies: tuple[policy_pb2.PolicySpec, ...],
@@ -264,15 +263,14 @@ def update(
             "Nothing to change: give --policy, --extra-policy, --example, --budget, --respect or "
             "--observe-only."
         )
-    name = connection.crawl
     with connection.client(timeout_s=_TIMEOUT_S) as client:
-        changed = client.update_crawl(crawl=name, **changes)
+        changed = client.update_crawl(crawl=connection.crawl, **changes)
     _show(changed, as_json)
 
 
 @crawls.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_of_crawl
+@of_crawl
 def delete(yes: bool, connection: Connection) -> None:
     """Delete a crawl, its models and its log."""
     name = connection.crawl
@@ -281,6 +279,31 @@ def delete(yes: bool, connection: Connection) -> None:
     with connection.client(timeout_s=_TIMEOUT_S) as client:
         client.delete_crawl(crawl=name)
     click.echo(f"deleted: {name}")
+
+
+@crawls.command()
+@click.option(
+    "--busiest", type=click.IntRange(1), help="Only so many, those with most events a second first."
+)
+@json_option
+@online
+def shards(busiest: int | None, as_json: bool, connection: Connection) -> None:
+    """Show the shards of a crawl (--crawl), or of all: owner, events, what a restart replays, memory, disk.
+
+    What comes a second, and how long a call waits until it is durable, are means over about a minute.
+
+    Exit code 1: one is damaged, or a process of the server does not answer.
+    """
+    with connection.client(timeout_s=_TIMEOUT_S) as client:
+        found = list(client.list_shards(crawl=connection.crawl_option))
+    if busiest is not None:
+        found = _busiest(found, busiest)
+    if as_json:
+        print_json(found)
+    else:
+        _show_shards(found)
+    if any(row.trouble for row in found):
+        click.get_current_context().exit(1)
 
 
 def _one_of(name: str, given: Sequence[Any], none: str, is_none: bool) -> None:
@@ -324,44 +347,34 @@ def _show(crawl: pb.Crawl, as_json: bool) -> None:
     if as_json:
         print_json(crawl)
         return
+    examples = [page.url or "a page without URL" for page in crawl.examples]
+    rows = {
+        "policy": _policy_of(crawl),
+        "extra policies": "\n".join(policy_text(spec) for spec in crawl.extra_policies),
+        "scope": _scope(crawl),
+        **{field.name.replace("_", " "): str(value) for field, value in crawl.learning.ListFields()},
+        "examples": "\n".join(examples),
+        "wanted": "\n".join(query.text for query in crawl.wanted.queries),
+        "languages": ", ".join(crawl.wanted.languages),
+        "budget": ", ".join(f"{field.name}={value:g}" for field, value in crawl.budget.ListFields()),
+        "stopped": crawl.decision_reason,
+        "respect": ", ".join(crawl.respect),
+        "groups": str(crawl.groups) if crawl.groups > 1 else "",
+        "learn": "on_demand" if crawl.learn == pb.LEARN_ON_DEMAND else "",
+        "observe only": "yes" if crawl.observe_only else "",
+        "keep titles": "yes" if crawl.keep_titles else "",
+        "experience": f"of {crawl.experience_count} sites" if crawl.experience_count else "",
+        "seed": str(crawl.seed or ""),
+        "created": crawl.create_time.ToJsonString(),
+        "sites": f"{crawl.site_count:,}",
+        "pages": f"{crawl.page_count:,}",
+        "feedback": f"{crawl.feedback_count:,}",
+        "events": f"{crawl.event_seq:,}",
+    }
     table = Table(title=Text(_id(crawl)), title_justify="left", show_header=False)
-    table.add_row("policy", Text(_policy_of(crawl)))
-    if crawl.extra_policies:
-        table.add_row("extra policies", Text("\n".join(policy_text(spec) for spec in crawl.extra_policies)))
-    table.add_row("scope", _scope(crawl))
-    for field, value in crawl.learning.ListFields():
-        table.add_row(field.name.replace("_", " "), str(value))
-    if crawl.examples:
-        table.add_row(
-            "examples", Text("\n".join(page.url or "a page without URL" for page in crawl.examples))
-        )
-    if queries := [query.text for query in crawl.wanted.queries]:
-        table.add_row("wanted", Text("\n".join(queries)))
-    if crawl.wanted.languages:
-        table.add_row("languages", Text(", ".join(crawl.wanted.languages)))
-    if crawl.HasField("budget"):
-        bounds = (f"{field.name}={value:g}" for field, value in crawl.budget.ListFields())
-        table.add_row("budget", Text(", ".join(bounds)))
-    if crawl.decision_reason:
-        table.add_row("stopped", Text(crawl.decision_reason))
-    if crawl.respect:
-        table.add_row("respect", Text(", ".join(crawl.respect)))
-    if crawl.groups > 1:
-        table.add_row("groups", str(crawl.groups))
-    if crawl.learn == pb.LEARN_ON_DEMAND:
-        table.add_row("learn", "on_demand")
-    if crawl.observe_only:
-        table.add_row("observe only", "yes")
-    if crawl.keep_titles:
-        table.add_row("keep titles", "yes")
-    if crawl.experience_count:
-        table.add_row("experience", f"of {crawl.experience_count} sites")
-    if crawl.seed:
-        table.add_row("seed", str(crawl.seed))
-    table.add_row("created", crawl.create_time.ToJsonString())
-    counts = (crawl.site_count, crawl.page_count, crawl.feedback_count, crawl.event_seq)
-    for title, count in zip(("sites", "pages", "feedback", "events"), counts, strict=True):
-        table.add_row(title, f"{count:,}")
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, Text(value))
     Console().print(table)
 
 
@@ -383,8 +396,47 @@ def _policy_of(crawl: pb.Crawl) -> str:
 
 
 def _scope(crawl: pb.Crawl) -> str:
-    return _name_of(_SCOPES, crawl.scope) or "host"
+    return next((name for name, known in _SCOPES.items() if known == crawl.scope), "host")
 
 
-def _name_of(names: dict[str, Any], number: int) -> str:
-    return next((name for name, known in names.items() if known == number), "")
+def _busiest(found: list[pb.Shard], most: int) -> list[pb.Shard]:
+    """Return processes that do not answer, and the shards with most events a second."""
+    silent = [row for row in found if row.state == pb.SHARD_STATE_SILENT]
+    shards = [row for row in found if row.state != pb.SHARD_STATE_SILENT]
+    return silent + sorted(shards, key=lambda row: -row.events_per_s)[:most]
+
+
+def _show_shards(found: list[pb.Shard]) -> None:
+    table = Table(box=None, pad_edge=False)  # borders of so many columns alone would take half a terminal
+    for column in ("crawl", "group", "owner", "state"):
+        table.add_column(column, no_wrap=True)
+    for column in ("events", *_PACE, "replay", "waiting", "sites", "live", "memory", "disk"):
+        table.add_column(column, justify="right", no_wrap=True)
+    console = Console()
+    console.width = max(console.width, _WIDTH)
+    for row in found:
+        if row.state == pb.SHARD_STATE_SILENT:
+            table.add_row("", "", Text(row.owner), _STATES[row.state])
+            continue
+        counts = (row.replay_count, row.waiting_count, row.site_count, row.live_site_count)
+        is_open = row.state == pb.SHARD_STATE_OPEN
+        table.add_row(
+            Text(row.crawl.removeprefix("crawls/")),
+            f"{row.group}/{row.group_count}",
+            Text(row.owner),
+            _STATES.get(row.state, "unknown"),
+            *(_pace(row) if is_open else "-" * (1 + len(_PACE))),
+            *(f"{count:,}" if is_open else "-" for count in counts),
+            decimal(row.memory_bytes) if is_open else "-",
+            decimal(row.disk_bytes),
+        )
+    console.print(table)
+    for row in found:
+        if row.trouble:
+            console.print(Text(f"{row.crawl or row.owner}: {row.trouble}"), style="red", soft_wrap=True)
+
+
+def _pace(row: pb.Shard) -> tuple[str, str, str, str]:
+    """Return its events, how many came a second and in how many bytes, and how long a call waited."""
+    bytes_per_s = decimal(round(row.bytes_per_s))
+    return f"{row.event_seq:,}", f"{row.events_per_s:,.1f}", bytes_per_s, f"{row.delay_s * 1e3:,.0f} ms"

@@ -21,7 +21,7 @@ _OPTIONS = {
     "archives": ("archives", "sites", "archive"),
     "links": ("url",),
     "max_results": ("most",),
-    "name": ("site", "name"),
+    "name": ("site", "crawl"),
     "news_labels": ("labels",),
     "news_threshold": ("threshold",),
     "warc": ("warc", "archives", "archive", "sites"),
@@ -36,13 +36,7 @@ _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Turn an import that fails into the message that names the extra.
-
-    Raises
-    ------
-    click.ClickException
-        Something is not installed.
-    """
+    """Turn an import that fails into the message that names the extra."""
     try:
         yield
     except ImportError as exc:
@@ -66,13 +60,7 @@ class PlainUsageError(click.UsageError):
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Turn what is to be expected to go wrong into one line: no command ends in a traceback for it.
-
-    Raises
-    ------
-    click.ClickException
-        The command line is wrong, a file or a port cannot be used, or a call failed.
-    """
+    """Turn what is to be expected to go wrong into one line: no command ends in a traceback for it."""
     try:
         yield
     except click.UsageError as exc:
@@ -109,18 +97,7 @@ def _meant(what: str, wrong: str, known: Sequence[str]) -> str:
 
 @contextmanager
 def calling(target: str = "", *, tls: bool = False) -> Iterator[None]:
-    """Turn the error of a call into a message of the command line, with exit code 1.
-
-    Parameters
-    ----------
-    target
-        Server that is called, for a message that none answers there.
-
-    Raises
-    ------
-    click.ClickException
-        The call failed; the message has the gRPC status, and the options for fields of the request.
-    """
+    """Turn the error of a call into a message of the command line, with exit code 1."""
     try:
         yield
     except LinkscoreError as exc:
@@ -135,13 +112,7 @@ def calling(target: str = "", *, tls: bool = False) -> Iterator[None]:
 
 
 def in_options(fields: Iterable[tuple[str, str]]) -> str:
-    """Say which options of the running command break which rules.
-
-    Parameters
-    ----------
-    fields
-        Path of each field, for example `policy.harvest.curiosity`, and the rule it breaks.
-    """
+    """Say which options of the running command break which rules."""
     return "; ".join(f"{_named(field)}: {rule}" if field else rule for field, rule in fields)
 
 

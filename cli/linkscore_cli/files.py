@@ -19,28 +19,12 @@ LINE_CHARS = 1 << 20
 
 
 def text_of(path: Path, *, max_bytes: int = SMALL_FILE_BYTES) -> str:
-    """Return the text of a file; of one that is too long no more is read than tells it.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    ValueError
-        It is too long, or no UTF-8.
-    """
+    """Return the text of a file; of one that is too long no more is read than tells it."""
     return bytes_of(path, max_bytes=max_bytes).decode("utf-8")
 
 
 def bytes_of(path: Path, *, max_bytes: int) -> bytes:
-    """Return what a file holds; of one that is too long no more is read than tells it.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    ValueError
-        It is too long.
-    """
+    """Return what a file holds; of one that is too long no more is read than tells it."""
     with path.open("rb") as file:
         raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
@@ -49,13 +33,7 @@ def bytes_of(path: Path, *, max_bytes: int) -> bytes:
 
 
 def lines_of(file: IO[str]) -> Iterator[str]:
-    """Yield the lines of a table, for `csv`, none longer than `LINE_CHARS`.
-
-    Raises
-    ------
-    csv.Error
-        One is longer.
-    """
+    """Yield the lines of a table, for `csv`, none longer than `LINE_CHARS`."""
     number = 0
     while line := file.readline(LINE_CHARS + 1):
         number += 1
@@ -65,13 +43,7 @@ def lines_of(file: IO[str]) -> Iterator[str]:
 
 
 def check_certificate(option: str, path: Path) -> None:
-    """Return if a file holds certificates in PEM: of another one gRPC says nothing but that nobody answers.
-
-    Raises
-    ------
-    click.BadParameter
-        It does not.
-    """
+    """Return if a file holds certificates in PEM: of another one gRPC says only that nobody answers."""
     with reading(option, path):
         try:
             ssl.create_default_context(cadata=text_of(path))
@@ -81,13 +53,7 @@ def check_certificate(option: str, path: Path) -> None:
 
 @contextmanager
 def reading(option: str, path: Path) -> Iterator[None]:
-    """Turn what is wrong with a file into a message that names option and file.
-
-    Raises
-    ------
-    click.BadParameter
-        The file cannot be read, is too long, or is not what it should be.
-    """
+    """Turn what is wrong with a file into a message that names option and file."""
     try:
         yield
     except (OSError, ValueError) as exc:

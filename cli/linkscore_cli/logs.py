@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,22 +18,17 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscore.v1 import browse_log_service_pb2 as pb
-from linkscore.v1 import policy_pb2
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.errors import needing
-from linkscore_cli.files import lines_of
+from linkscore_cli.files import lines_of, reading, text_of
 from linkscore_cli.output import json_option, name_of, print_json
 from linkscore_cli.plugins import CommandGroup
-from linkscore_cli.policies import PolicyType
-from linkscore_cli.sites import print_seeds
+from linkscore_cli.sites import MINING_TIMEOUT_S
 
 # A bound, chosen.
 _TIMEOUT_S = 60.0
-# A bound, chosen: far beyond what a mining takes.
-_MINING_TIMEOUT_S = 3_600.0
 # A bound, of a table of labels: the server takes at most 100,000 URLs of 2,083 characters.
 _MAX_LABEL_BYTES = 256 << 20
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _YES, _NO = ("1", "true", "yes", "news"), ("0", "false", "no", "")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -75,7 +68,7 @@ def _serving(connection: Connection, data_dir: Path | None) -> Iterator[Connecti
 
 
 @logs.command()
-@click.option("--site", "sites", multiple=True, help="Host or domain; repeatable. Default: all.")
+@click.argument("sites", metavar="[SITE]...", nargs=-1)
 @click.option(
     "--window",
     type=click.IntRange(0, 3_650),
@@ -96,7 +89,7 @@ def mine(
     as_json: bool,
     connection: Connection,
 ) -> None:
-    """Mine browse logs now, and say what policies learned."""
+    """Mine the browse logs of SITE, or of all sites, now, and say what policies learned."""
     console, crawl = Console(), connection.crawl
     known, answers = read_labels(labels) if labels else {}, dict[str, pb.MineSiteResponse]()
     with connection.client(timeout_s=_TIMEOUT_S) as client:
@@ -107,7 +100,7 @@ def mine(
                 window_days=window,
                 news_labels=known,
                 news_threshold=threshold,
-                timeout_s=_MINING_TIMEOUT_S,
+                timeout_s=MINING_TIMEOUT_S,
             )
             answers[site] = answer
             if as_json:
@@ -135,36 +128,13 @@ def stats(as_json: bool, connection: Connection) -> None:
     console.print(_sites(found))
 
 
-@logs.command()
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@click.option(
-    "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
-)
-@json_option
-@online_or_folder
-def seeds(policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection) -> None:
-    """Say from which pages news is found, on all sites of a crawl's logs."""
-    with connection.client(timeout_s=_MINING_TIMEOUT_S) as client:
-        answer = client.suggest_seeds(crawl=connection.crawl, policy=policy, max_results=most)
-    if as_json:
-        print_json(answer)
-    else:
-        print_seeds(answer)
-
-
 def read_labels(path: Path) -> dict[str, bool]:
     """Return whether pages are news, from a table with the columns url and is_news, tabs or commas between.
 
-    The table may be compressed by gzip or zstd.
-
-    Raises
-    ------
-    click.BadParameter
-        It is no text, a column is missing, or a row says neither yes nor no; names the line.
-    click.ClickException
-        It is compressed by zstd, and what reads that is not installed.
+    BadParameter if it is no text, a column is missing, or a row says neither yes nor no; it names the line.
     """
-    text = _text(path)
+    with reading("--labels", path):
+        text = text_of(path, max_bytes=_MAX_LABEL_BYTES)
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
     table = csv.DictReader(lines_of(io.StringIO(text, newline="")), delimiter=delimiter, restval="")
     try:
@@ -173,35 +143,6 @@ def read_labels(path: Path) -> dict[str, bool]:
         return {row["url"]: _is_news(row["is_news"], path, table.line_num) for row in table}
     except csv.Error as exc:
         raise _bad_labels(f"{path.name}, line {table.line_num}: {exc}") from exc
-
-
-def _text(path: Path) -> str:
-    """Return the text of a file, plain or compressed."""
-    try:
-        raw = _unpacked(path)
-        if len(raw) > _MAX_LABEL_BYTES:
-            raise _bad_labels(f"{path.name} must have at most {_MAX_LABEL_BYTES >> 20:,} MiB")
-        return raw.decode("utf-8")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as exc:
-        raise _bad_labels(f"{path.name} must be a table in UTF-8, got {exc}") from exc
-
-
-def _unpacked(path: Path) -> bytes:
-    with path.open("rb") as opened:
-        magic = opened.read(4)
-        opened.seek(0)
-        if magic.startswith(_GZIP):
-            return gzip.GzipFile(fileobj=opened).read(_MAX_LABEL_BYTES + 1)
-        raw = opened.read(_MAX_LABEL_BYTES + 1)
-    if not magic.startswith(_ZSTD):
-        return raw
-    with needing("server"):
-        from linkscore_scoring.errors import InvalidPage
-        from linkscore_scoring.features.body import decompress
-    try:
-        return decompress(raw, "zstd", max_bytes=_MAX_LABEL_BYTES)
-    except InvalidPage as exc:
-        raise _bad_labels(f"{path.name} must be a table in UTF-8, got {exc}") from exc
 
 
 def _is_news(value: str, path: Path, line: int) -> bool:

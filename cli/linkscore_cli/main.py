@@ -10,8 +10,8 @@ from linkscore_cli.extras import COMMANDS
 from linkscore_cli.plugins import CommandGroup
 
 SECTIONS = {
-    "Serve": ("serve", "check-config", "token", "health", "shards", "data"),
-    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "export-experience"),
+    "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
+    "Crawl": ("crawls", "score", "explain", "advise", "seeds", "revisits", "export", "logs"),
     "Replay and measure": ("demo", "replay", "compare"),
     "Develop": ("conformance",),
 }
@@ -24,9 +24,11 @@ _OWN = {
     "explain": "linkscore_cli.score:explain",
     "advise": "linkscore_cli.sites:advise",
     "seeds": "linkscore_cli.sites:seeds",
-    "export-experience": "linkscore_cli.sites:export_experience",
-    "shards": "linkscore_cli.shards:shards",
+    "revisits": "linkscore_cli.sites:revisits",
+    "export": "linkscore_cli.sites:export",
+    "logs": "linkscore_cli.logs:logs",
     "token": "linkscore_cli.tokens:token",
+    "mcp": "linkscore_cli.agents.command:mcp_command [mcp]",
 }
 
 

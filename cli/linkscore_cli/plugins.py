@@ -13,20 +13,7 @@ from linkscore_cli.extras import commands_of, extra_of, is_installed, missing_ex
 
 
 class CommandGroup(click.Group):
-    """A group whose commands are its own and those of an entry point group; a command is loaded when used.
-
-    Parameters
-    ----------
-    entry_group
-        Group of entry points; empty: none.
-    own
-        Commands of this distribution that are no entry points: the ``module:name`` of each, with the extra
-        that it needs, as an entry point has it; `cli` if none is named.
-    sections
-        Headings of the help and the commands below each; others come last, under "Others". None for one list.
-    **options
-        As of `click.Group`.
-    """
+    """A group whose commands are its own and those of an entry point group; a command is loaded when used."""
 
     def __init__(
         self,
@@ -61,13 +48,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command of a command line.
-
-        Raises
-        ------
-        click.UsageError
-            There is none; of one this distribution should have, says why it may be missing.
-        """
+        """Find the command of a command line."""
         known = {name for section in self._sections.values() for name in section}
         if args and args[0] in known and self.get_command(ctx, args[0]) is None:
             raise click.UsageError(
@@ -82,13 +63,7 @@ class CommandGroup(click.Group):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; what is wrong is told in one line, of a missing module by the extra that has it.
-
-        Raises
-        ------
-        click.ClickException
-            A module is not installed, or the command failed as commands do.
-        """
+        """Run a command; what is wrong is told in one line, of a missing module by the extra that has it."""
         try:
             with plainly():
                 return super().invoke(ctx)

@@ -27,17 +27,6 @@ def read_policy(text: str) -> policy_pb2.PolicySpec:
 
     Names that the contract does not know are policies from outside, whose parameters are JSON, or else text.
 
-    Parameters
-    ----------
-    text
-        As written.
-
-    Raises
-    ------
-    ValueError
-        The name is empty, a parameter is not ``param=value``, is not one of the policy's, or is of another
-        type.
-
     Examples
     --------
     >>> read_policy("harvest:curiosity=0.5,hub_weight=1").harvest.curiosity

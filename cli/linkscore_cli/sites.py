@@ -1,9 +1,10 @@
-"""What a crawl knows of one site: `linkscore advise`, `seeds` and `export-experience`."""
+"""What a crawl knows of its sites: `linkscore advise`, `seeds`, `revisits` and `export`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from linkscore import Client
 from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_cli.connection import Connection, online
 from linkscore_cli.output import json_option, name_of, print_json
+from linkscore_cli.plugins import CommandGroup
 from linkscore_cli.policies import PolicyType
 
 TIMEOUT_S = 60.0
 """A bound: these calls may go through everything a large site has."""
+MINING_TIMEOUT_S = 3_600.0
+"""A bound, chosen: far beyond what a mining of browse logs takes."""
+_AT_ONCE = 1_000  # pages of one answer; the server gives 10,000 at most. Chosen, not measured
+_FORMATS = [name.removeprefix("RULE_FORMAT_").lower() for name, number in pb.RuleFormat.items() if number]
 _REWARDS = {
     pb.REWARD_SOURCE_NOVELTY: "new text, 0 to 1 a fetch (no feedback yet)",
     pb.REWARD_SOURCE_FEEDBACK: "feedback",
@@ -31,18 +38,12 @@ _KINDS = {
 }
 
 
-def of_site(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a server and `[CRAWL] SITE` or `--site`, as `connection` and `site`."""
-
-    @wraps(command)
-    def placed(*, names: tuple[str, ...], site: str, connection: Connection, **rest: Any) -> None:
-        *crawls, name = (*names, site) if site else (names or ("",))
-        if not name or len(crawls) > 1:
-            raise click.UsageError("Name one site, by --site HOST or as [CRAWL] SITE.")
-        command(site=name, connection=connection.about("".join(crawls)), **rest)
-
-    option = click.option("--site", default="", help="Host, with port if it has one, or registrable domain.")
-    return click.argument("names", metavar="[CRAWL] SITE", nargs=-1)(option(online(placed)))
+_policy = click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
+_most = click.option(
+    "-n", "--most", type=click.IntRange(1), default=16, show_default=True, help="At most this many."
+)
+_site = click.argument("site", metavar="SITE")
+_any_site = click.argument("site", metavar="[SITE]", default="")
 
 
 @click.command()
@@ -53,8 +54,9 @@ def of_site(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="Fetches to look ahead and back.",
 )
+@_site
 @json_option
-@of_site
+@online
 def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> None:
     """Say what the next fetches of a site should bring, and what looks like a trap."""
     console, crawl = Console(), connection.crawl
@@ -67,54 +69,150 @@ def advise(site: str, horizon: int, as_json: bool, connection: Connection) -> No
     console.print(_outlook(about, advice))
     if advice.yields:
         console.print(_groups(advice))
-    _print_traps(advice, console)
+    _print_traps(advice)
 
 
 @click.command()
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@click.option(
-    "-n", "--most", type=click.IntRange(1, 1_000), default=16, show_default=True, help="At most this many."
-)
+@_any_site
+@_policy
+@_most
 @json_option
-@of_site
+@online
 def seeds(
     site: str, policy: policy_pb2.PolicySpec | None, most: int, as_json: bool, connection: Connection
 ) -> None:
-    """Say which pages a crawl of SITE, or of any URL of it, should start from."""
-    with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.suggest_seeds(crawl=connection.crawl, site=site, policy=policy, max_results=most)
+    """Say which pages a crawl of SITE, or of any URL of it, should start from.
+
+    Without SITE: from which pages news is found, on all sites of the crawl's browse logs.
+    """
+    crawl = connection.crawl
+    with connection.client(timeout_s=TIMEOUT_S if site else MINING_TIMEOUT_S) as client:
+        answer = client.suggest_seeds(crawl=crawl, site=site, policy=policy, max_results=most)
     if as_json:
         print_json(answer)
-    else:
-        print_seeds(answer)
-
-
-def print_seeds(answer: pb.SuggestSeedsResponse) -> None:
-    """Print pages to start from, or why there are none."""
-    console = Console()
+        return
     for seed in answer.seeds:
-        console.print(Text(f"{seed.value:.2f}  {seed.url}  {seed.reason}"), soft_wrap=True)
+        _say(f"{seed.value:.2f}  {seed.url}  {seed.reason}")
     if not answer.seeds:
         state = f": {answer.policy_state}" if answer.policy_state else ""
-        console.print(Text(f"{answer.policy} suggests no page{state}"), soft_wrap=True)
+        _say(f"{answer.policy} suggests no page{state}")
 
 
-@click.command("export-experience")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
-@click.option("--policy", type=PolicyType(), help="Another policy than the crawl's.")
-@of_site
-def export_experience(
-    site: str, out: Path, policy: policy_pb2.PolicySpec | None, connection: Connection
+@click.command()
+@_any_site
+@click.option(
+    "-n", "--most", type=click.IntRange(1), default=100, show_default=True, help="At most this many."
+)
+@click.option("--now", type=click.DateTime(), help="Rank for this time, UTC. Default: now.")
+@json_option
+@online
+def revisits(site: str, most: int, now: datetime | None, as_json: bool, connection: Connection) -> None:
+    """Print the URLs of the pages of SITE, or of all sites, to fetch again, best first."""
+    crawl = connection.crawl
+    with connection.client(timeout_s=TIMEOUT_S) as client:
+        pages = list(_due(client, crawl, site, most, now))
+    if as_json:
+        print_json({"pages": pages})
+        return
+    for page in pages:
+        click.echo(page.url)
+
+
+def _due(client: Client, crawl: str, site: str, most: int, now: datetime | None) -> Iterator[Any]:
+    token, left = "", most
+    while left:
+        size = min(left, _AT_ONCE)
+        answer = client.rank_revisits(crawl=crawl, site=site, page_size=size, page_token=token, now=now)
+        yield from answer.pages
+        left, token = left - len(answer.pages), answer.next_page_token
+        if not token:
+            return
+
+
+@click.group(cls=CommandGroup, own={"tables": "linkscore_server.tables.command:export_tables [tables]"})
+def export() -> None:
+    """What a crawl learned, as files: rules, experience, tables."""
+
+
+@export.command()
+@_site
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(_FORMATS),
+    help="Crawler; repeatable. All if none is named.",
+)
+@_policy
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave out URL rules of less.",
+)
+@online
+def rules(
+    site: str,
+    formats: tuple[str, ...],
+    out: Path,
+    policy: policy_pb2.PolicySpec | None,
+    min_confidence: float,
+    connection: Connection,
 ) -> None:
-    """Write what CRAWL learned of SITE, for crawls of other sites of its software to start from."""
+    """Write what a crawl learned about the URLs of SITE as files that crawlers load."""
+    crawl = connection.crawl
+    with connection.client(timeout_s=TIMEOUT_S) as client:
+        answer = client.export_rules(
+            crawl=crawl, site=site, formats=formats, policy=policy, min_confidence=min_confidence
+        )
+    counts = f"{len(answer.url_rules)} URL rules, {len(answer.tag_path_rules)} tag paths"
+    if answer.denied_rules:
+        counts += f", {len(answer.denied_rules)} about copies"
+    state = f"; {answer.policy_state}" if answer.policy_state else ""
+    _say(f"{answer.policy}: {counts}{state}")
+    with _writing():
+        out.mkdir(parents=True, exist_ok=True)
+        for file in answer.files:
+            path = out / Path(file.name).name
+            path.write_bytes(file.content)
+            for line in (f"wrote {path}", *(f"  {note}" for note in file.notes)):
+                _say(line)
+
+
+@export.command()
+@_site
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@_policy
+@online
+def experience(site: str, out: Path, policy: policy_pb2.PolicySpec | None, connection: Connection) -> None:
+    """Write what a crawl learned of SITE, for crawls of other sites of its software to start from."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
         answer = client.export_experience(crawl=crawl, site=site, policy=policy)
-    try:
+    with _writing():
         out.write_bytes(answer.experience)
+    click.echo(f"wrote {out}: {answer.group_count:,} groups of links, {answer.page_count:,} pages")
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise click.ClickException(f"--out: cannot write: {error}") from error
-    click.echo(f"wrote {out}: {answer.group_count:,} groups of links, {answer.page_count:,} pages")
+
+
+def _say(text: str, **style: Any) -> None:
+    """Print a line as it is: nothing of it is markup, and nothing is folded."""
+    Console().print(Text(text, **style), soft_wrap=True)
 
 
 def _outlook(site: pb.Site, advice: pb.SiteAdvice) -> Table:
@@ -156,12 +254,11 @@ def _groups(advice: pb.SiteAdvice) -> Table:
     return table
 
 
-def _print_traps(advice: pb.SiteAdvice, console: Console) -> None:
+def _print_traps(advice: pb.SiteAdvice) -> None:
     if not advice.traps:
-        console.print("Nothing looks like a trap.")
+        _say("Nothing looks like a trap.")
     for trap in advice.traps:
         what = trap.url_pattern or f"links at {trap.tag_path}"
-        console.print(Text(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow"), soft_wrap=True)
-        console.print(Text(f"  {trap.evidence}"), soft_wrap=True)
-        for url in trap.example_urls:
-            console.print(Text(f"  {url}"), soft_wrap=True)
+        _say(f"Trap? {what}: {_KINDS.get(trap.kind, '')}", style="yellow")
+        for line in (trap.evidence, *trap.example_urls):
+            _say(f"  {line}")

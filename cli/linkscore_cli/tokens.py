@@ -18,12 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,62}")
 _CRAWLS = re.compile(r"[a-z0-9_*-]{1,64}(,[a-z0-9_*-]{1,64})*")
 
 
-@click.group()
-def token() -> None:
-    """Tokens of a server: new."""
-
-
-@token.command()
+@click.command()
 @click.option("--name", required=True, help="Name of its holder, for the server's log.")
 @click.option(
     "--role",
@@ -44,11 +39,11 @@ def token() -> None:
     metavar="FILE",
     help="New file for the token alone, which only you may read: for token_file of a client.",
 )
-def new(name: str, role: str, crawls: str, out: Path | None) -> None:
+def token(name: str, role: str, crawls: str, out: Path | None) -> None:
     """Make a token: prints it, once, and the line for the token file of the server.
 
     The token goes to --out or to the error output, the line to the output:
-    `linkscore token new ... --out crawler.token >> tokens`.
+    `linkscore token ... --out crawler.token >> tokens`.
     """
     if not _NAME.fullmatch(name):
         raise click.BadParameter("must be letters, digits and ._@-, at most 63", param_hint="--name")
@@ -64,7 +59,7 @@ def new(name: str, role: str, crawls: str, out: Path | None) -> None:
     click.echo(f"{name} {role} {crawls} sha256:{hashlib.sha256(made.encode()).hexdigest()}")
 
 
-def _write(path: Path, token: str) -> None:
+def _write(path: Path, made: str) -> None:
     """Write a new file that nobody else may read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -73,4 +68,4 @@ def _write(path: Path, token: str) -> None:
     except OSError as exc:
         raise click.BadParameter(f"cannot write {path}: {exc.strerror}", param_hint="--out") from None
     with open(descriptor, "w") as file:
-        file.write(f"{token}\n")
+        file.write(f"{made}\n")

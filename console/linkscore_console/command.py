@@ -64,13 +64,7 @@ def console(connection: Connection, listen: str, writable: bool, hosts: tuple[st
 
 
 def listening(listen: str, *, writable: bool) -> socket.socket:
-    """Return a socket that is bound to an address.
-
-    Raises
-    ------
-    click.UsageError
-        If the address cannot be read or bound, or would let everybody write.
-    """
+    """Return a socket that is bound to an address."""
     host, _, port = listen.rpartition(":")
     host = host.strip("[]")
     if not host or not port.isdecimal() or int(port) > 65_535:

@@ -57,13 +57,7 @@ class Console:
         return HTMLResponse(text, status_code=status)
 
     async def form_of(self, request: Request, most: int = MAX_FORM_BYTES) -> Mapping[str, str]:
-        """Return the fields of a form that changes something.
-
-        Raises
-        ------
-        HTTPException
-            403 if the console only reads, or the form is not ours.
-        """
+        """Return the fields of a form that changes something."""
         if not self.writable:
             raise HTTPException(403, "This console only reads; start it with --write to change something.")
         return await self.forms.form_of(request, most)

@@ -55,15 +55,7 @@ _HEADERS = {
 
 
 class Guard:
-    """Adds the headers to every answer, and refuses requests to a host that is not the console's.
-
-    Parameters
-    ----------
-    app
-        What answers.
-    hosts
-        Names it answers to, without port; any name of loopback always.
-    """
+    """Adds the headers to every answer, and refuses requests to a host that is not the console's."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] = frozenset()) -> None:
         self._app = app
@@ -127,11 +119,6 @@ class FormToken:
         """Return the fields of a form that one of our pages sent, the last of each name.
 
         Nothing is read of one that says it is larger than `most`.
-
-        Raises
-        ------
-        HTTPException
-            403 without the token or from another origin, 413 or 400 for what no form of ours sends.
         """
         origin = request.headers.get("origin")
         if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host', '')}":

@@ -63,17 +63,7 @@ class _Rate:
 
 
 class Source:
-    """Asks a server, and remembers answers for as long as they may be shown.
-
-    Parameters
-    ----------
-    client
-        Connection to the server.
-    target
-        Its address, for people.
-    clock
-        Seconds that only grow.
-    """
+    """Asks a server, and remembers answers for as long as they may be shown."""
 
     def __init__(
         self, client: AsyncClient, target: str, *, clock: Callable[[], float] = time.monotonic
@@ -87,20 +77,7 @@ class Source:
         self._rates: OrderedDict[str, _Rate] = OrderedDict()
 
     async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
-        """Return the answer to a question about the crawl, at most a minute old.
-
-        Parameters
-        ----------
-        question
-            A method of the client.
-        **fields
-            Its arguments, hashable.
-
-        Raises
-        ------
-        LinkscoreError
-            What the call failed with.
-        """
+        """Return the answer to a question about the crawl, at most a minute old."""
         key = (question.__name__, *sorted(fields.items()))
         lock = self._locks.setdefault(key, asyncio.Lock())
         try:
@@ -114,13 +91,7 @@ class Source:
                 self._locks.pop(key, None)
 
     async def tell(self, order: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
-        """Change something; what was answered before is forgotten.
-
-        Raises
-        ------
-        LinkscoreError
-            What the call failed with.
-        """
+        """Change something; what was answered before is forgotten."""
         self._answers.clear()
         try:
             return await self._watched(order(**fields))

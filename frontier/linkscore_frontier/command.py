@@ -50,7 +50,7 @@ def _address(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--tls-key", type=_FILE, help="PEM private key.")
 @click.option("--tls-client-ca", type=_FILE, help="PEM authorities that clients must have a certificate of.")
 @click.option(
-    "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token new` prints them."
+    "--token-file", type=_FILE, help="Tokens that calls must carry, as `linkscore token` prints them."
 )
 @click.option(
     "--max-crawls",

@@ -326,25 +326,7 @@ class CrawlStore:
         key: str = "",
         room: int = MAX_GIVEN_BYTES,
     ) -> list[Given]:
-        """Lease the best URLs of the best queues.
-
-        Parameters
-        ----------
-        queues
-            Queues of the answer at most; 0: any number.
-        each
-            URLs of a queue that are under way when it is given: those leased before count. 0: any number.
-        lease_s
-            Seconds for which nobody else is given them.
-        now
-            Seconds since 1970.
-        delay
-            Seconds between two gifts of a queue that has no delay of its own.
-        key
-            The only queue to take from, empty for all.
-        room
-            Bytes of the answer, over which the last URL may go.
-        """
+        """Lease the best URLs of the best queues."""
         self.sweep(now)
         best = heapq.nlargest(
             queues or len(self.queues),

@@ -92,7 +92,7 @@ class Settings:
     token_file: str = setting(
         _TLS,
         "",
-        "file of the tokens that calls must carry, one line each as `linkscore token new` prints it; empty: "
+        "file of the tokens that calls must carry, one line each as `linkscore token` prints it; empty: "
         "every call is taken",
     )
     memory_mb: int = setting(

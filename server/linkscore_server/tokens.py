@@ -1,6 +1,6 @@
 """Who calls: named tokens with a role and crawls, from a file that is read again when it changes.
 
-A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token new` prints it, and after that
+A file has one token a line, `NAME ROLE CRAWLS sha256:HEX`, as `linkscore token` prints it, and after that
 `crawls=3`, say, if the token may have no more crawls than that; empty lines, and lines that begin with `# `,
 say nothing.
 
@@ -108,7 +108,7 @@ def parse_tokens(text: str) -> dict[str, Caller]:
 def _entry(number: int, line: str) -> tuple[str, Caller]:
     found = _LINE.fullmatch(line)
     if found is None:
-        rule = "must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token new` prints it"
+        rule = "must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token` prints it"
         raise ValueError(f"line {number}: {rule}")
     crawls = tuple(found["crawls"].split(","))
     rules = {

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
 from linkscore_cli.main import main
-from linkscore_server.browse_logs import batching
+from linkscore_server.browse_logs import reading
 from support.server_process import serving, stubs
 
 LINES = [
@@ -27,6 +27,10 @@ VISITS = 300
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["logs", *arguments], env={"COLUMNS": "120"})
+
+
+def seeds(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["seeds", *arguments], env={"COLUMNS": "120"})
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ def test_a_file_goes_in_once(log: Path, there: list[str]) -> None:
 
 def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The first run loses its file after two batches of a hundred records."""
-    whole = batching.batches_of
+    whole = reading.batches_of
 
     def torn(*arguments: object, **options: object):
         batches = whole(*arguments, **options)  # type: ignore[arg-type]
@@ -89,7 +93,7 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
         raise OSError("the disk went away")
 
     with monkeypatch.context() as broken:
-        broken.setattr(batching, "batches_of", torn)
+        broken.setattr(reading, "batches_of", torn)
         failed = run("import", str(log), *there, "--batch-records", "100")
     assert (failed.exit_code, "the disk went away" in failed.output) == (1, True)
     again = run("import", str(log), *there, "--batch-records", "100")
@@ -114,7 +118,7 @@ def test_seeds_of_all_sites_are_printed_or_why_there_are_none(
     log: Path, there: list[str], tmp_path: Path
 ) -> None:
     run("import", str(log), *there)
-    few = run("seeds", *there)
+    few = seeds(*there)
     assert few.output.startswith("news_prefix suggests no page: 0 hosts have news")
     news = tmp_path / "news.log.tsv"
     news.write_text(
@@ -125,9 +129,9 @@ def test_seeds_of_all_sites_are_printed_or_why_there_are_none(
         )
     )
     run("import", str(news), *there)
-    found = run("seeds", *there, "--most", "1")
+    found = seeds(*there, "--most", "1")
     assert found.output.startswith("0.85  http://b.org/list  visitors went from it to 29 news pages")
-    assert '"policy": "news_prefix"' in run("seeds", *there, "--json").output
+    assert '"policy": "news_prefix"' in seeds(*there, "--json").output
 
 
 def test_a_data_folder_does_instead_of_a_server(log: Path, tmp_path: Path) -> None:

@@ -77,23 +77,22 @@ def test_every_online_command_passes_tls_and_token_on_the_client_alone(
 ) -> None:
     asked = {
         ("explain", url_of(3), "--crawl", "life"): "score",
-        ("advise", "life", HOST): "30 pages",
-        ("advise", "--crawl", "life", "--site", HOST): "30 pages",
-        ("seeds", "life", HOST, "--policy", "harvest"): "harvest suggests no page",
+        ("advise", HOST, "--crawl", "life"): "30 pages",
+        ("seeds", HOST, "--crawl", "life", "--policy", "harvest"): "harvest suggests no page",
         ("crawls", "create", "two", "--policy", "news_prefix:m=4"): "news_prefix:m=4",
         ("crawls", "create", "words", "--wanted", "pricing of the API"): "pricing of the API",
         ("crawls", "create", "ends", "--budget", "max_fetches=9", "--respect", "tdm"): "max_fetches=9",
         ("crawls", "update", "ends", "--no-budget", "--respect", "ai-train"): "ai-train",
         ("crawls", "create", "parts", "--policy", "harvest", "--groups", "2"): "groups",
         ("crawls", "list"): "life",
-        ("shards", "status"): "0/1",
-        ("shards", "status", "--busiest", "1"): "events/s",
-        ("shards", "status", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
+        ("crawls", "shards"): "0/1",
+        ("crawls", "shards", "--busiest", "1"): "events/s",
+        ("crawls", "shards", "--crawl", "life", "--json"): '"state": "SHARD_STATE_OPEN"',
         ("crawls", "show", "life", "--sites"): HOST,
         ("crawls", "update", "two", "--policy", "opic"): "opic",
         ("crawls", "delete", "two", "--yes"): "deleted: two",
         ("logs", "stats", "--crawl", "life"): "0 days",
-        ("logs", "mine", "--crawl", "life", "--site", HOST): "there is nothing to mine",
+        ("logs", "mine", HOST, "--crawl", "life"): "there is nothing to mine",
     }
     for arguments, got in zip(asked, run_bare([list(line) for line in asked], **there), strict=True):
         assert got.code == 0, (arguments, got.output)
@@ -139,7 +138,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
     assert run(*create, **there).exit_code == 0
     other = run("crawls", "create", "mine", "--policy", "opic", **there)
     assert (other.exit_code, "Error: ALREADY_EXISTS: " in other.output) == (1, True)
-    shown = json.loads(run("crawls", "show", "--crawl", "mine", "--json", "--sites", **there).output)
+    shown = json.loads(run("crawls", "show", "mine", "--json", "--sites", **there).output)
     assert shown["name"] == "crawls/mine"
     assert shown["policy"] == {"harvest": {"curiosity": 0.1}}
     assert shown["extra_policies"] == [{"opic": {}}]
@@ -164,7 +163,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["crawls", "create", "C!"], "INVALID_ARGUMENT: [NAME]: "),
+        (["crawls", "create", "C!"], "INVALID_ARGUMENT: NAME: "),
         (
             ["crawls", "create", "x", "--policy", "harvest:curiosity=99"],
             "--policy harvest.curiosity: must be",
@@ -181,7 +180,7 @@ def test_a_crawl_lives_as_its_commands_say(there: dict[str, str], tmp_path: Path
             "--policy harvest.curiosity: must",
         ),
         (["explain", "/relative", "--crawl", "life"], "URL: must be an absolute"),
-        (["advise", "life", HOST, "--horizon", "0"], "'--horizon': 0 is not in the range"),
+        (["advise", HOST, "--crawl", "life", "--horizon", "0"], "'--horizon': 0 is not in the range"),
     ],
 )
 def test_a_mistake_is_named_by_its_option(there: dict[str, str], arguments: list[str], said: str) -> None:

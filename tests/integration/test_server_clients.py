@@ -157,7 +157,7 @@ def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> Non
         client.ingest_pages(crawl="advised", pages=pages)
         got = client.get_site_advice(crawl="advised", site=HOST, horizon=10)
     assert (got.horizon, len(got.traps)) == (10, 1)
-    shown = run("advise", "--site", HOST, "--crawl", "advised", "--target", running[0], "--horizon", 10)
+    shown = run("advise", HOST, "--crawl", "advised", "--target", running[0], "--horizon", 10)
     assert shown.exit_code == 0
     for said in ("30 pages", "links waiting", "forum.test/cal?month", "Trap? forum.test/cal", "29 fetched"):
         assert said in shown.output
@@ -167,7 +167,7 @@ def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> Non
 def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: str) -> None:
     with Client(running[0]) as client:
         client.ensure_crawl(crawl="advised-not")
-    got = run("advise", "--site", site, "--crawl", "advised-not", "--target", running[0])
+    got = run("advise", site, "--crawl", "advised-not", "--target", running[0])
     assert got.exit_code != 0
     assert said in got.output
 

@@ -143,21 +143,21 @@ async def test_a_format_that_is_not_known_is_told_before_the_call(client: AsyncC
 
 async def said(command: str, site: str, address: str, *more: object) -> tuple[int, str]:
     """Run a command of the console in a thread; return its exit code and what it printed."""
-    got = await asyncio.to_thread(run, command, "c", site, "--target", address, *more)
+    got = await asyncio.to_thread(run, *command.split(), site, "--crawl", "c", "--target", address, *more)
     return got.exit_code, got.output
 
 
 async def test_the_console_writes_the_files(client: AsyncClient, address: str, tmp_path: Path) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     out = ("--out", tmp_path / "new")
-    code, text = await said("export-rules", HOST, address, *out, "--format", "nutch", "--format", "scrapy")
+    code, text = await said("export rules", HOST, address, *out, "--format", "nutch", "--format", "scrapy")
     assert code == 0
     assert "toy_ruled: 2 URL rules, 0 tag paths; goes by 2 expressions" in text
     assert {file.name for file in (tmp_path / "new").iterdir()} == {
         "regex-urlfilter.txt",
         "linkscore_rules.py",
     }
-    code, text = await said("export-rules", HOST, address, *out)
+    code, text = await said("export rules", HOST, address, *out)
     assert (code, text.count("wrote ")) == (0, 6)
 
 
@@ -176,7 +176,7 @@ async def test_the_console_says_why_there_are_no_files(
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     more = ["--policy", policy] if policy else []
     more += [part for name in formats for part in ("--format", name)]
-    code, text = await said("export-rules", site, address, "--out", tmp_path, *more)
+    code, text = await said("export rules", site, address, "--out", tmp_path, *more)
     assert code != 0
     assert list(tmp_path.iterdir()) == []
     assert word in text
@@ -187,7 +187,7 @@ async def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     await client.ingest_pages(crawl="c", pages=[sent(0)])
     (tmp_path / "file").write_text("")
-    code, text = await said("export-rules", HOST, address, "--out", tmp_path / "file" / "inner")
+    code, text = await said("export rules", HOST, address, "--out", tmp_path / "file" / "inner")
     assert code == 1
     assert "cannot write" in text
 

@@ -1,4 +1,4 @@
-"""`linkscore export-tables`: tables have what the log has, in bounded memory, and the guide's queries run."""
+"""`linkscore export tables`: tables have what the log has, in bounded memory, and the guide's queries run."""
 
 from __future__ import annotations
 
@@ -65,11 +65,15 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("tables")
     with serving(folder) as process, Client(process.target) as client:
         said = crawl(client, request.param)
-        refused = run("export-tables", "forum", "--data-dir", folder / "data", "--out", folder / "none")
+        refused = run(
+            "export", "tables", "--crawl", "forum", "--data-dir", folder / "data", "--out", folder / "none"
+        )
         assert refused.exit_code == 1
         assert "in use" in refused.output
     before = {path: path.read_bytes() for path in (folder / "data").rglob("*") if path.is_file()}
-    got = run("export-tables", "forum", "--data-dir", folder / "data", "--out", folder / "tables")
+    got = run(
+        "export", "tables", "--crawl", "forum", "--data-dir", folder / "data", "--out", folder / "tables"
+    )
     assert got.exit_code == 0, got.output
     assert before == {path: path.read_bytes() for path in (folder / "data").rglob("*") if path.is_file()}
     return folder, said
@@ -166,7 +170,8 @@ def test_the_queries_of_the_guide_run(exported: tuple[Path, Any], number: int) -
 def test_what_only_the_log_has_needs_no_replay(exported: tuple[Path, Any], tmp_path: Path) -> None:
     folder, _ = exported
     got = run(
-        *("export-tables", "forum", "--data-dir", folder / "data"), *("--out", tmp_path, "--events-only")
+        *("export", "tables", "--crawl", "forum", "--data-dir", folder / "data"),
+        *("--out", tmp_path, "--events-only"),
     )
     assert got.exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -191,9 +196,9 @@ def test_tables_that_are_there_stay_if_not_all_new_ones_can_be_written(tmp_path:
 
 
 def test_what_is_not_there_is_said(exported: tuple[Path, Any], tmp_path: Path) -> None:
-    none = run("export-tables", "other", "--data-dir", exported[0] / "data", "--out", tmp_path)
+    none = run("export", "tables", "--crawl", "other", "--data-dir", exported[0] / "data", "--out", tmp_path)
     assert (none.exit_code, "crawl other" in none.output) == (1, True)
-    nowhere = run("export-tables", "other", "--data-dir", tmp_path / "x", "--out", tmp_path)
+    nowhere = run("export", "tables", "--crawl", "other", "--data-dir", tmp_path / "x", "--out", tmp_path)
     assert (nowhere.exit_code, "does not exist" in nowhere.output) == (2, True)
 
 
@@ -224,7 +229,7 @@ def test_a_crawl_of_many_pages_takes_no_more_memory_than_one_of_few(tmp_path: Pa
         log_of(folder, pages)
         code = (
             "import resource, sys; from linkscore_cli.__main__ import main\n"
-            "sys.argv = ['linkscore', 'export-tables', 'large', '--events-only', "
+            "sys.argv = ['linkscore', 'export', 'tables', '--crawl', 'large', '--events-only', "
             f"'--data-dir', {str(folder)!r}, '--out', {str(folder / 'tables')!r}]\n"
             "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
         )

@@ -43,17 +43,7 @@ class AgentError(Exception):
 
 
 class AgentCrawl:
-    """What the tools of an agent do.
-
-    Parameters
-    ----------
-    connect
-        Makes a client of the server; called within the event loop that uses it.
-    crawl
-        Id of the crawl, kept afterwards; made and deleted by itself if empty.
-    max_pages
-        Pages that may be fetched in all, however often an agent begins anew.
-    """
+    """What the tools of an agent do."""
 
     def __init__(self, connect: Callable[[], AsyncClient], *, crawl: str = "", max_pages: int = 100) -> None:
         self._connect = connect

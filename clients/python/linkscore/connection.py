@@ -268,13 +268,7 @@ class Connection:
         return self._client
 
     async def greet(self) -> None:
-        """Create the crawl, and say where; without an answer the probes begin.
-
-        Raises
-        ------
-        ValueError
-            The server refuses what was set; the message names it.
-        """
+        """Create the crawl, and say where; without an answer the probes begin."""
         try:
             await self._connected()
         except LinkscoreError as error:

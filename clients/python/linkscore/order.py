@@ -40,17 +40,7 @@ class Allotment:
     def read(
         self, answer: scoring_pb2.RankBucketsResponse, *, waiting: Mapping[str, int], n: int
     ) -> dict[str, float]:
-        """Take over an answer, and return what each bucket is worth.
-
-        Parameters
-        ----------
-        answer
-            Of a server that hands nothing out `urls` is empty: the order alone decides.
-        waiting
-            The question: links that wait in each bucket, in the order asked.
-        n
-            The question: places to fill.
-        """
+        """Take over an answer, and return what each bucket is worth."""
         names = list(waiting)
         urls = {names[i]: given for i, given in zip(answer.order, answer.urls, strict=False) if given}
         self.renew(urls, short=bool(answer.urls) and sum(urls.values()) < min(n, sum(waiting.values())))
@@ -93,11 +83,6 @@ class Allowance:
     """Whether a crawler may begin fetches. Of a crawl without a budget everything may.
 
     Until the first page is answered one fetch may begin at a time: a crawl that was there may have spent all.
-
-    Parameters
-    ----------
-    budget
-        What the crawl is given.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ class Experience:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise InvalidInput("must be a document of `linkscore export-experience`", field="")
+            raise InvalidInput("must be a document of `linkscore export experience`", field="")
         if found.get("version") != VERSION:
             rule = f"must be of version {VERSION}, got {found.get('version')!r:.20}: export it again"
             raise InvalidInput(rule, field="")

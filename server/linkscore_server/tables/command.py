@@ -1,4 +1,4 @@
-"""`linkscore export-tables`: a crawl as Parquet files."""
+"""`linkscore export tables`: a crawl as Parquet files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if find_spec("duckdb") is None:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("export-tables")
-@click.argument("crawl")
+@click.command("tables")
+@click.option("--crawl", envvar="LINKSCORE_CRAWL", required=True, show_envvar=True, help="Id of the crawl.")
 @click.option("--out", type=_FOLDER, required=True, help="Folder to write to; tables there are replaced.")
 @click.option(
     "--data-dir",
@@ -33,7 +33,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--events-only", is_flag=True, help="Only what came in, nothing of what was learned.")
 def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -> None:
-    """Write CRAWL as tables in Parquet: fetches, pages, links, rewards, arms, templates, decisions, judged.
+    """Write a crawl as tables in Parquet: fetches, pages, links, rewards, arms, templates, decisions, judged.
 
     The folder of the server stays as it is. Events that no state has yet are applied, 3 ms each.
     """

@@ -1,4 +1,4 @@
-"""`linkscore shards status --busiest`: those with most events a second, and every process that is silent."""
+"""`linkscore crawls shards --busiest`: those with most events a second, and every process that is silent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_busiest_come_first_and_silence_is_said(most: int, monkeypatch: pyte
         def __exit__(self, *error: object) -> None: ...
 
     monkeypatch.setattr(Connection, "client", lambda self, timeout_s: Client())
-    got = run("shards", "status", "--busiest", str(most))
+    got = run("crawls", "shards", "--busiest", str(most))
     lines = [line.split() for line in got.output.splitlines()]
     assert [line[1] for line in lines if line[:1] == ["books"]] == [f"{n}/9" for n in range(8, -1, -1)][:most]
     assert "12.0 2.0 MB 12 ms" in " ".join(lines[2])

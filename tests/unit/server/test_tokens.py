@@ -48,7 +48,7 @@ def test_other_words_after_the_digest_are_refused_by_line_and_what_may_stand_the
     [
         ("", "has no token"),
         ("# only a comment\n", "has no token"),
-        (f"{LINE}\n{SECRET}", "line 2: must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token new`"),
+        (f"{LINE}\n{SECRET}", "line 2: must be NAME ROLE CRAWLS sha256:HEX, as `linkscore token`"),
         (f"#crawlers-of-team-A\n{LINE}", "line 1: must be NAME"),
         (SECRET, "line 1: must be NAME"),
         (LINE.split()[-1], "line 1: must be NAME"),
@@ -111,7 +111,7 @@ def test_a_header_must_be_bearer_and_the_token(tmp_path: Path, header: str) -> N
 
 
 def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() -> None:
-    made = run("token", "new", "--name", "crawler-1", "--role", "write", "--crawls", "news-*,forum")
+    made = run("token", "--name", "crawler-1", "--role", "write", "--crawls", "news-*,forum")
     assert made.exit_code == 0
     token = made.stderr.split()[-1]
     assert len(token) >= 43  # 256 bits in base64
@@ -123,7 +123,7 @@ def test_what_the_command_prints_is_a_line_of_the_file_for_the_token_it_shows() 
 
 def test_the_command_writes_the_token_alone_into_a_file_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "crawler.token"
-    asked = ("token", "new", "--name", "crawler-1", "--role", "write", "--out", str(file))
+    asked = ("token", "--name", "crawler-1", "--role", "write", "--out", str(file))
     made = run(*asked)
     assert (made.exit_code, made.stderr) == (0, "")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -134,13 +134,13 @@ def test_the_command_writes_the_token_alone_into_a_file_of_its_own(tmp_path: Pat
 
 
 def test_what_goes_to_a_file_by_redirection_is_the_token_alone() -> None:
-    made = run("token", "new", "--name", "crawler-1", "--role", "write")
+    made = run("token", "--name", "crawler-1", "--role", "write")
     assert made.stderr.split() == [made.stderr.strip()]
 
 
 @pytest.mark.parametrize("wrong", [("--name", "a b"), ("--role", "owner"), ("--crawls", "News")])
 def test_the_command_makes_no_line_that_a_server_would_refuse(wrong: tuple[str, str]) -> None:
     given = {"--name": "a", "--role": "read", "--crawls": "*"} | dict([wrong])
-    made = run("token", "new", *(part for option in given.items() for part in option))
+    made = run("token", *(part for option in given.items() for part in option))
     assert made.exit_code == 2
     assert wrong[0] in made.output
