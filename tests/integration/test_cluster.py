@@ -76,6 +76,7 @@ def test_a_server_that_is_told_to_end_hands_its_crawls_over(where: str, tmp_path
         load.wait_for(40)
         load.end()
         load.check()
+        print("silence", max(load.silences.values()))
 
 
 def test_crawls_are_changed_and_deleted_whichever_server_is_asked(where: str, tmp_path: Path) -> None:

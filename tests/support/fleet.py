@@ -19,7 +19,7 @@ from support.small_site import HOST, page
 
 SITES = [f"site{n}.test" for n in range(8)]
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
-_CALL_S = 8.0
+_CALL_S = 1.0
 
 
 def page_on(site: str, n: int) -> common.Page:

@@ -97,12 +97,15 @@ def backup(store: Store, file: Path) -> int:
     ------
     InvalidInput
         If the store is not a file.
-    FileExistsError
+    AlreadyExists
         If there is a file of that name: it is not touched.
     """
     if not isinstance(store.engine, SqliteEngine):
         raise InvalidInput(f"{store.engine.place}: is copied by PostgreSQL's own pg_dump", field="data_dir")
-    store.engine.copy_to(file)
+    try:
+        store.engine.copy_to(file)
+    except FileExistsError:
+        raise AlreadyExists(f"{file}: exists; name another file or delete it") from None
     return file.stat().st_size
 
 

@@ -68,7 +68,7 @@ class Writer:
         self._queue: queue.SimpleQueue[_Append | _Call | None] = queue.SimpleQueue()
         self._session: Session | None = None
         self._owing: set[StoredShard] = set()
-        self._is_closed = False
+        self._is_closed = self._has_failed = False
         self.on_commit: Callable[[float, int], None] = lambda seconds, events: None
         self.on_session: Callable[[Session], None] = lambda session: None
         self._thread = threading.Thread(target=self._run, name="linkscore-store", daemon=True)
@@ -169,8 +169,9 @@ class Writer:
         except StoreAway as exc:
             self._fail(appends, exc, [item.shard for item in appends])
         except Exception as exc:  # nothing is written, and all of it may be again
-            if not appends:
-                _log.error("states are still to be written: %s", exc)
+            if not self._has_failed:
+                _log.error("nothing can be written, states wait until it can: %s", exc)
+            self._has_failed = True
             self._fail(appends, exc, [])
 
     def _fail(self, appends: Sequence[_Append], error: Exception, away: Sequence[StoredShard]) -> None:
@@ -203,6 +204,9 @@ class Writer:
         ]
         if statements:
             self._execute(statements)
+            if self._has_failed:
+                self._has_failed = False
+                _log.info("commits are made again")
         for batch in batches:
             if batch.shard.written(batch):
                 self._owing.discard(batch.shard)

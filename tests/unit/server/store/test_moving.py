@@ -132,7 +132,7 @@ def test_a_backup_is_made_beside_a_server_and_restored(tmp_path: Path) -> None:
         secret = store.secret()
         assert backup(store, tmp_path / "backup") > 0
         store.open("books").commit([event(2)]).result()
-        with pytest.raises(FileExistsError):
+        with pytest.raises(AlreadyExists, match="name another file"):
             backup(store, tmp_path / "backup")
 
     restore(tmp_path / "backup", tmp_path / "new")

@@ -287,7 +287,7 @@ def test_a_reader_follows_what_another_process_appends(opened: Opened) -> None:
 
 @pytest.mark.parametrize("error", [OSError(28, "no room"), MemoryError()])
 def test_of_a_commit_that_failed_nothing_is_in_and_states_are_owed_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     shard = store.create("books")
     shard.commit([event(1)]).result()
@@ -297,10 +297,12 @@ def test_of_a_commit_that_failed_nothing_is_in_and_states_are_owed_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(failpoints, "reached", fail)
-        shard.put([SiteRow("a.example", 1, b"", b"state")])
-        with pytest.raises(type(error)):
-            shard.commit([event(2, "new.example")]).result()
+        for _ in range(3):
+            shard.put([SiteRow("a.example", 1, b"", b"state")])
+            with pytest.raises(type(error)):
+                shard.commit([event(2, "new.example")]).result()
         assert not shard.is_away
+        assert caplog.text.count("nothing can be written") == 1
 
     assert shard.commit([event(3, "other.example")]).result() == 2
     assert [found.body for found in shard.events()] == [b"page 1", b"page 3"]
