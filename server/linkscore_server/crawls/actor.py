@@ -99,12 +99,8 @@ class _Submission:
 class CrawlActor:
     """Owns one crawl: its writer changes it, `queries` reads it, on the same event loop.
 
-    Attributes
-    ----------
-    key, number
-        Of its shard, see `Shard` and `StoredShard`.
-    listeners
-        Called with each event that is applied from then on and its outcome; must not fail.
+    `key`, `number`: of its shard, see `Shard` and `StoredShard`. `listeners`: called with each event that is
+    applied from then on and its outcome; must not fail.
     """
 
     def __init__(

@@ -13,12 +13,9 @@ _FADES_S = 60.0
 class Pace:
     """Means over about the last minute; what came earlier counts less, the earlier the less.
 
-    Attributes
-    ----------
-    events_per_s, bytes_per_s
-        Events that became durable, and their bytes, in a second; in the first minute as if it had been one.
-    delay_s
-        What a call waited until its events were durable; 0 before the first.
+    `events_per_s`, `bytes_per_s`: events that became durable, and their bytes, in a second; in the first
+    minute as if it had been one. `delay_s`: what a call waited until its events were durable; 0 before the
+    first.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

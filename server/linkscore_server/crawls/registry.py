@@ -113,26 +113,13 @@ class CrawlRegistry:
     keys of shards then (`Shard.key`). What is done to all of them is `routing`'s to do. One is opened when a
     call asks for it, and after the start in the background, and closed when nobody asked for `idle_crawl_s`.
 
-    Attributes
-    ----------
-    store, folder
-        Keep them, and what lies beside.
-    memory
-        Keeps the sites of all within their bound.
-    space
-        Says whether the disk has room for what callers bring.
-    embeddings
-        Those that crawls may name.
-    damaged
-        Crawls that cannot be read, with the reason: they answer with that error, others serve.
-    before_serving
-        Who is told of each crawl that was opened, before it serves; they may block.
-    on_open
-        Called with each that was opened or made.
-    confirm
-        Called in a thread with a key before its shard is read; raises `StoreAway` if another process has it.
-    owner_of
-        Gives the number of the server that is to have a new shard, see `Store.create_all`.
+    `store`, `folder`: keep them, and what lies beside. `memory`: keeps the sites of all within their bound.
+    `space`: says whether the disk has room for what callers bring. `embeddings`: those that crawls may name.
+    `damaged`: crawls that cannot be read, with the reason: they answer with that error, others serve.
+    `before_serving`: who is told of each crawl that was opened, before it serves; they may block. `on_open`:
+    called with each that was opened or made. `confirm`: called in a thread with a key before its shard is
+    read; raises `StoreAway` if another process has it. `owner_of`: gives the number of the server that is to
+    have a new shard, see `Store.create_all`.
     """
 
     def __init__(

@@ -74,31 +74,15 @@ class MemoryBudget:
 
 @dataclass(slots=True)
 class _Site:
-    """A site, in memory or not.
+    """A site, in memory or not."""
 
-    Attributes
-    ----------
-    row, row_bytes
-        Number of the event up to which its row goes, 0 without one, and the bytes of that state.
-    behind
-        What its events after the row cost, in bytes.
-    due
-        How much that may be before a row is written.
-    facts
-        Of one that is not in memory; None: only its state and events tell.
-    shard
-        The site, if it is in memory.
-    bytes, touched
-        What it takes there, and when it was used, see `MemoryBudget.touch`.
-    """
-
-    row: int = 0
+    row: int = 0  # number of the event up to which its row goes, 0 without one
     row_bytes: int = 0
-    behind: int = 0
-    due: int = _LEAST_BYTES
-    facts: bytes | None = None
-    shard: SiteShard | None = None
-    bytes: int = 0
+    behind: int = 0  # what its events after the row cost, in bytes
+    due: int = _LEAST_BYTES  # how much that may be before a row is written
+    facts: bytes | None = None  # of one that is not in memory; None: only its state and events tell
+    shard: SiteShard | None = None  # the site, if it is in memory
+    bytes: int = 0  # what it takes there
     touched: int = 0
 
 
@@ -108,14 +92,9 @@ class CrawlSites(SiteTable):
     An event keeps the site that it needs in memory, a question does so if there is room. Questions may come
     from any thread.
 
-    Attributes
-    ----------
-    event_bytes
-        Size of the event that is being applied; 0 of one that nothing reads back.
-    config_seq
-        Number of the event that gave the configuration of now.
-    touched
-        Sites changed since whoever writes rows looked.
+    `event_bytes`: size of the event that is being applied; 0 of one that nothing reads back. `config_seq`:
+    number of the event that gave the configuration of now. `touched`: sites changed since whoever writes rows
+    looked.
     """
 
     def __init__(

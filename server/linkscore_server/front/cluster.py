@@ -23,15 +23,7 @@ _FOLLOWS_S = 6.0
 
 
 class ClusterOwners(Owners):
-    """All live servers, see `Owners`.
-
-    Parameters
-    ----------
-    local
-        This one.
-    connect
-        Gives another one by its address.
-    """
+    """All live servers, see `Owners`."""
 
     def __init__(self, local: Owner, connect: Callable[[str], Owner]) -> None:
         super().__init__([local])
@@ -59,13 +51,7 @@ class ClusterOwners(Owners):
         return [(self.address, self.local), *sorted(self._peers.values(), key=lambda peer: peer[0])]
 
     def of(self, shard: Shard) -> Owner:
-        """See `Owners.of`: of what is not there who would have it.
-
-        Raises
-        ------
-        NotServing
-            If nobody has it now.
-        """
+        """See `Owners.of`: of what is not there who would have it; NotServing if nobody has it now."""
         number = self._standing.owners.get(shard.key, 0)
         if number not in self._standing.servers:
             number = self.best(shard.key)
@@ -102,17 +88,7 @@ class ClusterOwners(Owners):
 
 
 class Cluster:
-    """Keeps this server among its like: looks every half second, opens what it has, hands over what it must.
-
-    Parameters
-    ----------
-    ownership
-        Says who has what.
-    owners
-        Told of it.
-    registry
-        The crawls of this server.
-    """
+    """Keeps this server among its like: looks every half second, opens what it has, hands over the rest."""
 
     def __init__(
         self,

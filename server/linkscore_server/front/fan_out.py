@@ -31,21 +31,7 @@ _START = re.compile(r"[0-9]{1,7}")
 
 
 class Groups:
-    """The groups of one crawl for one call.
-
-    Parameters
-    ----------
-    crawl
-        The crawl.
-    owners
-        Who has its groups.
-    method
-        The call, ``Service/Method``.
-    context
-        Of the call.
-    settings
-        Bounds of calls.
-    """
+    """The groups of one crawl for one call."""
 
     def __init__(
         self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
@@ -317,10 +303,7 @@ def merged_revisits(
 def _starts(token: str, groups: int) -> list[int]:
     """Return behind how many of its pages each group begins.
 
-    Raises
-    ------
-    InvalidInput
-        If the token is none of a crawl with so many groups.
+    Raises InvalidInput if the token is none of a crawl with so many groups.
     """
     if not token:
         return [0] * groups

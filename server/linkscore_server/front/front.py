@@ -36,23 +36,10 @@ class Share:
 class Front:
     """The services of this process and of all others of the server.
 
-    Parameters
-    ----------
-    registry, scoring, services, settings, metrics, store
-        Of the process; services by name.
-    clock
-        Seconds since the epoch.
-    share
-        Of this process; not of one over PostgreSQL, where servers share by themselves.
-
-    Attributes
-    ----------
-    servicers
-        Who answers callers, by name of the service.
-    cluster
-        What keeps this server among those over one PostgreSQL, if it is one of them.
-    is_alone
-        Whether no other process is part of the server. If there are others, callers are let in last.
+    `share`: of this process; not of one over PostgreSQL, where servers share by themselves. `servicers`: who
+    answers callers, by name of the service. `cluster`: what keeps this server among those over one
+    PostgreSQL, if it is one of them. `is_alone`: whether no other process is part of the server. If there are
+    others, callers are let in last.
     """
 
     def __init__(

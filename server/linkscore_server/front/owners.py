@@ -103,17 +103,7 @@ class LocalOwner:
 
 
 class Peer:
-    """Another server, as an owner of shards.
-
-    Parameters
-    ----------
-    address
-        Where it listens for its like.
-    max_message_bytes
-        Setting of that name.
-    credentials
-        For connections over a network; None: without TLS.
-    """
+    """Another server, as an owner of shards."""
 
     def __init__(
         self, address: str, max_message_bytes: int, credentials: grpc.ChannelCredentials | None = None
@@ -163,15 +153,7 @@ class Peer:
 
 
 class Owners:
-    """All owners of a server of fixed shares, and which of them has a shard: the same in every process.
-
-    Parameters
-    ----------
-    owners
-        In order of their numbers.
-    own
-        Number of this process.
-    """
+    """All owners of a server of fixed shares, and which of them has a shard: the same in every process."""
 
     def __init__(self, owners: Sequence[Owner], own: int = 0) -> None:
         self._owners = list(owners)
@@ -200,10 +182,7 @@ class Owners:
     ) -> T:
         """Return the answer of who owns a shard to a call.
 
-        Parameters
-        ----------
-        may_repeat
-            Whether it may be made again where nobody knows whether it was answered.
+        `may_repeat`: whether it may be made again where nobody knows whether it was answered.
         """
         return await call(self.of(shard))
 
@@ -295,10 +274,7 @@ async def _sending(call: Any, requests: AsyncIterator[Any]) -> AsyncGenerator[No
 
     gRPC would do so too, in a task that it leaves behind when the other process is gone.
 
-    Raises
-    ------
-    Exception
-        What the messages end with, if they do with an exception: it is why the call failed.
+    Raises what the messages end with, if they do with an exception: it is why the call failed.
     """
     sending = tasks.awaited(_send(call, requests))
     try:

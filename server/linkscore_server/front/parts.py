@@ -17,22 +17,12 @@ from linkscore_server.services.pages import has_page
 
 @dataclass(frozen=True, slots=True)
 class RoutedCrawl:
-    """A crawl of several groups, or one that another process owns.
+    """A crawl of several groups, or one that another process owns."""
 
-    Attributes
-    ----------
-    name, groups
-        As created.
-    domain_of
-        Gives the site of a host; None if that is the host itself.
-    book
-        Reads the tickets of the crawl.
-    """
-
-    name: str
+    name: str  # as created
     groups: int
-    domain_of: Callable[[str], str] | None
-    book: TicketBook
+    domain_of: Callable[[str], str] | None  # gives the site of a host; None if that is the host itself
+    book: TicketBook  # reads the tickets of the crawl
 
     @property
     def shards(self) -> list[Shard]:
@@ -53,13 +43,7 @@ class RoutedCrawl:
         return group_of(site, self.groups)
 
     def group_of_name(self, resource: str, field: str = "name") -> int:
-        """Return the group of a site by its resource name.
-
-        Raises
-        ------
-        InvalidInput
-            If it is none.
-        """
+        """Return the group of a site by its resource name; InvalidInput if it is none."""
         return self.group_of_site(parse_site(resource, field)[1])
 
     def group_of_url(self, url: str) -> int:

@@ -21,17 +21,7 @@ _Answer = Callable[..., Awaitable[dict[str, Any]]]
 
 
 class Questions:
-    """Answers for the shards of this process.
-
-    Parameters
-    ----------
-    registry
-        The shards.
-    scoring
-        The service that answers questions of them.
-    metrics
-        What the process counts.
-    """
+    """Answers for the shards of this process."""
 
     def __init__(
         self, registry: CrawlRegistry, scoring: LinkScoringService, metrics: CollectorRegistry

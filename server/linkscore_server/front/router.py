@@ -42,21 +42,6 @@ class Router:
 
     A call about a crawl of one group goes to its owner as it is: in a server of one process, to the service
     itself. One about a crawl of several is taken apart by `scatter_gather`, `fan_out` and `streams`.
-
-    Parameters
-    ----------
-    owners
-        All of the server.
-    registry
-        The shards of this process.
-    settings
-        Bounds of calls.
-    store
-        Of all processes: has the secret of tickets.
-    domain_of
-        Gives the registrable domain of a host.
-    clock
-        Seconds since the epoch.
     """
 
     def __init__(

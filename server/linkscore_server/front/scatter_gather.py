@@ -27,27 +27,13 @@ _ROW = re.compile(r"^(links|urls)\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class ScatterGather:
-    """A call whose rows are of different groups.
+    """A call whose rows are of different groups."""
 
-    Attributes
-    ----------
-    rows
-        Field of the request.
-    group_of
-        Gives the group of a row.
-    merged
-        Makes the answer: of the number of rows, and the parts.
-    most
-        Bound of the rows: a number, or the setting that says it.
-    before
-        Done to each row first.
-    """
-
-    rows: str
-    group_of: Callable[[RoutedCrawl, Any], int]
-    merged: Callable[[int, Sequence[Part]], Any]
-    most: str | int
-    before: Callable[[Any], None] | None = None
+    rows: str  # field of the request
+    group_of: Callable[[RoutedCrawl, Any], int]  # gives the group of a row
+    merged: Callable[[int, Sequence[Part]], Any]  # makes the answer: of the number of rows, and the parts
+    most: str | int  # bound of the rows: a number, or the setting that says it
+    before: Callable[[Any], None] | None = None  # done to each row first
 
     async def answer(self, crawl: RoutedCrawl, request: Any, ask: Ask, settings: Settings) -> Any:
         """Ask each group about its rows; one that fails fails the call when all have answered."""

@@ -19,10 +19,7 @@ async def list_shards(
 ) -> pb.ListShardsResponse:
     """List shards by crawl and group; before them, on the first page, each process that does not answer.
 
-    Raises
-    ------
-    InvalidInput
-        If crawl, page size or token is not one.
+    Raises InvalidInput if crawl, page size or token is not one.
     """
     size, after = _page(request)
     crawl = parse_crawl(request.crawl) if request.crawl else ""

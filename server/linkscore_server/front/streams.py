@@ -36,17 +36,7 @@ async def with_first(first: Any, requests: AsyncIterator[Any]) -> AsyncIterator[
 
 
 class GroupedStream:
-    """One StreamPages call about groups of other processes too: a stream to each that a page was of.
-
-    Parameters
-    ----------
-    crawl, owners
-        The crawl, and who has its groups.
-    context
-        Of the call.
-    window
-        Pages in work at a time.
-    """
+    """One StreamPages call about groups of other processes too: a stream to each that a page was of."""
 
     def __init__(self, crawl: RoutedCrawl, owners: Owners, context: Any, window: int) -> None:
         self._crawl = crawl
@@ -131,13 +121,7 @@ class _GroupStream:
             yield request
 
     async def next(self) -> Any:
-        """Return the next answer.
-
-        Raises
-        ------
-        Exception
-            What the group's stream ended with.
-        """
+        """Return the next answer, or raise what the stream of the group ended with."""
         answer = await self._answers.get()
         if isinstance(answer, Exception):
             raise answer
@@ -164,13 +148,6 @@ class GroupedImport:
     """One ImportBrowseRecords call about several groups.
 
     Each batch goes to every group, with the records of its sites: so each knows which batches there were.
-
-    Parameters
-    ----------
-    crawl, owners
-        The crawl, and who has its groups.
-    context
-        Of the call.
     """
 
     def __init__(self, crawl: RoutedCrawl, owners: Owners, context: Any) -> None:

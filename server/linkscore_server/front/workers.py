@@ -63,12 +63,7 @@ class WorkerFailed(LinkscoreError):
 class Worker:
     """One of the processes, started again whenever it ends.
 
-    Parameters
-    ----------
-    settings, share
-        What it is told.
-    lock
-        Descriptor of the data folder's lock, which all hold together.
+    `lock`: descriptor of the data folder's lock, which all hold together.
     """
 
     def __init__(self, settings: Settings, share: Share, lock: int) -> None:
@@ -81,13 +76,7 @@ class Worker:
         self.began_s = 0.0
 
     async def start(self) -> None:
-        """Start a process and wait until it serves.
-
-        Raises
-        ------
-        WorkerFailed
-            If it ends before.
-        """
+        """Start a process and wait until it serves; WorkerFailed if it ends before."""
         self._socket.unlink(missing_ok=True)
         self.began_s, self._said = time.monotonic(), {SERVES: asyncio.Event(), DRAINED: asyncio.Event()}
         process = self._process = await asyncio.create_subprocess_exec(
@@ -206,13 +195,7 @@ class Supervisor:
         self._served = asyncio.Condition()
 
     async def run(self) -> None:
-        """Serve.
-
-        Raises
-        ------
-        WorkerFailed
-            If a worker does not come to serve at the start.
-        """
+        """Serve; WorkerFailed if a worker does not come to serve at the start."""
         s, loop, stopping = self._settings, asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopping.set)

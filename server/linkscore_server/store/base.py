@@ -17,21 +17,11 @@ class Fenced(StoreAway):
 
 
 class NewEvent(NamedTuple):
-    """An event to be appended.
+    """An event to be appended."""
 
-    Attributes
-    ----------
-    site
-        The site that it is about; empty: all of them.
-    id
-        What tells a repeat of it from a new one; empty: nothing does.
-    body
-        What it says.
-    """
-
-    site: str
-    id: str
-    body: bytes
+    site: str  # the site that it is about; empty: all of them
+    id: str  # what tells a repeat of it from a new one; empty: nothing does
+    body: bytes  # what it says
 
 
 class StoredEvent(NamedTuple):
@@ -44,24 +34,12 @@ class StoredEvent(NamedTuple):
 
 
 class SiteRow(NamedTuple):
-    """A site as of event `seq`: the events after it with its name, or none, are what changed it since.
+    """A site as of event `seq`: the events after it with its name, or none, are what changed it since."""
 
-    Attributes
-    ----------
-    site
-        Its name.
-    seq
-        Number of the last event that its state knows; 0: no state was written yet.
-    facts
-        What is asked of a site that is not in memory.
-    state
-        All that is known of it.
-    """
-
-    site: str
-    seq: int
-    facts: bytes
-    state: bytes
+    site: str  # its name
+    seq: int  # number of the last event that its state knows; 0: no state was written yet
+    facts: bytes  # what is asked of a site that is not in memory
+    state: bytes  # all that is known of it
 
 
 class SiteFacts(NamedTuple):
@@ -91,14 +69,8 @@ class Session(Protocol):
     def commit(self, statements: Statements) -> None:
         """Execute statements in one transaction; on return it survives a crash.
 
-        Raises
-        ------
-        Fenced
-            If a key is there already: nothing is written.
-        OSError
-            If there is no room, or the disk failed: nothing is written.
-        StoreAway
-            If it is not known whether it is written.
+        Raises Fenced if a key is there already: nothing is written; OSError if there is no room, or the disk
+        failed: nothing is written; StoreAway if it is not known whether it is written.
         """
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -109,43 +81,20 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """A database. Its calls block, from any thread.
+    """A database. Its calls block, from any thread."""
 
-    Attributes
-    ----------
-    place
-        Where it is, for people; without a password.
-    blob
-        Its type of bytes.
-    setup
-        Statements that follow those of the tables.
-    is_shared
-        Whether other servers have shards in it, and this one only those that it is told.
-    """
-
-    place: str
-    blob: str
-    setup: tuple[str, ...]
-    is_shared: bool
+    place: str  # where it is, for people; without a password
+    blob: str  # its type of bytes
+    setup: tuple[str, ...]  # statements that follow those of the tables
+    is_shared: bool  # whether other servers have shards in it, and this one only those that it is told
 
     def session(self) -> Session:
-        """Return a connection that writes.
-
-        Raises
-        ------
-        OSError, StoreAway
-            If there is none now.
-        """
+        """Return a connection that writes; OSError, StoreAway if there is none now."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query, as of the last commit.
 
-        Raises
-        ------
-        CorruptState
-            If the database is damaged.
-        OSError, StoreAway
-            If it cannot be read now.
+        Raises CorruptState if the database is damaged; OSError, StoreAway if it cannot be read now.
         """
 
     def space(self) -> tuple[int, int] | None:

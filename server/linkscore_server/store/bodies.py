@@ -46,10 +46,8 @@ class Codec:
     def unpack(self, key: bytes, packed: bytes) -> bytes:
         """Return an event that was kept.
 
-        Raises
-        ------
-        CorruptState
-            If it is damaged or that of another key; the message is to be completed with the place.
+        Raises CorruptState if it is damaged or that of another key; the message is to be completed with the
+        place.
         """
         try:
             number = zstandard.get_frame_parameters(packed).dict_id

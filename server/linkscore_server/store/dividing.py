@@ -36,12 +36,8 @@ def divided(shards: Sequence[StoredShard], parts: int) -> Iterator[tuple[int, Ne
     part there was has come to it. What was learned of a site names the event it was learned from by its
     number in the part. Costs 8 bytes of memory an event.
 
-    Raises
-    ------
-    InvalidInput
-        If the crawl cannot have so many: for its policy or another field, or for browse logs.
-    CorruptState
-        If an event is damaged.
+    Raises InvalidInput if the crawl cannot have so many: for its policy or another field, or for browse logs;
+    CorruptState if an event is damaged.
     """
     ends, changes = [0] * parts, 0
     came = [_Source(shard, array("Q", [0])) for shard in shards]

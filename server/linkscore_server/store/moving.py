@@ -35,13 +35,7 @@ _OBJECT_BYTES = 1 << 30
 
 
 def shards_of(store: Store, crawl: str) -> list[str]:
-    """Return the keys of a crawl's shards.
-
-    Raises
-    ------
-    NotFound
-        If there is no such crawl.
-    """
+    """Return the keys of a crawl's shards; NotFound if there is no such crawl."""
     keys = store.shards()
     if found := [key for key in keys if Shard.of(key).crawl == crawl]:
         return found
@@ -54,10 +48,7 @@ def shards_of(store: Store, crawl: str) -> list[str]:
 def problems_of(store: Store, read_event: Callable[[bytes], object]) -> Iterator[str]:
     """Yield what is wrong with a store, one line a place: everything is read, nothing is changed.
 
-    Parameters
-    ----------
-    read_event
-        Reads the body of an event; raises `CorruptState` where it is none.
+    `read_event`: reads the body of an event; raises `CorruptState` where it is none.
     """
     yield from store.engine.problems()
     try:
@@ -93,12 +84,8 @@ def _problems_of_shard(shard: StoredShard, read_event: Callable[[bytes], object]
 def backup(store: Store, file: Path) -> int:
     """Write all crawls and secrets, as of one moment, into a new file; returns its bytes. A server may run.
 
-    Raises
-    ------
-    InvalidInput
-        If the store is not a file.
-    AlreadyExists
-        If there is a file of that name: it is not touched.
+    Raises InvalidInput if the store is not a file; AlreadyExists if there is a file of that name: it is not
+    touched.
     """
     if not isinstance(store.engine, SqliteEngine):
         raise InvalidInput(f"{store.engine.place}: is copied by PostgreSQL's own pg_dump", field="data_dir")
@@ -112,12 +99,8 @@ def backup(store: Store, file: Path) -> int:
 def restore(file: Path, folder: Path) -> None:
     """Make a data folder of a backup.
 
-    Raises
-    ------
-    AlreadyExists
-        If the folder has a store: it is not touched.
-    CorruptState
-        If the file is damaged, or no backup.
+    Raises AlreadyExists if the folder has a store: it is not touched; CorruptState if the file is damaged, or
+    no backup.
     """
     target = folder / FILE
     if target.exists():
@@ -145,14 +128,8 @@ def restore(file: Path, folder: Path) -> None:
 def export_crawl(store: Store, crawl: str, file: Path) -> int:
     """Write a crawl into a new file; returns its events.
 
-    Raises
-    ------
-    NotFound
-        If there is no such crawl.
-    AlreadyExists
-        If the file exists.
-    CorruptState
-        If the crawl is damaged, naming the place.
+    Raises NotFound if there is no such crawl; AlreadyExists if the file exists; CorruptState if the crawl is
+    damaged, naming the place.
     """
     keys, events = shards_of(store, crawl), 0
     if file.exists():
@@ -195,19 +172,9 @@ def _records(shard: StoredShard) -> Iterator[list[Any]]:
 def import_crawl(store: Store, file: Path, parts: int = 0) -> tuple[str, int]:
     """Add the crawl of a file, as a whole or not at all; returns its name and its events.
 
-    Parameters
-    ----------
-    parts
-        Into how many its sites are divided from now on; 0: as many as before.
-
-    Raises
-    ------
-    AlreadyExists
-        If there is a crawl of that name.
-    CorruptState
-        If the file is damaged or none of a crawl, naming it.
-    InvalidInput
-        If the crawl cannot be divided so.
+    `parts`: into how many its sites are divided from now on; 0: as many as before. Raises AlreadyExists if
+    there is a crawl of that name; CorruptState if the file is damaged or none of a crawl, naming it;
+    InvalidInput if the crawl cannot be divided so.
     """
     if not 0 <= parts <= MAX_GROUPS:
         raise InvalidInput(f"is from 1 to {MAX_GROUPS}, got {parts}", field="parts")

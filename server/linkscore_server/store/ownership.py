@@ -56,40 +56,20 @@ _END = "SELECT pg_terminate_backend(?)"
 
 
 class Standing(NamedTuple):
-    """Who has what, as of one look.
+    """Who has what, as of one look."""
 
-    Attributes
-    ----------
-    servers
-        Addresses of the live servers, by their numbers.
-    owners
-        Number of the server that has a shard, by key; 0: none yet.
-    mine
-        Keys of the shards that this server has.
-    leaving
-        Those of them that another one should have: finish what was taken in, then `Ownership.hand_over`.
-    returned
-        Those of them that another one had, or that were erased and made again, since the look before: what is
-        open of them is old.
-    """
-
-    servers: Mapping[int, str]
-    owners: Mapping[str, int]
-    mine: frozenset[str] = frozenset()
+    servers: Mapping[int, str]  # addresses of the live servers, by their numbers
+    owners: Mapping[str, int]  # number of the server that has a shard, by key; 0: none yet
+    mine: frozenset[str] = frozenset()  # keys of the shards that this server has
+    # Those of them that another one should have: finish what was taken in, then `Ownership.hand_over`.
     leaving: frozenset[str] = frozenset()
+    # Those of them that another one had, or that were erased and made again, since the look before: what is
+    # open of them is old.
     returned: frozenset[str] = frozenset()
 
 
 class Ownership:
-    """This server among those of one database. Its calls block; one at a time.
-
-    Parameters
-    ----------
-    store
-        In PostgreSQL.
-    address
-        Where other servers reach this one; no two have the same.
-    """
+    """This server among those of one database. Its calls block; one at a time."""
 
     def __init__(self, store: Store, address: str) -> None:
         self._store, self._address = store, address
@@ -103,10 +83,8 @@ class Ownership:
     def tick(self) -> Standing:
         """Beat, take what is this server's, and return who has what.
 
-        Raises
-        ------
-        StoreAway, OSError
-            If the database cannot be reached: nobody knows then, and what is open goes on by its key.
+        Raises StoreAway, OSError if the database cannot be reached: nobody knows then, and what is open goes
+        on by its key.
         """
         self._beat()
         found = self.standing()
@@ -135,10 +113,7 @@ class Ownership:
     def confirm(self, key: str) -> None:
         """Return if this server has a shard, as the database says now; all that is in it is durable.
 
-        Raises
-        ------
-        StoreAway
-            If another one has it, or nobody can say.
+        Raises StoreAway if another one has it, or nobody can say.
         """
         found = self._store.engine.rows(_OWNER, (key,))
         if found and found[0][0] != self.number:

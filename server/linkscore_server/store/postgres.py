@@ -36,10 +36,7 @@ _SETTINGS = (
 class PostgresEngine:
     """A database of PostgreSQL, see `Engine`.
 
-    Parameters
-    ----------
-    dsn
-        Where it is: ``postgresql://user@host/database``, as libpq takes it.
+    `dsn`: where it is: ``postgresql://user@host/database``, as libpq takes it.
     """
 
     blob = "BYTEA"
@@ -157,14 +154,8 @@ class PostgresSession:
 def translated(place: str) -> Iterator[None]:
     """Turn errors of psycopg into those of the store.
 
-    Raises
-    ------
-    Fenced
-        If a key was there, or the shard is erased.
-    OSError
-        If the disk of the database is full, or it refuses a statement.
-    StoreAway
-        If the connection is lost, or too slow.
+    Raises Fenced if a key was there, or the shard is erased; OSError if the disk of the database is full, or
+    it refuses a statement; StoreAway if the connection is lost, or too slow.
     """
     try:
         yield

@@ -44,15 +44,8 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 class SqliteEngine:
     """A file of SQLite in WAL mode, see `Engine`.
 
-    Parameters
-    ----------
-    path
-        The file, made with its folder if it is not there; None: nothing is written to a disk.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
+    `path`: the file, made with its folder if it is not there; None: nothing is written to a disk. Raises
+    OSError if the file cannot be opened.
     """
 
     blob = "BLOB"
@@ -113,10 +106,7 @@ class SqliteEngine:
     def copy_to(self, target: Path) -> None:
         """Write all of the last commit into a new file, while others read and write.
 
-        Raises
-        ------
-        FileExistsError
-            If there is a file: it is not touched.
+        Raises FileExistsError if there is a file: it is not touched.
         """
         os.close(
             os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE)
@@ -218,14 +208,8 @@ class _SqliteSession:
 def translated(place: str) -> Iterator[None]:
     """Turn errors of SQLite into those of the store.
 
-    Raises
-    ------
-    Fenced
-        If a key was there, or the shard is erased.
-    CorruptState
-        If the file is damaged.
-    OSError
-        With the system's number, of everything else.
+    Raises Fenced if a key was there, or the shard is erased; CorruptState if the file is damaged; OSError
+    with the system's number, of everything else.
     """
     try:
         yield

@@ -57,19 +57,9 @@ class Batch(NamedTuple):
 def open_store(where: str) -> Store:
     """Return the store of a folder, a database or neither.
 
-    Parameters
-    ----------
-    where
-        ``memory``, ``postgresql://...`` (needs the extra `postgres`), or a folder, made if it is not there.
-
-    Raises
-    ------
-    CorruptState
-        If it is damaged.
-    OtherFormat
-        If it was written by another version.
-    OSError, StoreAway
-        If it cannot be opened now.
+    `where`: ``memory``, ``postgresql://...`` (needs the extra `postgres`), or a folder, made if it is not
+    there. Raises CorruptState if it is damaged; OtherFormat if it was written by another version; OSError,
+    StoreAway if it cannot be opened now.
     """
     if is_database(where):
         from linkscore_server.store.postgres import PostgresEngine
@@ -81,12 +71,7 @@ def open_store(where: str) -> Store:
 class Store:
     """All shards of an engine, with the secrets of the server.
 
-    Attributes
-    ----------
-    engine
-        The database.
-    writer
-        Its one thread that writes.
+    `engine`: the database. `writer`: its one thread that writes.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -131,12 +116,7 @@ class Store:
     def open(self, key: str) -> StoredShard:
         """Return a shard as of its last event.
 
-        Raises
-        ------
-        KeyError
-            If there is none.
-        CorruptState
-            If its events do not count 1, 2, ...
+        Raises KeyError if there is none; CorruptState if its events do not count 1, 2, ...
         """
         found = self.engine.rows(schema.SHARD_OF, (key,))
         if not found:
@@ -156,20 +136,15 @@ class Store:
     def rename(self, names: Mapping[str, str]) -> None:
         """Give shards other names, all or none; nobody may have them open.
 
-        Raises
-        ------
-        Fenced
-            If there is one of such a name.
+        Raises Fenced if there is one of such a name.
         """
         self._write([(schema.RENAME_SHARD, [(new, old) for old, new in names.items()])])
 
     def secret(self, name: str = "tickets") -> bytes:
         """Return 32 bytes that are the same at every call and for all processes.
 
-        Raises
-        ------
-        CorruptState
-            If what is kept is not a secret: a new one would say that nothing made with the old one is ours.
+        Raises CorruptState if what is kept is not a secret: a new one would say that nothing made with the
+        old one is ours.
         """
         found = self.engine.rows(schema.KEY_OF, (name,))
         if not found:
@@ -239,15 +214,9 @@ class Store:
 class StoredShard:
     """The events of one shard, and the newest states of its sites.
 
-    Attributes
-    ----------
-    key, number
-        Its name, and what no other one has, also of that name.
-    last_seq
-        Number of the last event that is durable.
-    is_away
-        Whether nothing can be appended any more: it is not known what is in the store, or another process
-        has the shard; it is to be opened again.
+    `key`, `number`: its name, and what no other one has, also of that name. `last_seq`: number of the last
+    event that is durable. `is_away`: whether nothing can be appended any more: it is not known what is in the
+    store, or another process has the shard; it is to be opened again.
     """
 
     def __init__(self, store: Store, number: int, key: str) -> None:
@@ -267,14 +236,9 @@ class StoredShard:
     def commit(self, events: Sequence[NewEvent]) -> Future[int]:
         """Append events, all or none; the result, once they survive a crash, is the number of the first.
 
-        The result raises
-        -----------------
-        OSError
-            If they could not be made durable (disk full, I/O error): none is in, and more may be tried.
-        StoreAway
-            If it is not known whether they are in, or the shard is `is_away`.
-        Fenced
-            If another process has appended.
+        The result raises OSError if they could not be made durable (disk full, I/O error): none is in, and
+        more may be tried; StoreAway if it is not known whether they are in, or the shard is `is_away`; Fenced
+        if another process has appended.
         """
         if self.is_away:
             raise StoreAway(f"crawl {self.key!r}: the store was away, the crawl is opened again")
@@ -371,12 +335,7 @@ class StoredShard:
     def site(self, name: str) -> SiteRow | None:
         """Return a site's row, None if there is none.
 
-        Raises
-        ------
-        CorruptState
-            If it is damaged, naming it.
-        OSError, StoreAway
-            If it cannot be read now.
+        Raises CorruptState if it is damaged, naming it; OSError, StoreAway if it cannot be read now.
         """
         number = self._numbers.get(name)
         for kept, seq, facts, state in self._engine.rows(schema.SITE, (self.number, number or -1)):
@@ -396,15 +355,7 @@ class StoredShard:
     ) -> Iterator[StoredEvent]:
         """Yield events after number `after`, up to and with `until`, in order.
 
-        Parameters
-        ----------
-        site
-            Only those that are about this site, or about all.
-
-        Raises
-        ------
-        CorruptState
-            If one is damaged or missing, naming it.
+        Raises CorruptState if one is damaged or missing, naming it.
         """
         last, end = after, _END if until is None else until
         number = None if site is None else self._numbers.get(site, -1)

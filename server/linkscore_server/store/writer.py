@@ -50,17 +50,8 @@ _WAKE = _Call(lambda session: None, Future())
 class Writer:
     """Makes events durable, see the module.
 
-    Parameters
-    ----------
-    engine
-        Where they go.
-
-    Attributes
-    ----------
-    on_commit
-        Called in the thread with seconds and events of each commit.
-    on_session
-        Called in the thread with each new connection, before it writes: takes the locks of this process.
+    `on_commit`: called in the thread with seconds and events of each commit. `on_session`: called in the
+    thread with each new connection, before it writes: takes the locks of this process.
     """
 
     def __init__(self, engine: Engine) -> None:
