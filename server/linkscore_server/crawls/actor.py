@@ -10,22 +10,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.engine.crawl import repeat_id
 from linkscore_scoring.engine.events import (
     ConfigChanged,
     Event,
-    FeedbackGiven,
     LearningRequested,
-    LogsMined,
     PageFetched,
     encode,
 )
@@ -36,14 +31,16 @@ from linkscore_scoring.errors import LinkscoreError, NotLearned
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_server import tasks
 from linkscore_server.crawls.anchors import AnchorTexts
+from linkscore_server.crawls.holds import SiteHolds
 from linkscore_server.crawls.learning import CrawlClosed, Learnings
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.pace import Pace
 from linkscore_server.crawls.sites import SiteAway, StoredCrawl
 from linkscore_server.crawls.space import DiskFull, SpaceAlarm
+from linkscore_server.crawls.submissions import Outcomes, Submission, new_events
 from linkscore_server.observability.metrics import Metrics
-from linkscore_server.observability.tracing import NO_TRACING, Submitted, Tracing
-from linkscore_server.store import Core, NewEvent, StoreAway, StoredShard, failpoints
+from linkscore_server.observability.tracing import NO_TRACING, Tracing
+from linkscore_server.store import Core, StoreAway, StoredShard, failpoints
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -68,32 +65,6 @@ _WIDE_BYTES_AN_EVENT = 40 << 10
 """Memory of changed sites that one event pays the writing of: .3 ms. Measured on sites of 240 pages."""
 _END_S = 2.0
 """Longest writing of rows when a crawl is closed; the others are read from more events. Chosen."""
-
-Outcomes = list[Outcome | Exception]
-"""What came of the events of one call, an exception in place of one that could not be applied."""
-
-
-@dataclass(slots=True)
-class _Submission:
-    """Events that are made durable together, the sites they are about, and who waits for their outcomes.
-
-    `repeats` are the places of those that were applied before: they only ask again.
-    """
-
-    events: Sequence[Event]
-    raw: list[bytes]
-    sites: frozenset[str]
-    done: asyncio.Future[Outcomes]
-    trace: Submitted
-    learned: LearnedSite | None = None
-    came: float = field(default_factory=time.perf_counter)
-    repeats: frozenset[int] = frozenset()
-
-    @property
-    def config(self) -> CrawlConfig | None:
-        """The configuration that it gives all sites, None of events of single sites."""
-        found = next((event for event in self.events if isinstance(event, ConfigChanged)), None)
-        return CrawlConfig.from_state(found.config) if found else None
 
 
 class CrawlActor:
@@ -134,14 +105,10 @@ class CrawlActor:
             metrics=metrics,
             submit=lambda event, learned: self._submitted([event], learned=learned),
         )
-        self._queue: deque[_Submission] = deque()
-        self._in_work: list[_Submission] = []
+        self._queue: deque[Submission] = deque()
+        self._in_work: list[Submission] = []
         self._news = asyncio.Event()
-        self._held: set[str] = set()  # by threads
-        self._wanted: Counter[str] = Counter()  # by threads, as soon as the writer is done with it
-        self._in_group: frozenset[str] = frozenset()  # by the writer
-        self._wants_all = False  # the writer, for a configuration
-        self._waiting: list[asyncio.Future[None]] = []
+        self._holds = SiteHolds(self._news.set)
         self._reading = 0
         self._putting = asyncio.Lock()
         self._core_seq, self._look_seq = model.core_seq, 0
@@ -212,7 +179,7 @@ class CrawlActor:
                 read.append(name)
         finally:
             if not self.model.is_wide:
-                sites.let_go(filter(self._is_free, read))
+                sites.let_go(filter(self._holds.is_free, read))
         return await self.ask(question)
 
     async def site(self, name: str) -> SiteShard:
@@ -251,7 +218,7 @@ class CrawlActor:
         trace = self._tracing.submitted(self.model.config.name, len(events))
         made = [encode(event) for event in events]
         sites = frozenset(getattr(event, "site", "") for event in events)
-        self._queue.append(_Submission(events, made, sites, done, trace, learned))
+        self._queue.append(Submission(events, made, sites, done, trace, learned))
         self._news.set()
         return done
 
@@ -295,7 +262,7 @@ class CrawlActor:
                 await self._make_room()
             await self._write_due()
 
-    async def _next_group(self) -> list[_Submission]:
+    async def _next_group(self) -> list[Submission]:
         """Return what one commit writes, without what nobody waits for any more; empty: it was the last."""
         while True:
             if group := self._at_hand():
@@ -305,23 +272,22 @@ class CrawlActor:
             self._news.clear()
             await self._news.wait()
 
-    def _at_hand(self) -> list[_Submission]:
+    def _at_hand(self) -> list[Submission]:
         """Return what waits and whose sites are at hand; those of the others are read back."""
-        self._wants_all = False
-        group, passed = list[_Submission](), list[_Submission]()
+        self._holds.writer_wants_all = False
+        group, passed = list[Submission](), list[Submission]()
         blocked, events, size = set[str](), 0, 0
         while self._queue and events < _MAX_GROUP and size < _MAX_GROUP_BYTES and len(passed) < _MOST_PASSED:
             item = self._queue.popleft()
             if item.done.cancelled():
                 continue
             if any(isinstance(event, ConfigChanged) for event in item.events):
-                self._wants_all = not (group or passed)
-                if self._wants_all and not self._held:
+                self._holds.writer_wants_all = not (group or passed)
+                if self._holds.writer_wants_all and not self._holds.by_threads:
                     return [item]
                 self._queue.appendleft(item)
                 break
-            taken = (blocked, self._held, self._wanted.keys())
-            is_free = all(item.sites.isdisjoint(names) for names in taken)
+            is_free = blocked.isdisjoint(item.sites) and self._holds.may_be_written(item.sites)
             if is_free and not (away := self.model.sites.away(item.sites)):
                 group.append(item)
                 events += len(item.raw)
@@ -329,7 +295,7 @@ class CrawlActor:
                 continue
             if is_free and self._reading < _READ_AT_ONCE:
                 tasks.beside(self._prepared(away), "reading sites for events", self._tasks)
-                self._held.update(away)
+                self._holds.by_threads.update(away)
             blocked |= item.sites
             passed.append(item)
         self._queue.extendleft(reversed(passed))
@@ -345,14 +311,14 @@ class CrawlActor:
             _log.error("crawl %s: %s cannot be read: %s", self.key, ", ".join(names), exc)
             for item in self._queue:
                 if not item.sites.isdisjoint(names):
-                    _fail(item.done, exc)
+                    item.fail(exc)
             self._queue = deque(item for item in self._queue if not item.done.done())
         finally:
             self._reading -= 1
-            self._give_back(names)
+            self._holds.give_back(names)
 
-    async def _take_in(self, group: list[_Submission]) -> None:
-        self._in_group = frozenset().union(*(item.sites for item in group))
+    async def _take_in(self, group: list[Submission]) -> None:
+        self._holds.by_writer = frozenset().union(*(item.sites for item in group))
         try:
             config = group[0].config
             becomes = config is not None and self.model.is_wide != (not CrawlWide(config).is_empty)
@@ -365,13 +331,13 @@ class CrawlActor:
             if becomes:
                 await self._write_all(self.model.sites)
         finally:
-            self._in_group, self._wants_all = frozenset(), False
-            self._tell()
+            self._holds.by_writer, self._holds.writer_wants_all = frozenset(), False
+            self._holds.tell()
 
-    async def _commit(self, group: list[_Submission]) -> int | None:
+    async def _commit(self, group: list[Submission]) -> int | None:
         """Make events durable; returns the number of the first, None if that failed."""
         started = time.perf_counter()
-        events = self._new_events(group)
+        events = new_events(group, self.model)
         try:
             first = await asyncio.wrap_future(self._shard.commit(events)) if events else self._shard.last_seq
         except Exception as found:
@@ -381,7 +347,7 @@ class CrawlActor:
                 _log.error("crawl %s: %s", self.key, exc)
             for item in group:
                 item.trace.durable(exc)
-                _fail(item.done, exc)
+                item.fail(exc)
             return None
         if events:
             self._space.written()
@@ -394,27 +360,7 @@ class CrawlActor:
             item.trace.durable()
         return first
 
-    def _new_events(self, group: list[_Submission]) -> list[NewEvent]:
-        """Return what goes into the store; events that were applied before, or come twice, only ask again."""
-        ids, made, new = set[str](), set[str](), list[NewEvent]()
-        for item in group:
-            repeats = set()
-            for at, event in enumerate(item.events):
-                event_id = repeat_id(event)
-                if event_id and (event_id in ids or self.model.is_repeat(event)):
-                    repeats.add(at)
-                    continue
-                ids.add(event_id)
-                site = getattr(event, "site", "")
-                if isinstance(event, PageFetched | FeedbackGiven | LogsMined):
-                    made.add(site)
-                # Of a site that the crawl does not have there shall be no row.
-                about = site if site in made or site in self.model.sites else ""
-                new.append(NewEvent(about, event_id, item.raw[at]))
-            item.repeats = frozenset(repeats)
-        return new
-
-    async def _apply_group(self, group: list[_Submission], seq: int) -> None:
+    async def _apply_group(self, group: list[Submission], seq: int) -> None:
         for item in group:
             outcomes: Outcomes = []
             for at, event in enumerate(item.events):
@@ -468,44 +414,19 @@ class CrawlActor:
         self._has_failed = True
         self._metrics.writer_failures.inc()
         for item in (*self._in_work, *self._queue):
-            _fail(item.done, self._opened_again())
+            item.fail(self._opened_again())
         self._in_work = []
         self._queue.clear()
 
     # -- sites held by threads -----------------------------------------------------------------------------
 
-    def _is_free(self, site: str) -> bool:
-        return not (self._wants_all or site in self._held or site in self._in_group)
-
     @asynccontextmanager
     async def _holding(self, names: Collection[str]) -> AsyncIterator[None]:
-        """Keep events from sites, as soon as nobody has any of them."""
-        self._wanted.update(names)
-        try:
-            while not all(map(self._is_free, names)):
-                told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.append(told)
-                await told
-            self._must_be_there()
-        finally:
-            self._wanted = +(self._wanted - Counter(names))
-        self._held.update(names)
-        try:
-            async with self._turn if self.model.is_wide else nullcontext():
-                yield
-        finally:
-            self._give_back(names)
-
-    def _give_back(self, names: Collection[str]) -> None:
-        self._held.difference_update(names)
-        self._tell()
-        self._news.set()
-
-    def _tell(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            if not told.done():
-                told.set_result(None)
+        async with (
+            self._holds.holding(names, self._must_be_there),
+            self._turn if self.model.is_wide else nullcontext(),
+        ):
+            yield
 
     async def _read_back(self, names: Collection[str]) -> None:
         async with self._holding(names):
@@ -532,10 +453,10 @@ class CrawlActor:
     async def evict_sites(self, most: int) -> int:
         """Forget up to `most` sites, those first that had no event for longest; returns how many were."""
         sites, is_wide = self.model.sites, self.model.is_wide
-        names = sites.oldest(most, self._is_free, is_clean=is_wide)
-        if not names and is_wide and sites.changed_bytes() and not self._in_group:
+        names = sites.oldest(most, self._holds.is_free, is_clean=is_wide)
+        if not names and is_wide and sites.changed_bytes() and not self._holds.by_writer:
             await self._write_all(sites.changed_bytes())
-            names = sites.oldest(most, self._is_free, is_clean=True)
+            names = sites.oldest(most, self._holds.is_free, is_clean=True)
         for name in names:
             sites.forget(name)
         return len(names)
@@ -597,7 +518,7 @@ class CrawlActor:
         started = time.perf_counter()
         async with self._turn, self._putting:
             try:
-                await tasks.in_thread(self._background, write_all, self.model, self._shard, names)
+                await tasks.in_thread(self._background, self.model.write_all, names)
             except Exception:
                 self._metrics.state_failures.inc()
                 _log.exception("crawl %s: states cannot be written; a start applies more events", self.key)
@@ -636,7 +557,7 @@ class CrawlActor:
             self._is_released = True
             for task in self._tasks:
                 task.cancel()
-            self._tell()
+            self._holds.tell()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             async with self._turn:
                 self.release()
@@ -649,17 +570,3 @@ class CrawlActor:
         """Release the memory of an actor that was never started."""
         self._is_released = True
         self.model.sites.close()
-
-
-def write_all(model: StoredCrawl, shard: StoredShard, names: Collection[str]) -> None:
-    """Give the store sites and the core of a crawl, all as of the same event; blocks until it has them."""
-    rows = [model.sites.row(name, model.applied) for name in names]
-    shard.put(rows, model.core())
-    shard.flush().result()
-    for row in rows:
-        model.sites.wrote(row)
-
-
-def _fail(done: asyncio.Future[Any], error: Exception) -> None:
-    if not done.done():
-        done.set_exception(error)

@@ -15,7 +15,6 @@ from linkscore_scoring.engine.shard import CrawlWide
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.policies.registry import policy_class
 from linkscore_scoring.state import packed
-from linkscore_server.crawls.actor import write_all
 from linkscore_server.crawls.sites import MemoryBudget, StoredCrawl
 from linkscore_server.store import Core, Store, StoredEvent, StoredShard
 
@@ -139,10 +138,10 @@ def _apply(model: StoredCrawl, shard: StoredShard, stored: StoredEvent) -> None:
     except Exception as exc:
         _log.debug("crawl %s: event %d fails again: %r", shard.key, stored.seq, exc)
     if becomes and model.applied > 1:
-        write_all(model, shard, list(sites))
+        model.write_all(list(sites))
     while sites.is_over_budget:
         if model.is_wide and sites.changed_bytes():
-            write_all(model, shard, list(sites.changed_bytes()))
+            model.write_all(list(sites.changed_bytes()))
         oldest = sites.oldest(_AT_A_TIME, lambda name: True, is_clean=model.is_wide)
         for name in oldest:
             sites.forget(name)

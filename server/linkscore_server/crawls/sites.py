@@ -12,7 +12,7 @@ import math
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -385,6 +385,14 @@ class StoredCrawl(CrawlModel):
         """Return what the store keeps of the crawl beside sites, events and their ids, as of now."""
         state = {**self.own_state(), "configs": self._configs}
         return Core(self.applied, packed(state))
+
+    def write_all(self, names: Collection[str]) -> None:
+        """Give the store sites and the core, all as of the same event; blocks until it has them."""
+        rows = [self.sites.row(name, self.applied) for name in names]
+        self._shard.put(rows, self.core())
+        self._shard.flush().result()
+        for row in rows:
+            self.sites.wrote(row)
 
     def load_core(self, core: Core, ids: Iterable[str]) -> None:
         """Take over a core, and the ids of the events up to it; its sites are entered after that."""

@@ -25,9 +25,6 @@ _MOST_OF_DISK = 20
 """The bound is at most this part of the disk, so that a small one can be used. Chosen, not measured."""
 _LOOK_S = 1.0
 """Seconds for which the free space is taken to be what it was: a disk of 250 MB/s fills the bound in one."""
-_PROBES = 3
-"""Writes in a row that must succeed after one found no room though space is free, as with a quota: a small
-one may find room where the next does not. Chosen, not measured."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -54,9 +51,9 @@ def as_disk_full(error: Exception) -> Exception:
 class SpaceAlarm:
     """Says whether there is room for what callers bring. On one event loop.
 
-    Two causes raise it. Free space under the bound does, and half as much again ends that. A write that found
-    no room although space is free (a quota, no inodes) does too: then one caller is let in every few seconds,
-    and some writes that succeed end it.
+    Free space under the bound raises it, and half as much again ends that. A write that found no room though
+    space is free (a quota, no inodes) does too: then one caller is let in every few seconds, until one
+    writes.
     """
 
     def __init__(
@@ -66,67 +63,57 @@ class SpaceAlarm:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._least = least
-        self._space = space
-        self._clock = clock
+        self._least, self._space, self._clock = least, space, clock
         self._looked_s = -math.inf
-        self._is_low = self._failed = False
-        self._probe_s, self._probes = 0.0, 0
+        self._probe_s: float | None = None  # when a caller is let in next, after a write that failed
         self.free = math.nan
+        self._is_low = False
 
     @property
     def is_on(self) -> bool:
         """Whether writes are refused."""
-        return self._is_low or self._failed
+        return self._is_low or self._probe_s is not None
 
     def check(self) -> None:
         """Let a caller in, or not."""
         now = self._clock()
         if now - self._looked_s >= _LOOK_S:
-            self._look(now)
-        if self._is_low or (self._failed and now < self._probe_s):
+            self.look()
+        if self._is_low or (self._probe_s is not None and now < self._probe_s):
             raise DiskFull(self._why())
-        if self._failed:
+        if self._probe_s is not None:
             self._probe_s = now + RETRY_S
 
     def failed(self, error: Exception) -> Exception:
         """Note a write that failed; returns the error to answer with."""
         error = as_disk_full(error)
         if isinstance(error, DiskFull):
-            self._look(self._clock())
+            self.look()
             if not self._is_low:
-                self._set(failed=True)
-                self._probe_s, self._probes = self._clock() + RETRY_S, 0
+                self._set(self._is_low, self._clock() + RETRY_S)
         return error
 
     def written(self) -> None:
         """Note a write that found room."""
-        if self._failed:
-            self._probes += 1
-            if self._probes >= _PROBES:
-                self._set(failed=False)
+        if self._probe_s is not None:
+            self._set(self._is_low, None)
 
     def look(self) -> None:
         """Look how much is free now."""
-        self._look(self._clock())
-
-    def _look(self, now: float) -> None:
-        self._looked_s = now
+        self._looked_s = self._clock()
         try:
             found = self._space()
         except OSError as exc:
             _log.debug("free space of the disk is not known: %s", exc)
             return
-        if found is None:
-            return
-        self.free, whole = found
-        least = min(self._least, whole // _MOST_OF_DISK)
-        self._set(low=self.free < least * (_RELEASE if self._is_low else 1.0))
+        if found is not None:
+            self.free, whole = found
+            least = min(self._least, whole // _MOST_OF_DISK)
+            self._set(self.free < least * (_RELEASE if self._is_low else 1.0), self._probe_s)
 
-    def _set(self, *, low: bool | None = None, failed: bool | None = None) -> None:
+    def _set(self, is_low: bool, probe_s: float | None) -> None:
         was_on = self.is_on
-        self._is_low = self._is_low if low is None else low
-        self._failed = self._failed if failed is None else failed
+        self._is_low, self._probe_s = is_low, probe_s
         if self.is_on and not was_on:
             _log.error(
                 "the disk of the data folder is full: pages and feedback are refused, "

@@ -55,13 +55,10 @@ class Owner(Protocol):
     """Answers for the shards that are its own. Errors are those that the call shall end with."""
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call of the contract, ``Service/Method``, that has one request and one answer."""
+        """Answer a call of the contract, ``Service/Method``, to a request, or a stream of them, with one."""
 
     def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
         """Answer a stream with a stream."""
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """Answer a stream with one message."""
 
     async def ask(self, question: str, **values: Any) -> Values:
         """Answer a question of `questions`."""
@@ -90,10 +87,6 @@ class LocalOwner:
         found: AsyncGenerator[Any, None] = self._method(method)(requests, context)
         return found
 
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """See `Owner.collect`."""
-        return await self._method(method)(requests, context)
-
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""
         return await self._questions.answer(question, values)
@@ -119,7 +112,10 @@ class Peer:
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
         """See `Owner.call`."""
-        return await answer_of(lambda: self._method(method)(request, **_meant_for(context)))
+        begin = partial(self._method(method), **_meant_for(context))
+        if isinstance(request, AsyncIterator):
+            return await answer_of(lambda: _collected(begin(), request))
+        return await answer_of(lambda: begin(request))
 
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
@@ -129,11 +125,6 @@ class Peer:
         async with aclosing(_answers_of(begin, requests)) as answers:
             async for answer in answers:
                 yield answer
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """See `Owner.collect`."""
-        begin = partial(self._method(method), **_meant_for(context))
-        return await answer_of(lambda: _collected(begin(), requests))
 
     async def ask(self, question: str, **values: Any) -> Values:
         """See `Owner.ask`."""

@@ -11,10 +11,9 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig
-from linkscore_scoring.errors import CorruptState
-from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
+from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.services import results
-from linkscore_server.services.crawls import crawl_message, shard_row
+from linkscore_server.services.crawls import shard_row
 from linkscore_server.services.scoring import LinkScoringService
 
 _Answer = Callable[..., Awaitable[dict[str, Any]]]
@@ -30,9 +29,7 @@ class Questions:
         self._scoring = scoring
         self._counted = metrics
         self._answers: dict[str, _Answer] = {
-            "describe": self._describe,
             "probe": self._probe,
-            "crawl": self._crawl,
             "configure": self._configure,
             "drop": self._drop,
             "bids": self._offers,
@@ -46,22 +43,9 @@ class Questions:
         """Answer a question by its name."""
         return await self._answers[question](**values)
 
-    async def _describe(self, shard: str) -> dict[str, Any]:
-        """Return what is needed to send calls about a crawl to its parts, of whom one is here."""
-        config = (await self._registry.open(shard)).model.config
-        return {"scope": config.scope, "tickets": config.ticket_scope}
-
     async def _probe(self) -> dict[str, Any]:
         """Answer."""
         return {}
-
-    async def _crawl(self, name: str) -> dict[str, Any]:
-        """Return a crawl of one group, which may be evicted at once; nothing if it is damaged."""
-        try:
-            actor = self._registry.opened_now(name) or await self._registry.open(name)
-        except (CrawlNotFound, CorruptState, OSError):
-            return {}
-        return {"crawl": crawl_message(actor.model).SerializeToString()}
 
     async def _shards(self) -> dict[str, Any]:
         """Return the keys of all shards that are here, damaged or not."""

@@ -14,6 +14,7 @@ from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
 from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
+from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.coordinator import CrawlCoordinator
 from linkscore_server.front.fan_out import FAN_OUT, Groups
@@ -69,7 +70,9 @@ class Router:
             stream.drain()
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call that has one request and one answer."""
+        """Answer a call that has one answer."""
+        if isinstance(request, AsyncIterator):
+            return await self._import(method, request, context)
         name = crawl_in(method, request)
         if self._registry.has(name) and is_crawl_name(name) and method not in _OF_ALL:
             return await self._whole(name, method, request, context)
@@ -103,13 +106,13 @@ class Router:
         finally:
             self._streams.discard(stream)
 
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
+    async def _import(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
         """Answer a stream of batches of browse logs; all are of the crawl that the first one names."""
         first = await first_of(requests)
         name = crawl_in(method, first) if first is not None else ""
         crawl, owner = await self._routed(name, self._found)
         if crawl is None:
-            return await owner.collect(method, with_first(first, self._of_one(name, requests)), context)
+            return await owner.call(method, with_first(first, self._of_one(name, requests)), context)
         return await GroupedImport(crawl, self._owners, context).answer(with_first(first, requests))
 
     async def _of_one(self, name: str, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -163,19 +166,12 @@ class Router:
         return self._known[name], self._owners.of(self._known[name].shards[0])
 
     async def _described(self, first: Shard) -> RoutedCrawl:
-        said: dict[str, Any] = {}
-        if first.groups > 1:
-            said = await self._owners.reach(first, lambda owner: owner.ask("describe", shard=first.key))
-        by_domain = said.get("scope") == "domain"
+        config = await asyncio.to_thread(lambda: config_of(self._store.open(first.key)))
+        by_domain = config.scope == "domain"
         if by_domain:
             await asyncio.to_thread(self._domain_of, _DOMAIN)
-        key = await asyncio.to_thread(self._store.secret)
-        return RoutedCrawl(
-            first.crawl,
-            first.groups,
-            self._domain_of if by_domain else None,
-            TicketBook(key, said.get("tickets", first.crawl)),
-        )
+        book = TicketBook(await asyncio.to_thread(self._store.secret), config.ticket_scope)
+        return RoutedCrawl(first.crawl, first.groups, self._domain_of if by_domain else None, book)
 
     async def _change(self, method: str, name: str, request: Any, context: Any) -> Any:
         self._known.pop(name, None)
@@ -196,22 +192,19 @@ class Router:
         there = await self._registry.crawls()
         mine = [name for name in there if caller().may_touch(name)]
         names, token = page_of(mine, request.page_size, request.page_token)
-        found = [await self._listed(name, there[name], context) for name in names]
+        found = [await self._listed(name, context) for name in names]
         return crawl_pb.ListCrawlsResponse(crawls=filter(None, found), next_page_token=token)
 
-    async def _listed(self, name: str, groups: int, context: Any) -> crawl_pb.Crawl | None:
-        """Return a crawl, None if it is gone or damaged; one of one group need not stay open."""
+    async def _listed(self, name: str, context: Any) -> crawl_pb.Crawl | None:
+        """Return a crawl, None if it is gone or damaged: the others are shown all the same."""
         try:
-            if groups > 1:
-                return await self._read(name, context)
-            said = await self._owners.reach(Shard(name), lambda owner: owner.ask("crawl", name=name))
-        except (CrawlNotFound, CorruptState):
+            return await self._read(name, context)
+        except (CrawlNotFound, CorruptState, OSError):
             return None
         except Forwarded as exc:
             if _reason(exc) in ("CRAWL_NOT_FOUND", "CORRUPT_STATE"):
                 return None
             raise
-        return crawl_pb.Crawl.FromString(said["crawl"]) if said else None
 
     async def _read(self, name: str, context: Any) -> crawl_pb.Crawl:
         request = crawl_pb.GetCrawlRequest(name=crawl_name(name))

@@ -24,13 +24,10 @@ class AnswersAll(Protocol):
     """Answers every call of the contract by its name, ``Service/Method``; see `owners.Owner`."""
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call that has one request and one answer."""
+        """Answer a call that has one answer to a request, or to a stream of them."""
 
     def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
         """Answer a stream with a stream."""
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """Answer a stream with one message."""
 
 
 def servicers_of(answers: AnswersAll, there: Container[str] = SERVICES) -> dict[str, Any]:
@@ -56,12 +53,7 @@ def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
             async for response in responses:
                 yield response
 
-    async def collect(requests: AsyncIterator[Any], context: Any) -> Any:
-        return await answers.collect(name, requests, context)
-
-    if method.server_streaming:
-        return stream
-    return collect if method.client_streaming else answer
+    return stream if method.server_streaming else answer
 
 
 class ForPeers:
@@ -93,10 +85,6 @@ class ForPeers:
                     yield response
         except Exception as exc:
             await context.abort_with_status(rpc_status.to_status(status_of(exc)))
-
-    async def collect(self, method: str, requests: AsyncIterator[Any], context: Any) -> Any:
-        """See `AnswersAll`."""
-        return await _answered(context, lambda: self._local.collect(method, requests, context))
 
     async def _ask(self, raw: bytes, context: Any) -> Any:
         question, values = msgpack.unpackb(raw)

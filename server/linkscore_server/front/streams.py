@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -36,15 +36,17 @@ async def with_first(first: Any, requests: AsyncIterator[Any]) -> AsyncIterator[
 
 
 class GroupedStream:
-    """One StreamPages call about groups of other processes too: a stream to each that a page was of."""
+    """One StreamPages call about groups of other processes too: a stream to each that a page was of.
+
+    `window`: pages in work at a time.
+    """
 
     def __init__(self, crawl: RoutedCrawl, owners: Owners, context: Any, window: int) -> None:
-        self._crawl = crawl
-        self._owners = owners
-        self._context = context
+        self._crawl, self._owners, self._context = crawl, owners, context
         self._slots = asyncio.Semaphore(window)
-        self._order: asyncio.Queue[_GroupStream | None] = asyncio.Queue()
-        self._groups: dict[int, _GroupStream] = {}
+        self._order: asyncio.Queue[asyncio.Future[Any] | None] = asyncio.Queue()  # answers, as pages came
+        self._groups: dict[int, _Group] = {}
+        self._pumping: set[asyncio.Task[None]] = set()
         self._feeding: asyncio.Task[None] | None = None
 
     def drain(self) -> None:
@@ -56,17 +58,16 @@ class GroupedStream:
         """Yield the answers in the order of the pages."""
         feeding = self._feeding = tasks.awaited(self._feed(requests))
         try:
-            while (group := await self._order.get()) is not None:
-                yield await group.next()
+            while (answer := await self._order.get()) is not None:
+                yield await answer
                 self._slots.release()
             await asyncio.wait([feeding])
             if feeding.cancelled():
                 raise NotServing("the server drains, open the stream again")
             feeding.result()
         finally:
-            feeding.cancel()
-            for stream in self._groups.values():
-                stream.close()
+            for task in (feeding, *self._pumping):
+                task.cancel()
 
     async def _feed(self, requests: AsyncIterator[pb.StreamPagesRequest]) -> None:
         first: pb.StreamPagesRequest | None = None
@@ -78,70 +79,54 @@ class GroupedStream:
                 await self._slots.acquire()
                 if self._crawl.groups > 1:
                     name_event(request.page)
-                group = self._crawl.group_of_page(request.page)
-                stream = self._groups.get(group)
-                if stream is None:
-                    stream = self._open(group)
-                    if request is not first:  # which has the number format and the policy of all
-                        request.encoding = first.encoding
-                        if first.HasField("policy"):
-                            request.policy.CopyFrom(first.policy)
-                    request.crawl = self._crawl.resource(group)
-                else:
-                    request.ClearField("crawl")
-                stream.requests.put_nowait(request)
-                self._order.put_nowait(stream)
-            for stream in self._groups.values():
-                stream.requests.put_nowait(None)
+                number = self._crawl.group_of_page(request.page)
+                request.ClearField("crawl")
+                if number not in self._groups:
+                    request.crawl = self._crawl.resource(number)
+                    request.encoding = first.encoding
+                    if first.HasField("policy"):
+                        request.policy.CopyFrom(first.policy)
+                    self._open(number)
+                group = self._groups[number]
+                answer = asyncio.get_running_loop().create_future()
+                group.waiting.append(answer)
+                self._order.put_nowait(answer)
+                group.requests.put_nowait(request)
+            for group in self._groups.values():
+                group.requests.put_nowait(None)
         finally:
             self._order.put_nowait(None)
 
-    def _open(self, group: int) -> _GroupStream:
-        owner = self._owners.of(self._crawl.shards[group])
-        made = self._groups[group] = _GroupStream()
-        made.run(owner.stream(_PAGES, made.sent(), self._context), self._order)
-        return made
+    def _open(self, number: int) -> None:
+        group = self._groups[number] = _Group()
+        answers = self._owners.of(self._crawl.shards[number]).stream(_PAGES, group.sent(), self._context)
+        tasks.beside(self._pump(group, answers), "answers of a group", self._pumping)
+
+    async def _pump(self, group: _Group, answers: AsyncGenerator[Any, None]) -> None:
+        try:
+            async with aclosing(answers):
+                async for answer in answers:
+                    group.waiting.popleft().set_result(answer)
+        except Exception as exc:
+            if not group.waiting:  # so that it is heard of though nothing waits for the group
+                group.waiting.append(asyncio.get_running_loop().create_future())
+                self._order.put_nowait(group.waiting[0])
+            for answer in group.waiting:
+                answer.set_exception(exc)
+                answer.exception()  # of several, one is raised
 
 
-class _GroupStream:
-    """The part of a stream that goes to one group."""
+class _Group:
+    """The part of a stream that goes to one group: what is sent, and who waits for its answers."""
 
     def __init__(self) -> None:
         self.requests: asyncio.Queue[pb.StreamPagesRequest | None] = asyncio.Queue()
-        self._answers: asyncio.Queue[Any] = asyncio.Queue()
-        self._pumping: asyncio.Task[None] | None = None
-
-    def run(self, answers: AsyncGenerator[Any, None], order: asyncio.Queue[_GroupStream | None]) -> None:
-        """Begin to read answers."""
-        self._pumping = tasks.beside(self._pump(answers, order), "answers of a group")
+        self.waiting: deque[asyncio.Future[Any]] = deque()
 
     async def sent(self) -> AsyncIterator[pb.StreamPagesRequest]:
         """Yield what is sent to the group."""
         while (request := await self.requests.get()) is not None:
             yield request
-
-    async def next(self) -> Any:
-        """Return the next answer, or raise what the stream of the group ended with."""
-        answer = await self._answers.get()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        """Stop."""
-        if self._pumping is not None:
-            self._pumping.cancel()
-
-    async def _pump(
-        self, answers: AsyncGenerator[Any, None], order: asyncio.Queue[_GroupStream | None]
-    ) -> None:
-        try:
-            async with aclosing(answers):
-                async for answer in answers:
-                    self._answers.put_nowait(answer)
-        except Exception as exc:
-            self._answers.put_nowait(exc)
-            order.put_nowait(self)  # so that it is heard of though nothing waits for an answer of the group
 
 
 class GroupedImport:
@@ -181,7 +166,7 @@ class GroupedImport:
 
         part.crawl = self._crawl.resource(group)
         return await self._owners.reach(
-            self._crawl.shards[group], lambda owner: owner.collect(_RECORDS, only(), self._context)
+            self._crawl.shards[group], lambda owner: owner.call(_RECORDS, only(), self._context)
         )
 
     def _parts(

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
@@ -102,15 +101,6 @@ def test_what_a_learning_fails_with_is_told_and_leaves_the_process(
     with pytest.raises(LimitExceeded, match="at most 2000 pages"):
         pool.run(job(2_001))
     assert pool._pool
-
-
-def test_processes_go_when_nothing_is_learned(make_pool: Callable[..., LearningPool]) -> None:
-    pool = make_pool(pages_here=0, idle_s=0.05)
-    pool.run(job(20))
-    until = time.monotonic() + WAIT_S
-    while pool._pool and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not pool._pool
 
 
 def test_without_processes_a_thread_of_the_server_learns(make_pool: Callable[..., LearningPool]) -> None:
