@@ -11,8 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from linkscore_lab.metrics import DEFINITIONS, even_points
-from linkscore_lab.replay.results import Meta, RunResult
-from linkscore_lab.replay.summary import Question, RunGroup, by_question, half_width, show_estimate, title_of
+from linkscore_lab.replay.results import (
+    Meta,
+    Question,
+    RunGroup,
+    RunResult,
+    by_question,
+    half_width,
+    show_estimate,
+    title_of,
+)
 from linkscore_scoring.errors import InvalidInput
 
 _COLOURS = ("#0b6e99", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#be123c", "#334155", "#0891b2")

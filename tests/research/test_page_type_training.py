@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from linkscore_research.page_types.command import run_training, scores
+from linkscore_research.page_types.command import run_training
 from linkscore_research.page_types.examples import Example, find_sites, read_examples
 from linkscore_research.page_types.generated import generated_pages
 from linkscore_research.page_types.train import fit_platt, fit_svm, page_weights
@@ -47,15 +47,6 @@ def test_sites_and_kinds_count_alike_and_templates_by_the_root_of_their_pages() 
         replace(BLANK, kind="INDEX", pages=25.0),
     ]
     assert page_weights(examples).tolist() == pytest.approx([0.75, 0.25, 0.5, 0.5])
-
-
-def test_scores_leave_entry_pages_and_rare_kinds_out() -> None:
-    examples = [replace(BLANK, kind="INDEX")] * 8 + [replace(BLANK, kind="THREAD")] * 10 + [BLANK] * 4
-    found = ["INDEX"] * 6 + ["OTHER"] * 2 + ["THREAD"] * 8 + ["INDEX"] * 2 + ["THREAD"] * 4
-    told = scores(examples, found, by_page=True)
-    assert told.keys() == {"INDEX", "THREAD"}
-    assert (told["INDEX"].precision, told["INDEX"].recall) == (6 / 8, 6 / 8)
-    assert (told["THREAD"].precision, told["THREAD"].recall) == (1.0, 0.8)
 
 
 def test_generated_pages_are_always_the_same_and_of_all_kinds() -> None:
@@ -114,4 +105,4 @@ def test_training_tells_the_pages_of_the_site_left_out_and_writes_the_same_bytes
     examples = [e for e in read_examples(find_sites([corpora])[0], per_type=0) if e.kind != "ENTRY"]
     model = model_from(plain["without"]["a.test"])
     assert [model.classify(e.signals)[0].name for e in examples] == [e.kind for e in examples]
-    assert "mean by page: INDEX P 1.000 R 1.000 (2 sites)" in shown.getvalue()
+    assert "a.test: INDEX P 1.000 R 1.000" in shown.getvalue()

@@ -5,15 +5,13 @@ once (`prepare_site`) and crawled again for each task, policy, mode, start and s
 `RunResult`.
 """
 
-from linkscore_lab.replay.api import run
 from linkscore_lab.replay.compare import Comparison, compare_files
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, prepare_site
-from linkscore_lab.replay.results import Meta, Results, RunResult, read_results, write_results
+from linkscore_lab.replay.results import Meta, Results, RunResult, print_summary, read_results, write_results
 from linkscore_lab.replay.runs import ReplayProtocol
-from linkscore_lab.replay.session import Progress, ReplaySession
+from linkscore_lab.replay.session import Progress, ReplaySession, run
 from linkscore_lab.replay.suite import Suite, SuiteSite, read_suite
-from linkscore_lab.replay.summary import print_summary
 
 __all__ = [
     "Comparison",

@@ -19,11 +19,10 @@ from linkscore_lab.replay import remote
 from linkscore_lab.replay.in_process import InProcessScorer
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource
-from linkscore_lab.replay.results import Meta, RunResult, write_results
+from linkscore_lab.replay.results import Meta, RunResult, print_summary, write_results
 from linkscore_lab.replay.runs import EXAMPLES, FEEDBACK, MakeScorer, ReplayProtocol
 from linkscore_lab.replay.session import Progress, ReplaySession
 from linkscore_lab.replay.suite import Suite, SuiteSite, check_suite, read_suite
-from linkscore_lab.replay.summary import print_summary
 from linkscore_lab.replay.task import NEW_TEXT
 from linkscore_lab.report import write_report
 from linkscore_scoring.errors import InvalidInput

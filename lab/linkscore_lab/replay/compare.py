@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from linkscore_lab.metrics import DEFINITIONS
-from linkscore_lab.replay.results import Results, RunResult, read_results
-from linkscore_lab.replay.summary import Estimate, estimate
+from linkscore_lab.replay.results import Estimate, Results, RunResult, estimate, read_results
 from linkscore_scoring.errors import InvalidInput
 
 PAIRINGS = {"seed": ("start", "seed"), "start": ("start",), "site": ()}

@@ -12,10 +12,9 @@ from linkscore_lab.datasets.relevance import ByType
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.policies import read_policy
 from linkscore_lab.replay.prepare import SiteSource, digest_of, prepare_site
-from linkscore_lab.replay.results import RunResult
+from linkscore_lab.replay.results import RunGroup, RunResult, group_runs
 from linkscore_lab.replay.runs import FEEDBACK, NONE, Case, Experiment, ReplayProtocol
 from linkscore_lab.replay.scorer import ORACLES
-from linkscore_lab.replay.summary import RunGroup, group_runs
 from linkscore_lab.replay.task import (
     USER_CONTENT,
     Task,

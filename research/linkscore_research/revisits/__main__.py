@@ -12,13 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from linkscore_research.revisits import cost, dated_runs, history, picture, scrapy_runs
+from linkscore_research.revisits import history, picture, scrapy_runs
 from linkscore_research.revisits.histories import SiteHistory, living, read_log
 from linkscore_research.revisits.replay import SCHEDULES, Listed, Noticed, Oracle, replay, schedule_named
 
 _COMMANDS: dict[str, Callable[[list[str]], object]] = {
-    "cost": cost.main,
-    "dated": dated_runs.main,
     "history": history.history,
     "picture": picture.main,
     "scrapy": scrapy_runs.main,
