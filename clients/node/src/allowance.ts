@@ -30,6 +30,8 @@ export class Allowance {
   /** The same in a sentence. */
   why = "";
   private left = Infinity;
+  /** Fetches that the server has not counted, for ever if it refused them. */
+  private unknown = 0;
   private answered = false;
   private seq = 0n;
   private spent = false;
@@ -39,12 +41,15 @@ export class Allowance {
     if (budget?.maxCost !== undefined && budget.fetchCost) this.left = Math.min(this.left, Math.floor(budget.maxCost / budget.fetchCost));
   }
 
-  /**
-   * Takes over what the answer to a page says. Answers that were asked for side by side come in any order: one that another
-   * overtook cannot raise what is left.
-   */
+  /** Notes a fetch that the server is told of now or later. */
+  begin(): void {
+    this.unknown++;
+  }
+
+  /** Takes over what the answer to a page says. One that another overtook cannot raise what is left. */
   take(result: PageResult | undefined): void {
     this.answered = true;
+    this.unknown--;
     if (!result) return;
     const isLatest = result.eventSeq >= this.seq;
     if (isLatest) this.seq = result.eventSeq;
@@ -58,17 +63,15 @@ export class Allowance {
   }
 
   /**
-   * Whether no fetch may begin beside those begun, of which the server has not answered `underWay` and does not know
-   * `unknown`. A crawl whose sites have stopped goes on while start pages wait, which may be of another site.
+   * Whether no fetch may begin beside those under way. A crawl whose sites have stopped goes on while start pages wait,
+   * which may be of another site.
    */
-  full(underWay: number, unknown: number, seeds: boolean): boolean {
+  full(underWay: number, seeds: boolean): boolean {
     if (this.spent || (this.reason && !seeds)) return true;
     if (this.left === Infinity) return false;
-    if (!this.answered && underWay > 0) return true;
-    if (underWay + unknown < this.left) return false;
-    if (!underWay && !this.reason) {
-      [this.reason, this.why] = ["linkscore_budget", `${unknown} fetches that the server does not know are all that was left`];
+    if (!underWay && this.unknown >= this.left && !this.reason) {
+      [this.reason, this.why] = ["linkscore_budget", `${this.unknown} fetches that the server does not know are all that was left`];
     }
-    return true;
+    return underWay + this.unknown >= this.left || (!this.answered && underWay > 0);
   }
 }

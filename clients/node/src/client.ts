@@ -7,11 +7,10 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
 import { type Budget, budgetMessage } from "./allowance.js";
-import type { Reward } from "./backlog.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { BrowseLogService } from "./gen/linkscore/v1/browse_log_service_pb.js";
 import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/common_pb.js";
-import { BudgetSchema, type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
+import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
   type LinkExplanation,
@@ -22,7 +21,6 @@ import {
   type StreamPagesRequest,
   StreamPagesRequestSchema,
 } from "./gen/linkscore/v1/link_scoring_service_pb.js";
-import { PolicySpecSchema } from "./gen/linkscore/v1/policy_pb.js";
 import { SiteModelService } from "./gen/linkscore/v1/site_model_service_pb.js";
 import { crawlName, type Link, type Page, pageMessage, type Places, type Policy, policySpec, rows, type Wanted, wantedMessage } from "./messages.js";
 import { type CallOptions, type Calls, stream, type Stub, stub } from "./rpc.js";
@@ -160,12 +158,11 @@ export class Client {
       const error = LinkscoreError.from(thrown);
       if (error.code !== Code.ALREADY_EXISTS) throw error;
       const there = await this.stubs.crawls.getCrawl({ name }, options);
-      const { policy: serves, wanted: isFor, budget: may } = there.crawl ?? {};
-      const paths = [
-        ...(policy && !(serves && equals(PolicySpecSchema, serves, policy)) ? ["policy"] : []),
-        ...(wanted && !(isFor && equals(WantedSchema, isFor, wanted)) ? ["wanted"] : []),
-        ...(budget && !(may && equals(BudgetSchema, may, budget)) ? ["budget"] : []),
-      ];
+      const crawl = there.crawl ?? create(CrawlSchema);
+      const paths = Object.keys(given).filter((field) => {
+        const differs = ({ [field]: value }: Record<string, unknown>) => create(CrawlSchema, { [field]: value });
+        return !equals(CrawlSchema, differs({ ...crawl }), differs({ ...config }));
+      });
       const known = new Set(there.crawl?.examples.map(({ url }) => url));
       config.examples = config.examples.filter(({ url }) => url && !known.has(url));
       if (config.examples.length) paths.push("examples");
@@ -184,11 +181,6 @@ export class Crawl {
     /** The crawl as `ensureCrawl` found or made it; absent of a handle that asked the server nothing. */
     readonly config?: CrawlMessage,
   ) {}
-
-  /** Asks the server for as little as it can. */
-  async ping(options?: CallOptions): Promise<void> {
-    await this.serverVersion(options);
-  }
 
   /** Version of the server that answers, empty of one that does not say. */
   async serverVersion(options?: CallOptions): Promise<string> {
@@ -226,28 +218,26 @@ export class Crawl {
 
   /** The value of each bucket now. Name those that are not empty, every few fetches. */
   async rankBuckets(buckets: readonly string[], options?: CallOptions): Promise<Map<string, number>> {
-    const request = { crawl: this.name, buckets: [...buckets] };
-    const { order, values } = orderly(await this.client.stubs.links.rankBuckets(request, options), buckets.length);
-    return new Map(order.map((at, i) => [buckets[at] ?? "", values[i] ?? 0]));
+    return (await this.planBuckets({ buckets }, options)).values;
   }
 
   /**
    * The value of each bucket now, and how many links of each to fetch before asking again. These may be fewer than asked
-   * for, none even: wait for the next answer then. Of a server that hands none out `urls` is undefined.
+   * for, none even: wait for the next answer then.
    */
-  async planBuckets(places: Places, options?: CallOptions): Promise<{ values: Map<string, number>; urls?: Map<string, number> }> {
-    const buckets = [...places.waiting.keys()];
+  async planBuckets(places: Places, options?: CallOptions): Promise<{ values: Map<string, number>; urls: Map<string, number> }> {
+    const { waiting = new Map<string, number>(), buckets = [...waiting.keys()], inFlight = [], n = 0, fill = false } = places;
     const request = {
       crawl: this.name,
-      buckets,
-      waiting: [...places.waiting.values()],
-      inFlight: [...(places.inFlight ?? [])].map(([bucket, count]) => ({ bucket, count })),
-      n: places.n,
-      fill: places.fill ?? false,
+      buckets: [...buckets],
+      waiting: [...waiting.values()],
+      inFlight: [...inFlight].map(([bucket, count]) => ({ bucket, count })),
+      n,
+      fill,
     };
     const { order, values, urls } = orderly(await this.client.stubs.links.rankBuckets(request, options), buckets.length);
     const named = (column: readonly number[]) => new Map(order.map((at, i) => [buckets[at] ?? "", column[i] ?? 0]));
-    return { values: named(values), ...(urls.length ? { urls: named(urls) } : {}) };
+    return { values: named(values), urls: named(urls) };
   }
 
   /** Scores links again, from URL and ticket, in the order given. */
@@ -260,14 +250,10 @@ export class Crawl {
   }
 
   /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
-  async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options?: CallOptions): Promise<void> {
-    await this.rewards([{ eventId: randomUUID(), ...page, worth }], options);
-  }
-
-  /** Reports several rewards; its error is the first of them that breaks a rule. */
-  async rewards(said: readonly Reward[], options?: CallOptions): Promise<void> {
-    const feedback = said.map(({ worth, ...page }) => ({ ...page, outcome: { case: "reward" as const, value: worth } }));
-    const { statuses } = await this.client.stubs.links.reportFeedback({ crawl: this.name, feedback }, options);
+  async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options: CallOptions & { eventId?: string } = {}): Promise<void> {
+    const { eventId = randomUUID(), ...call } = options;
+    const feedback = [{ eventId, ...page, outcome: { case: "reward" as const, value: worth } }];
+    const { statuses } = await this.client.stubs.links.reportFeedback({ crawl: this.name, feedback }, call);
     for (const status of statuses) checked(status);
   }
 
@@ -290,13 +276,8 @@ export class Crawl {
 const RESOLVED = /^(dns|unix|ipv4|ipv6):/;
 
 function checkTarget(target: string): void {
-  if (RESOLVED.test(target)) return;
-  const [, scheme = "", rest = ""] = /^(?:(\w+):\/\/)?(.*)$/.exec(target) ?? [];
-  const [, host = "", port = ""] = /^([^:\s/@]+|\[[^\]\s]+\]):(\d+)$/.exec(rest) ?? [];
-  if (!scheme && host && Number(port) >= 1 && Number(port) <= 65_535) return;
-  const meant = rest.split(/[:/]/)[0]?.trim() ?? "";
-  const example = /^\d+$/.test(meant) ? `localhost:${meant}` : `${meant || "localhost"}:7411`;
-  throw new TypeError(`target ${JSON.stringify(target)}: give host:port${scheme ? ` without ${scheme}://` : ""}, for example ${example}`);
+  if (RESOLVED.test(target) || /^([^:\s/@]+|\[[^\]\s]+\]):\d{1,5}$/.test(target)) return;
+  throw new TypeError(`target ${JSON.stringify(target)}: give host:port without a scheme, for example localhost:7411`);
 }
 
 /** Gives the token of today: while its file is missing or empty, the last one. */
@@ -322,12 +303,13 @@ function metadataOf(secret: string | undefined): Metadata {
 /** The links of an answer whose columns fit and whose numbers are numbers. */
 function readable(links: LinkScores | undefined): Link[] {
   if (!links) return [];
-  const { scores, urls, buckets, tickets, verdicts, inScope, skipReasons, urlTypes, encodedPriorities } = links;
-  const columns = [urls, buckets, tickets, verdicts, inScope, skipReasons, urlTypes, encodedPriorities];
+  const { scores, urls, buckets, tickets, verdicts, inScope, skipReasons } = links;
+  const columns = [urls, buckets, tickets, verdicts, inScope, skipReasons];
   if (columns.some(({ length }) => length && length !== scores.length)) throw odd("a column has another length than scores");
-  if (buckets.some((at) => at >= links.bucketNames.length) || tickets.some((at) => at >= links.ticketValues.length))
+  const { length } = links.bucketNames;
+  if (links.bucketValues.length !== length || buckets.some((at) => at >= length) || tickets.some((at) => at >= links.ticketValues.length))
     throw odd("a bucket or ticket is not there");
-  if (![...scores, ...links.bucketValues, ...encodedPriorities].every(Number.isFinite)) throw odd("a number is not finite");
+  if (![...scores, ...links.bucketValues].every(Number.isFinite)) throw odd("a number is not finite");
   return rows(links);
 }
 

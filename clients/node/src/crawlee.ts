@@ -26,8 +26,6 @@ export interface LinkscoreOptions extends ClientOptions {
   budget?: Budget;
   /** Pages like those wanted: URL, or `URL=FILE` with the HTML. */
   examples?: readonly string[];
-  /** Asks for the order of the buckets before every n-th request, 1 if absent. */
-  rankEvery?: number;
   /** Makes a server that is away at the start an error of `run`. */
   required?: boolean;
   /** Where lines about the server go; Crawlee's log if absent. */

@@ -1,7 +1,4 @@
-import { Breaker, PROBE_TIMEOUT_MS } from "./breaker.js";
-import type { CallOptions, Crawl } from "./client.js";
-import { LinkscoreError } from "./errors.js";
-import { Guesses, Outage, shapes } from "./outage.js";
+import type { Outlook } from "./outlook.js";
 
 /** How many buckets a URL that was found several times may wait in at once. */
 const MAX_PLACES = 4;
@@ -14,14 +11,17 @@ export interface Item<T> {
 }
 
 interface Waiting<T> extends Item<T> {
-  taken: boolean;
-  /** Its URL, and the coarse shape of that, once it was asked for. */
-  url: string;
-  coarse?: string;
   /** Its place in each bucket it waits in, numbered in the order they came; the ticket there is given when it is taken. */
   places: Map<string, { number: number; ticket: Uint8Array }>;
   /** The URL of one that was found while the server was away: its place, if it has one, is a guess. */
   guessed?: string | undefined;
+}
+
+/** What waits in a bucket: URLs that are scored, and behind them those that are guessed to belong there. */
+interface Bucket<T> {
+  value: number;
+  scored: Set<Waiting<T>>;
+  guessed: Set<Waiting<T>>;
 }
 
 /** What a frontier keeps of a scored link. */
@@ -33,45 +33,37 @@ export interface Scored {
   url?: string;
 }
 
-const any = () => true;
+/** Asks which buckets come next: links that wait and that are under way; undefined without an answer. */
+export type Plan = (
+  waiting: Map<string, number>,
+  inFlight: Map<string, number>,
+) => Promise<{ values: Map<string, number>; urls: Map<string, number> } | undefined>;
 
 /**
  * An in-memory queue that gives the best URL first: one first-in-first-out queue a bucket, seeds ahead of them, URLs
  * the server said nothing about behind them. A URL is given once. Call `done` when one that was given is answered: what is
- * under way counts when the next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md).
+ * under way counts when the next is chosen. While the server is away links go on by the rule of outages
+ * (docs/reference/clients.md). A Session has one.
  */
 export class Frontier<T> {
-  private readonly values = new Map<string, number>();
-  private readonly queues = new Map<string, Waiting<T>[]>();
+  /** Those that are not empty. */
+  private readonly buckets = new Map<string, Bucket<T>>();
   private readonly waiting = new Map<string, Waiting<T>>();
-  private seeds: Waiting<T>[] = [];
-  private unknown: Waiting<T>[] = [];
-  private readonly guesses = new Guesses();
-  private readonly outage = new Outage();
+  private readonly seeds = new Set<Waiting<T>>();
+  private readonly unknown = new Set<Waiting<T>>();
   /** Links that wait without a score, by URL. */
   private readonly withoutScore = new Map<string, Waiting<T>>();
-  /** Those of them that wait in a bucket, behind all that were scored. */
-  private readonly guessed = new Map<string, Waiting<T>[]>();
   private numbers = 0;
-  private since = 0;
-  /** Links that wait in each bucket. */
-  private readonly live = new Map<string, number>();
   /** URLs given and not done, with the bucket each was taken from. */
   private readonly underWay = new Map<string, string>();
-  /** What the server handed out and nobody took yet. */
-  private left = new Map<string, number>();
-  /** It handed out less than there was place for. */
+  /** The bucket that the server says to take from now; or it granted none, and that is how it is until something is done. */
+  private granted: string | undefined;
   private short = false;
-  /** Something is done since it was asked. */
-  private news = false;
   private turn: Promise<unknown> = Promise.resolve();
 
-  /** Asks for the order of the buckets before every `every`-th `next`. */
   constructor(
-    private readonly crawl: () => Promise<Crawl>,
-    private readonly every = 1,
-    private readonly breaker = new Breaker(async () => (await crawl()).ping({ timeoutMs: PROBE_TIMEOUT_MS })),
-    private readonly call: CallOptions = {},
+    private readonly plan: Plan,
+    private readonly outlook: Outlook,
   ) {}
 
   /** How many URLs wait. */
@@ -84,38 +76,32 @@ export class Frontier<T> {
   }
 
   addSeed(key: string, value: T): void {
-    this.seeds.push(this.made(key, value));
+    this.seeds.add(this.made(key, value));
   }
 
   addUnknown(key: string, value: T): void {
-    this.unknown.push(this.made(key, value));
+    this.unknown.add(this.made(key, value));
   }
 
   /**
-   * Lets a link wait that was found while the server was away: in the bucket of the last new link of its shape that was
-   * scored, behind all that were, or, if there was none, behind all others; true if it is a guess. `rescore` gives it its score when
-   * the server is back.
+   * Lets a link wait that was found while the server was away: where new links of its shape were found last, behind all
+   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score when the server is
+   * back.
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
-    const item = this.made(key, value, url);
+    const item = this.made(key, value);
     item.guessed = url;
     this.withoutScore.set(url, item);
-    const bucket = this.guesses.bucket(url);
-    if (bucket === undefined) this.unknown.push(item);
-    else this.put(item, bucket, new Uint8Array(), this.guessed);
-    return bucket !== undefined;
+    const like = this.outlook.guess(url);
+    if (like) this.place(item, like.bucket, like.value, new Uint8Array()).guessed.add(item);
+    else this.unknown.add(item);
+    return !!like;
   }
 
   /** Lets a link wait in each bucket that one page gave it; one that waits already, found again elsewhere, waits there too. */
   add(key: string, found: Scored | readonly Scored[], value: T): void {
-    const links = [found].flat();
-    this.score(this.waiting.get(key) ?? this.made(key, value, links[0]?.url), links);
-  }
-
-  /** Notes whether a fetch brought a page: links of its shape go behind others if many did not, while the server is away. */
-  answered(url: string, failed: boolean): void {
-    this.outage.answered(coarseOf(url), failed, !this.breaker.allows());
+    this.score(this.waiting.get(key) ?? this.made(key, value), [found].flat());
   }
 
   /** How many links wait without a score. */
@@ -141,10 +127,14 @@ export class Frontier<T> {
     for (const url of urls) this.withoutScore.delete(url);
   }
 
-  /** The bucket that is worth most of those that are not empty, and its value. */
+  /** The bucket that is worth most of those that are not empty, the older of equal ones, and its value. */
   bestBucket(): [string, number] | undefined {
-    const values = [...this.live.keys()].map((bucket): [string, number] => [bucket, this.values.get(bucket) ?? 0]);
-    return values.reduce<[string, number] | undefined>((best, each) => (best && best[1] >= each[1] ? best : each), undefined);
+    let best: [string, number] | undefined;
+    for (const [name, { value }] of this.buckets) {
+      const worth = this.outlook.worth(name, value);
+      if (!best || worth > best[1] || (worth === best[1] && this.age(name) < this.age(best[0]))) best = [name, worth];
+    }
+    return best;
   }
 
   /**
@@ -152,170 +142,111 @@ export class Frontier<T> {
    * Those who ask take turns: each knows what those before it took.
    */
   next(): Promise<Item<T> | undefined> {
-    const mine = this.turn.then(() => this.chosen());
-    this.turn = mine;
+    const mine = this.turn.then(async () => {
+      await this.rank();
+      return this.taken();
+    });
+    this.turn = mine.catch(() => undefined);
     return mine;
   }
 
   /** Notes that what became of a URL that was given is known to the server, or never will be. */
   done(key: string): void {
-    this.news = true;
+    this.short = false;
     this.underWay.delete(key);
   }
 
   /** Whether a start page waits. */
   get hasSeeds(): boolean {
-    return this.seeds.length > 0;
+    return this.seeds.size > 0;
   }
 
   /** Whether something waits that should not be fetched before the next answer. */
   get held(): boolean {
-    return this.short && !this.news && this.underWay.size > 0 && ![...this.left.values()].some(Boolean) && !this.seeds.length;
-  }
-
-  private async chosen(): Promise<Item<T> | undefined> {
-    await this.rank();
-    const item = this.first();
-    if (item) this.outage.took(this.underWay.get(item.key) ?? "", !this.breaker.allows());
-    return item;
-  }
-
-  private first(): Item<T> | undefined {
-    const given = this.take(this.seeds) ?? this.best((bucket) => (this.left.get(bucket) ?? 0) > 0);
-    if (given || (this.short && this.underWay.size > 0)) return given;
-    return this.best(any) ?? this.take(this.unknown);
+    return this.short && !this.hasSeeds;
   }
 
   private async rank(): Promise<void> {
-    if (!this.breaker.allows()) {
-      [this.short, this.left] = [false, new Map()];
-      return;
-    }
-    this.since = this.outage.ends() ? this.every : this.since + 1; // after an outage the values are old
-    const empty = this.short && !this.news && this.underWay.size > 0;
-    if ((this.since < this.every && !this.short) || empty || !this.live.size) return;
-    [this.since, this.news, this.short, this.left] = [0, false, false, new Map()];
-    const waiting = this.oldestFirst();
+    if (this.short || !this.buckets.size) return;
+    const byAge = [...this.buckets].sort(([a], [b]) => this.age(a) - this.age(b));
+    const waiting = new Map(byAge.map(([name, { scored, guessed }]) => [name, scored.size + guessed.size]));
     const inFlight = new Map<string, number>();
     for (const bucket of this.underWay.values()) if (bucket) inFlight.set(bucket, (inFlight.get(bucket) ?? 0) + 1);
-    try {
-      const { values, urls } = await (await this.crawl()).planBuckets({ waiting, inFlight, n: this.every }, this.call);
-      for (const [bucket, value] of values) this.values.set(bucket, value);
-      this.left = urls ?? new Map();
-      const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0);
-      this.short = !!urls && sum(urls.values()) < Math.min(this.every, sum(waiting.values()));
-      this.breaker.done();
-    } catch (thrown) {
-      this.breaker.done(LinkscoreError.from(thrown));
+    const plan = await this.plan(waiting, inFlight);
+    for (const [name, value] of plan?.values ?? []) {
+      const bucket = this.buckets.get(name);
+      if (bucket) bucket.value = value;
     }
+    this.granted = [...(plan?.urls ?? [])].find(([, urls]) => urls > 0)?.[0];
+    this.short = !!plan && this.granted === undefined && this.underWay.size > 0;
   }
 
-  private oldestFirst(): Map<string, number> {
-    const oldest = (bucket: string) => this.head(bucket)?.places.get(bucket)?.number ?? 0;
-    return new Map([...this.live].sort(([a], [b]) => oldest(a) - oldest(b)));
-  }
-
-  /** The URL to take from a bucket that is not empty: scored ones go before guesses. */
-  private head(bucket: string): Waiting<T> | undefined {
-    const waits = (item: Waiting<T>) => !item.taken && item.places.has(bucket);
-    return (
-      firstOf(this.queues, bucket, (item) => waits(item) && item.guessed === undefined) ??
-      firstOf(this.guessed, bucket, (item) => waits(item) && item.guessed !== undefined)
-    );
-  }
-
-  /** The value of a bucket: what the server said last, or while it is away what that is worth still. */
-  private worth(bucket: string, head: Waiting<T>): number {
-    const value = this.values.get(bucket) ?? 0;
-    if (this.breaker.allows()) return value;
-    head.coarse ??= coarseOf(head.url);
-    return this.outage.worth(bucket, value, head.coarse);
-  }
-
-  private best(mayGo: (bucket: string) => boolean): Item<T> | undefined {
-    let best: { bucket: string; value: number; number: number; head: Waiting<T> } | undefined;
-    for (const bucket of this.live.keys()) {
-      const head = this.head(bucket);
-      if (!head || !mayGo(bucket)) continue;
-      const value = this.worth(bucket, head);
-      const number = head.places.get(bucket)?.number ?? 0;
-      if (!best || value > best.value || (value === best.value && number < best.number)) {
-        best = { bucket, value, number, head };
-      }
+  private taken(): Item<T> | undefined {
+    let item = first(this.seeds);
+    let from: string | undefined;
+    if (!item && !this.short) {
+      from = this.granted !== undefined && this.buckets.has(this.granted) ? this.granted : this.bestBucket()?.[0];
+      item = from === undefined ? first(this.unknown) : this.head(from);
     }
-    if (best) this.left.set(best.bucket, Math.max(0, (this.left.get(best.bucket) ?? 0) - 1));
-    return best && this.leave(best.head, best.bucket);
-  }
-
-  private take(queue: Waiting<T>[]): Item<T> | undefined {
-    for (let item = queue.shift(); item; item = queue.shift()) {
-      if (!item.taken) return this.leave(item);
-    }
-    return undefined;
-  }
-
-  private leave(item: Waiting<T>, bucket = ""): Item<T> {
-    item.taken = true;
-    item.ticket = item.places.get(bucket)?.ticket ?? new Uint8Array();
-    this.underWay.set(item.key, bucket);
-    this.settled(item);
-    this.leavePlaces(item);
+    if (!item) return undefined;
+    item.ticket = item.places.get(from ?? "")?.ticket ?? new Uint8Array();
+    if (from !== undefined) this.outlook.took(from);
+    this.underWay.set(item.key, from ?? "");
+    this.leave(item);
     if (this.waiting.get(item.key) === item) this.waiting.delete(item.key);
     return item;
   }
 
-  private leavePlaces(item: Waiting<T>): void {
-    for (const place of item.places.keys()) {
-      const rest = (this.live.get(place) ?? 0) - 1;
-      if (rest > 0) this.live.set(place, rest);
-      else this.live.delete(place);
-    }
-    item.places = new Map();
+  /** The URL to take from a bucket that is not empty. */
+  private head(name: string): Waiting<T> | undefined {
+    const bucket = this.buckets.get(name);
+    return bucket && (first(bucket.scored) ?? first(bucket.guessed));
   }
 
-  private settled(item: Waiting<T>): void {
+  private age(name: string): number {
+    return this.head(name)?.places.get(name)?.number ?? 0;
+  }
+
+  /** Takes an item out of all queues. */
+  private leave(item: Waiting<T>): void {
     if (item.guessed !== undefined) this.withoutScore.delete(item.guessed);
     item.guessed = undefined;
+    for (const name of item.places.keys()) {
+      const bucket = this.buckets.get(name);
+      bucket?.scored.delete(item);
+      bucket?.guessed.delete(item);
+      if (bucket && !bucket.scored.size && !bucket.guessed.size) this.buckets.delete(name);
+    }
+    item.places.clear();
+    this.seeds.delete(item);
+    this.unknown.delete(item);
   }
 
   private score(item: Waiting<T>, found: readonly Scored[]): void {
-    if (item.guessed !== undefined) {
-      this.settled(item);
-      this.leavePlaces(item);
-    }
+    if (item.guessed !== undefined) this.leave(item);
     if (!item.places.size) { // one found again is not taken from where it was found now, and teaches nothing
       const best = found.reduce((a, b) => ((b.score ?? 0) > (a.score ?? 0) ? b : a));
-      if (best.url) this.guesses.note(best.url, best.bucket);
+      if (best.url) this.outlook.placed(best.url, { bucket: best.bucket, value: best.bucketValue });
     }
     for (const { bucket, bucketValue, ticket } of found) {
-      if (!this.values.has(bucket)) this.values.set(bucket, bucketValue);
-      if (!item.places.has(bucket) && item.places.size < MAX_PLACES) this.put(item, bucket, ticket, this.queues);
+      if (!item.places.has(bucket) && item.places.size < MAX_PLACES) this.place(item, bucket, bucketValue, ticket).scored.add(item);
     }
   }
 
-  private put(item: Waiting<T>, bucket: string, ticket: Uint8Array, queues: Map<string, Waiting<T>[]>): void {
-    item.places.set(bucket, { number: ++this.numbers, ticket });
-    const queue = queues.get(bucket);
-    if (queue) queue.push(item);
-    else queues.set(bucket, [item]);
-    this.live.set(bucket, (this.live.get(bucket) ?? 0) + 1);
+  private place(item: Waiting<T>, name: string, value: number, ticket: Uint8Array): Bucket<T> {
+    const bucket = this.buckets.get(name) ?? { value, scored: new Set(), guessed: new Set() };
+    this.buckets.set(name, bucket);
+    item.places.set(name, { number: ++this.numbers, ticket });
+    return bucket;
   }
 
-  private made(key: string, value: T, url = key): Waiting<T> {
-    const item = { key, url, ticket: new Uint8Array(), value, taken: false, places: new Map() };
+  private made(key: string, value: T): Waiting<T> {
+    const item = { key, ticket: new Uint8Array(), value, places: new Map() };
     this.waiting.set(key, item);
     return item;
   }
 }
 
-function coarseOf(url: string): string {
-  return shapes(url)[1] ?? url;
-}
-
-/** Drops what does not wait in a queue any more, and gives what is left at its head. */
-function firstOf<T>(queues: Map<string, Waiting<T>[]>, bucket: string, waits: (item: Waiting<T>) => boolean): Waiting<T> | undefined {
-  const queue = queues.get(bucket) ?? [];
-  while (queue[0] && !waits(queue[0])) queue.shift();
-  if (!queue[0]) queues.delete(bucket);
-  return queue[0];
+function first<I>(queue: Set<I>): I | undefined {
+  return queue.values().next().value;
 }

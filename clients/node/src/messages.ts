@@ -10,7 +10,6 @@ import {
   type Page as PageMessage,
   PageSchema,
   SkipReason,
-  type UrlType,
   type Verdict,
 } from "./gen/linkscore/v1/common_pb.js";
 import { type Wanted as WantedMessage, WantedSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
@@ -40,12 +39,13 @@ export interface Page {
 
 /** Which links to fetch next while others are under way: what `planBuckets` is asked. */
 export interface Places {
-  /** How many links of each bucket wait; the bucket whose link waits longest comes first. */
-  waiting: ReadonlyMap<string, number>;
+  /** How many links of each bucket wait; the bucket whose link waits longest comes first. Names alone will do. */
+  waiting?: ReadonlyMap<string, number>;
+  buckets?: readonly string[];
   /** How many links were taken and not answered yet, by the bucket they were taken from. */
   inFlight?: ReadonlyMap<string, number>;
   /** How many links to hand out. */
-  n: number;
+  n?: number;
   /** Asks for `n` even where little is known. */
   fill?: boolean;
 }
@@ -58,14 +58,13 @@ export interface Link {
   score: number;
   /** Name of the group whose value moves together. */
   bucket: string;
-  /** What `rankBuckets` would answer for `bucket` now; of a server that does not say, its best score here. */
+  /** What `rankBuckets` would answer for `bucket` now. */
   bucketValue: number;
   /** At most 64 opaque bytes: keep them with the URL and send them back. */
   ticket: Uint8Array;
   verdict: Verdict;
   /** Which setting of the crawl makes the link one to skip; unspecified if none does. */
   skipReason: SkipReason;
-  urlType: UrlType;
   inScope: boolean;
   /** Whether the link was scored; `status` says why not. */
   usable: boolean;
@@ -87,18 +86,16 @@ export function wantedMessage(wanted: Wanted): WantedMessage {
 export function rows(links: LinkScores | undefined): Link[] {
   if (!links) return [];
   const none = new Uint8Array();
-  const values = bucketValues(links);
   return links.scores.map((score, i) => {
     const status = links.statuses[i];
     return {
       url: links.urls[i] ?? "",
       score,
       bucket: links.bucketNames[links.buckets[i] ?? -1] ?? "",
-      bucketValue: values[links.buckets[i] ?? -1] ?? score,
+      bucketValue: links.bucketValues[links.buckets[i] ?? -1] ?? score,
       ticket: links.ticketValues[links.tickets[i] ?? -1] ?? none,
       verdict: links.verdicts[i] ?? 0,
       skipReason: links.skipReasons[i] ?? SkipReason.UNSPECIFIED,
-      urlType: links.urlTypes[i] ?? 0,
       inScope: links.inScope[i] ?? true,
       usable: status?.code !== ItemCode.INVALID,
       ...(status ? { status } : {}),
@@ -112,14 +109,6 @@ export function rows(links: LinkScores | undefined): Link[] {
  */
 export function isDropped({ skipReason }: Link): boolean {
   return ![SkipReason.UNSPECIFIED, SkipReason.CRAWL_BUDGET, SkipReason.SITE_STOPPED].includes(skipReason);
-}
-
-/** The value of each of `bucketNames`; of a server that sends none, the score of its best link here. */
-function bucketValues({ bucketValues: said, bucketNames, buckets, scores }: LinkScores): number[] {
-  if (said.length === bucketNames.length) return said;
-  const best = bucketNames.map(() => 0);
-  buckets.forEach((at, i) => (best[at] = Math.max(best[at] ?? 0, scores[i] ?? 0)));
-  return best;
 }
 
 /** Writes a ticket as text, for queues that keep strings: base64url without padding. */

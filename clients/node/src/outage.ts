@@ -1,127 +1,142 @@
+import { Code, LinkscoreError } from "./errors.js";
+
+// Waits between two probes of a server that is away: a dead server costs nothing then, and one that was restarted is
+// noticed within seconds.
+const FIRST_PROBE_MS = 1_000;
+const LONGEST_PROBE_MS = 5_000;
+
+// What waits for a server that is away is bounded in bytes, since a page may have 8 MiB; a call whose answer took too long
+// so often is given up. Both chosen.
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_TRIES = 3;
+
+const OUTAGES = new Set([Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.RESOURCE_EXHAUSTED]);
+
 /**
- * The rule of outages: how a crawl goes on while its server is away. Constants are those of docs/reference/clients.md, which all
- * adapters share.
+ * Whether a call failed because there is no server, no answer in time, too much load or a full disk: the next would fail
+ * too. One beyond a limit is refused for itself.
  */
+export function isOutage(error: LinkscoreError | undefined): boolean {
+  return !!error && OUTAGES.has(error.code) && error.reason !== "LIMIT_EXCEEDED";
+}
 
-/** Links taken from a bucket nobody had tried that halve what it is thought to be worth. */
-const TRUST = 16;
-/** Shapes of URLs that are remembered: far more than a site has templates. */
-const MAX_SHAPES = 4_096;
+/** Waits without keeping the process alive. */
+const slept = (ms: number) => new Promise<unknown>((resolve) => void setTimeout(resolve, ms).unref());
 
-/** Keeps something for each of the shapes that were set last. */
-class Recent<T> {
-  private readonly values = new Map<string, T>(); // the one set last at the end
-
-  get(shape: string): T | undefined {
-    return this.values.get(shape);
-  }
-
-  set(shape: string, value: T): void {
-    this.values.delete(shape);
-    this.values.set(shape, value);
-    if (this.values.size > MAX_SHAPES) this.values.delete(this.values.keys().next().value ?? "");
-  }
-
-  /** Changes all that is kept. */
-  each(change: (value: T) => T): void {
-    for (const [shape, value] of this.values) this.values.set(shape, change(value));
-  }
+/** A call that tells the server something, and how often its answer took too long. */
+export interface Owed {
+  call: () => Promise<unknown>;
+  bytes: number;
+  tries?: number;
 }
 
 /**
- * Fetches of a shape that brought a page, and those that did not; of the first those before the outage, and of both those
- * since it began.
- */
-interface Fetches {
-  fine: number;
-  failed: number;
-  before: number;
-  since: number;
-}
-
-const NONE: Fetches = { fine: 0, failed: 0, before: 0, since: 0 };
-
-/**
- * What was taken from each bucket, by which its last value is trusted while nobody renews it, and what became of the links
- * of each coarse shape: a server that is away learns of no failure.
+ * Keeps a server that is away from costing a deadline for every page: after a call that met an outage none is made. Beside
+ * the crawl it is asked, every 1 to 5 s, whether it is back: it is once it answers a cheap call and takes what waits
+ * longest. Then the rest is sent, the oldest first, one at a time.
  */
 export class Outage {
-  private readonly before = new Map<string, number>();
-  private readonly since = new Map<string, number>();
-  private readonly odds = new Recent<Fetches>();
-
-  /** Notes whether a fetch brought a page. */
-  answered(coarse: string, failed: boolean, away: boolean): void {
-    const count = { ...(this.odds.get(coarse) ?? NONE) };
-    count[failed ? "failed" : "fine"]++;
-    if (away) count.since++;
-    else count.before = count.fine;
-    this.odds.set(coarse, count);
-  }
-
-  /** Notes that a link was taken from a bucket. */
-  took(bucket: string, away: boolean): void {
-    const taken = away ? this.since : this.before;
-    taken.set(bucket, (taken.get(bucket) ?? 0) + 1);
-  }
+  /** Calls that fell out, or were given up. */
+  dropped = 0;
+  away = false;
+  private owed: Owed[] = [];
+  private bytes = 0;
+  private closed = false;
+  private trying: Promise<LinkscoreError | undefined> | undefined;
 
   /**
-   * The last known value of a bucket; it fades by what was taken since the server was lost, the slower the more often it was
-   * tried before, and with the share of fetches of the shape of the link at its head that failed. What counts is the bucket or
-   * that shape, whichever was tried more: links of one kind may be in a bucket each.
+   * `probe` makes the cheap call. `turned` hears of the beginning of an outage, with its error, and of its end; `told` that
+   * the server knows all that waited.
    */
-  worth(bucket: string, value: number, coarse: string): number {
-    const { fine, failed, before, since } = this.odds.get(coarse) ?? NONE;
-    const half = TRUST * (1 + Math.max(this.before.get(bucket) ?? 0, before));
-    const arrives = (1 + fine) / (1 + fine + failed);
-    return (value * arrives * half) / (half + Math.max(this.since.get(bucket) ?? 0, since));
+  constructor(
+    private readonly probe: () => Promise<unknown>,
+    private readonly turned: (error?: LinkscoreError) => void,
+    private readonly told: () => Promise<unknown>,
+    private readonly sleep: (ms: number) => Promise<unknown> = slept,
+  ) {}
+
+  /** How many calls wait. */
+  get waiting(): number {
+    return this.owed.length;
   }
 
-  /** Ends an outage; false if nothing was taken in one. */
-  ends(): boolean {
-    const was = this.since.size > 0;
-    for (const [bucket, taken] of this.since) this.before.set(bucket, (this.before.get(bucket) ?? 0) + taken);
-    this.since.clear();
-    if (was) this.odds.each((count) => ({ ...count, before: count.fine, since: 0 }));
-    return was;
+  /** Lets a call wait if the server is away; says whether it is. */
+  keep(call?: Owed): boolean {
+    if (!this.away || !call) return this.away;
+    this.owed.push(call);
+    this.bytes += call.bytes;
+    while (this.bytes > MAX_BYTES) {
+      this.bytes -= this.owed.shift()?.bytes ?? 0;
+      this.dropped++;
+    }
+    return true;
+  }
+
+  /** Notes that a call met an outage. */
+  met(error: LinkscoreError, call?: Owed): void {
+    const lost = !this.away;
+    this.away = true;
+    this.keep(call);
+    if (!lost) return;
+    this.turned(error);
+    void this.watch(error);
+  }
+
+  /** Asks whether the server is back, and tells it everything then; the outage that goes on, if it does. */
+  tryAgain(): Promise<LinkscoreError | undefined> {
+    this.trying ??= this.tried().finally(() => (this.trying = undefined));
+    return this.trying;
+  }
+
+  /** Ends the asking. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async watch(lost: LinkscoreError): Promise<void> {
+    let error: LinkscoreError | undefined = lost;
+    for (let waitMs = FIRST_PROBE_MS; error; waitMs = Math.min(2 * waitMs, LONGEST_PROBE_MS)) {
+      await this.sleep(Math.max(waitMs, Math.min(error.retryAfterMs, LONGEST_PROBE_MS)));
+      if (this.closed) return;
+      error = await this.tryAgain();
+    }
+  }
+
+  private async tried(): Promise<LinkscoreError | undefined> {
+    if (this.away) {
+      const error = (await failure(this.probe)) ?? (await this.tellOldest());
+      if (error) return error;
+      this.away = false;
+      this.turned();
+    }
+    while (this.owed.length && !this.away) {
+      const error = await this.tellOldest();
+      if (error) this.met(error);
+    }
+    if (!this.away) await this.told();
+    return undefined;
+  }
+
+  /** Makes the oldest call; gives the outage that it met. A refusal is an answer, after which it is over. */
+  private async tellOldest(): Promise<LinkscoreError | undefined> {
+    const oldest = this.owed.shift();
+    if (!oldest) return undefined;
+    this.bytes -= oldest.bytes;
+    const error = await failure(oldest.call);
+    if (!error) return undefined;
+    const tries = (oldest.tries ?? 0) + Number(error.code === Code.DEADLINE_EXCEEDED);
+    if (tries >= MAX_TRIES) {
+      this.dropped++;
+    } else {
+      this.owed.unshift({ ...oldest, tries });
+      this.bytes += oldest.bytes;
+    }
+    return error;
   }
 }
 
-/** In which bucket the last new link of each shape of URL was: what a link found while the server is away is taken for. */
-export class Guesses {
-  private readonly buckets = new Recent<string>();
-
-  note(url: string, bucket: string): void {
-    for (const shape of shapes(url)) this.buckets.set(shape, bucket);
-  }
-
-  bucket(url: string): string | undefined {
-    const [fine = "", coarse = ""] = shapes(url);
-    return this.buckets.get(fine) ?? this.buckets.get(coarse);
-  }
-}
-
-/**
- * A URL without what names one page: first fine, with runs of digits alike and only the keys of its query, then coarse,
- * where the last part of the path, and every part with a digit, is any.
- */
-export function shapes(url: string): string[] {
-  if (!URL.canParse(url)) return [];
-  const { host, pathname, search } = new URL(url);
-  const parts = pathname.split("/");
-  const last = parts.findLastIndex(Boolean);
-  const any = parts.map((part, i) => (i === last ? `*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}` : /\d/.test(part) ? "#" : part));
-  const query = keysOf(search.slice(1));
-  return [`${host}${numbered(pathname)}${query}`, `*${host}${any.join("/")}${query}`];
-}
-
-function numbered(text: string): string {
-  return text.replace(/\d+/g, "#");
-}
-
-/** What is left of a query: its keys in order, each once. */
-function keysOf(query: string): string {
-  if (!query) return "";
-  const keys = query.split("&").map((pair) => numbered(pair.split("=")[0] ?? ""));
-  return `?${[...new Set(keys)].sort().join("&")}`;
+/** The outage that a call met. */
+async function failure(call: () => Promise<unknown>): Promise<LinkscoreError | undefined> {
+  const error: LinkscoreError | undefined = await call().then(() => undefined, LinkscoreError.from);
+  return isOutage(error) ? error : undefined;
 }

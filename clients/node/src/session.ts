@@ -1,15 +1,14 @@
 import { randomUUID } from "node:crypto";
 
 import { Allowance, budgetMessage } from "./allowance.js";
-import { Backlog, type Kept } from "./backlog.js";
-import { Breaker, isOutage, PROBE_TIMEOUT_MS } from "./breaker.js";
 import type { CallOptions, Client, Crawl, CrawlOptions } from "./client.js";
 import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
+import { isOutage, Outage, type Owed } from "./outage.js";
+import { Outlook } from "./outlook.js";
 
 // Chosen: a slice is answered at once by a server with other work, and the end of a crawl waits for half a minute at most.
-const SLICE_REWARDS = 100;
 const SLICE_LINKS = 500;
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
@@ -17,6 +16,10 @@ const REPORT_EVERY_MS = 60_000;
 const MAX_SAID = 20;
 /** Deadline of a call of a session unless it is told otherwise: a fetch waits for it. */
 const SESSION_TIMEOUT_MS = 5_000;
+/** A probe that takes longer has failed: a server so slow is of no use to a crawl. */
+const PROBE_TIMEOUT_MS = 1_000;
+/** Of a page without its body, and of a reward. */
+const OVERHEAD_BYTES = 512;
 
 /** What became of pages and links. */
 export interface Stats {
@@ -42,8 +45,6 @@ export interface Logger {
 }
 
 export interface SessionOptions extends CrawlOptions {
-  /** Asks for the order of the buckets before every n-th request, 1 if absent. */
-  rankEvery?: number | undefined;
   /** Deadline of each call, 5,000 if absent. */
   timeoutMs?: number | undefined;
   /** Makes a server that is away at the start an error. */
@@ -80,14 +81,14 @@ export class Session<T> {
   readonly frontier: Frontier<T>;
   /** What the budget still allows, and why the crawl ended by it. */
   readonly allowance: Allowance;
-  private readonly breaker: Breaker;
-  private readonly backlog = new Backlog();
+  private readonly outlook = new Outlook();
+  private readonly outage: Outage;
   private readonly crawl: Crawl;
   private readonly log: Logger;
   private readonly key: (url: string) => string;
   private readonly call: CallOptions;
   private started: Promise<void> | undefined;
-  private catching: Promise<void> | undefined;
+  private scoring: Promise<void> | undefined;
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
@@ -103,13 +104,17 @@ export class Session<T> {
     this.log = options.log ?? CONSOLE;
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
-    this.breaker = new Breaker(() => this.probe(), (error) => this.turned(error), (error) => this.refused(error), options.sleep);
-    this.frontier = new Frontier<T>(async () => this.crawl, options.rankEvery, this.breaker, this.call);
+    const probe = () => this.crawl.serverVersion({ timeoutMs: PROBE_TIMEOUT_MS });
+    this.outage = new Outage(probe, (error) => this.turned(error), () => this.scoreUnscored(), options.sleep);
+    this.frontier = new Frontier<T>(
+      (waiting, inFlight) => this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
+      this.outlook,
+    );
   }
 
   /** Whether the server is taken for present. */
   get present(): boolean {
-    return this.breaker.allows();
+    return !this.outage.away;
   }
 
   /**
@@ -120,7 +125,7 @@ export class Session<T> {
     this.started ??= this.repaired(() => this.ensure()).catch((thrown) => {
       const error = LinkscoreError.from(thrown);
       if (this.options.required || !isOutage(error)) throw error;
-      this.breaker.done(error);
+      this.outage.met(error);
     });
     return this.started;
   }
@@ -130,16 +135,18 @@ export class Session<T> {
     this.over = false;
     this.report();
     const sent = { eventId: randomUUID(), ...page }; // before the first attempt: a repeated one is applied once
-    this.frontier.answered(this.key(page.url), isFailure(page));
-    const { answer, error } = await this.tried(() => this.crawl.ingest([sent], this.call));
-    if (answer) {
-      this.count(sent);
-      this.allowance.take(answer[0]?.message);
-      if (this.frontier.unscored) void this.catchUp();
-      return answer[0]?.links ?? [];
-    }
-    if (!error || isOutage(error)) this.backlog.add(sent);
-    return undefined;
+    this.outlook.fetched(this.key(page.url), isFailure(page));
+    this.allowance.begin();
+    const send = async () => {
+      const [result] = await this.crawl.ingest([sent], this.call);
+      this.stats[isFailure(page) ? "failed" : "pages"]++;
+      this.allowance.take(result?.message);
+      return result?.links ?? [];
+    };
+    const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0);
+    const links = await this.tried(send, { bytes, call: async () => this.rescored(await this.late(send)) });
+    if (links && this.frontier.unscored) void this.scoreUnscored(); // their page was answered before they came to wait
+    return links;
   }
 
   /**
@@ -163,7 +170,7 @@ export class Session<T> {
 
   /** Whether the budget lets no fetch begin beside those under way. If it says so of none the crawl has ended. */
   isFull(underWay: number): boolean {
-    return this.allowance.full(underWay, this.backlog.size + this.backlog.dropped, this.frontier.hasSeeds);
+    return this.allowance.full(underWay, this.frontier.hasSeeds);
   }
 
   /** Reports a fetch that brought no page, now or when the server is back. */
@@ -173,10 +180,12 @@ export class Session<T> {
 
   /** Says what a page was worth, now or when the server is back. */
   async reward(page: { url: string; ticket?: Uint8Array }, worth: number): Promise<void> {
-    const said = { ...page, worth, eventId: randomUUID() };
-    const { answer, error } = await this.tried(() => this.crawl.rewards([said], this.call).then(() => true));
-    if (answer) this.stats.rewards++;
-    else if (!error || isOutage(error)) this.backlog.addReward(said);
+    const eventId = randomUUID();
+    const send = async () => {
+      await this.crawl.reward(page, worth, { ...this.call, eventId });
+      this.stats.rewards++;
+    };
+    await this.tried(send, { bytes: OVERHEAD_BYTES, call: () => this.late(send) });
   }
 
   /** Sends what still waits if the server is there, for half a minute at most, and says how the crawl went. */
@@ -185,7 +194,7 @@ export class Session<T> {
     this.over = true;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FINISH_WITHIN_MS)));
-    await Promise.race([this.breaker.try().then(() => this.catchUp()), late]);
+    await Promise.race([this.outage.tryAgain(), late]);
     clearTimeout(timer);
     const { scored, missed, fallback, late: rescored, pages } = this.stats;
     this.log.info("linkscore: the crawl ends", {
@@ -193,24 +202,25 @@ export class Session<T> {
       links: scored + missed + fallback,
       scored: scored + rescored,
       pages,
-      pagesNotSent: this.backlog.size + this.backlog.dropped,
+      notSent: this.outage.waiting + this.outage.dropped,
     });
   }
 
   /** Ends the probing. */
   close(): void {
-    this.breaker.close();
+    this.outage.close();
   }
 
-  /** Makes a call if the server may be there; a crawl that it does not know is made, and the call repeated. */
-  private async tried<A>(call: () => Promise<A>): Promise<{ answer?: A; error?: LinkscoreError }> {
-    if (!this.breaker.allows()) return {};
+  /** Makes a call unless the server is away; `later` tells it then, if it met an outage. */
+  private async tried<A>(call: () => Promise<A>, later?: Owed): Promise<A | undefined> {
+    if (this.outage.keep(later)) return undefined;
     try {
-      return { answer: await this.repaired(call) };
+      return await this.repaired(call);
     } catch (thrown) {
       const error = LinkscoreError.from(thrown);
-      this.breaker.done(error);
-      return { error };
+      if (isOutage(error)) this.outage.met(error, later);
+      else this.refused(error);
+      return undefined;
     }
   }
 
@@ -232,31 +242,30 @@ export class Session<T> {
     this.log.info("linkscore orders this crawl", { server: this.client.target, version, crawl: name, policy: policyName(config?.policy) });
   }
 
-  /**
-   * Asks whether the server is back: a cheap call, and one of what waits, since a server may answer and yet take nothing
-   * in (its disk is full, or it has too much work).
-   */
-  private async probe(): Promise<void> {
-    await this.crawl.ping({ timeoutMs: PROBE_TIMEOUT_MS }).catch((thrown: LinkscoreError) => {
-      if (isOutage(thrown)) throw thrown;
-    });
-    await this.sendSome();
+  /** Makes a call after an outage; a refusal is only said. */
+  private async late<A>(call: () => Promise<A>): Promise<A> {
+    try {
+      return await this.repaired(call);
+    } catch (thrown) {
+      const error = LinkscoreError.from(thrown);
+      if (!isOutage(error)) this.refused(error);
+      throw error;
+    }
   }
 
-  /** Notes the beginning of an outage, or its end: then what waits is sent, beside the crawl. */
+  /** Notes the beginning of an outage, or its end. */
   private turned(error?: LinkscoreError): void {
+    this.outlook.setAway(!!error);
     if (error) {
       this.lostAt = Date.now();
-      const why = error.reason === "DISK_FULL" ? "linkscore: the server's disk is full" : "linkscore does not answer";
-      this.log.warning(`${why}: links go on by what links like them were last worth`, { error: error.message });
+      this.log.warning("linkscore does not answer: links go on by what links like them were last worth", { error: error.message });
       return;
     }
     this.log.info("linkscore answers again: what waits is sent now", {
       afterSeconds: Math.round((Date.now() - this.lostAt) / 1000),
-      pages: this.backlog.size,
+      calls: this.outage.waiting,
       links: this.frontier.unscored,
     });
-    void this.catchUp();
   }
 
   /** Says, once for each message, that a call was refused or answered oddly: the crawl goes on without. */
@@ -266,69 +275,24 @@ export class Session<T> {
     this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
   }
 
-  /** Sends what waits in slices, the oldest first, until nothing does or the server is away again. */
-  private catchUp(): Promise<void> {
-    this.catching ??= this.sendAll().finally(() => (this.catching = undefined));
-    return this.catching;
-  }
-
-  private async sendAll(): Promise<void> {
-    while (this.breaker.allows()) {
-      const { answer: sent, error } = await this.tried(() => this.sendSome());
-      if (sent || error) continue;
-      const urls = this.frontier.someUnscored(SLICE_LINKS);
-      if (!urls.length) return;
-      await this.score(urls);
-    }
-  }
-
-  /** Sends the oldest page that waits, or some of the feedback; false if nothing waits. */
-  private async sendSome(): Promise<boolean> {
-    const kept = this.backlog.take();
-    if (kept) {
-      await this.send(kept);
-      return true;
-    }
-    const rewards = this.backlog.takeRewards(SLICE_REWARDS);
-    if (!rewards.length) return false;
-    try {
-      await this.repaired(() => this.crawl.rewards(rewards, this.call));
-      this.stats.rewards += rewards.length;
-    } catch (thrown) {
-      if (isOutage(LinkscoreError.from(thrown))) this.backlog.putRewardsBack(rewards);
-      throw thrown;
-    }
-    return true;
-  }
-
-  /** Sends a page that waited; its links that wait without a score get it. */
-  private async send(kept: Kept): Promise<void> {
-    try {
-      const [result] = await this.repaired(() => this.crawl.ingest([kept.page], this.call));
-      this.count(kept.page);
-      this.allowance.take(result?.message);
-      this.rescored(result?.links ?? []);
-    } catch (thrown) {
-      const error = LinkscoreError.from(thrown);
-      if (isOutage(error)) this.backlog.putBack(kept, error.code === Code.DEADLINE_EXCEEDED);
-      throw error;
-    }
-  }
-
   /** Asks for the scores of links whose pages will not be sent. */
-  private async score(urls: string[]): Promise<void> {
-    const { answer, error } = await this.tried(() => this.crawl.score(urls.map((url) => ({ url })), this.call));
-    if (!answer && (!error || isOutage(error))) return;
-    this.rescored(answer ?? []);
-    this.frontier.settle(urls);
+  private scoreUnscored(): Promise<void> {
+    this.scoring ??= this.scored().finally(() => (this.scoring = undefined));
+    return this.scoring;
+  }
+
+  private async scored(): Promise<void> {
+    for (let urls = this.frontier.someUnscored(SLICE_LINKS); urls.length; urls = this.frontier.someUnscored(SLICE_LINKS)) {
+      const links = urls.map((url) => ({ url }));
+      const scored = await this.tried(() => this.crawl.score(links, this.call));
+      if (this.outage.away) return;
+      this.rescored(scored ?? []);
+      this.frontier.settle(urls);
+    }
   }
 
   private rescored(links: Link[]): void {
     for (const [url, found] of byUrl(links, this.key)) if (this.frontier.rescore(url, found)) this.stats.late++;
-  }
-
-  private count(page: Page): void {
-    this.stats[isFailure(page) ? "failed" : "pages"]++;
   }
 
   /** Logs how the crawl goes, once a minute. */

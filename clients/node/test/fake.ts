@@ -1,14 +1,11 @@
 import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { anyPack } from "@bufbuild/protobuf/wkt";
-import { Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Code, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { type Metadata, Server, ServerCredentials, type ServerUnaryCall, status as Code, type UntypedServiceImplementation } from "@grpc/grpc-js";
 
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
-import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
 import { Decision, ItemCode, type LinkScores, type Page } from "../src/gen/linkscore/v1/common_pb.js";
 import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
 import { LinkScoringService, PageResultSchema, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
-const { ingestPages, streamPages, rankBuckets, reportFeedback, scoreLinks } = LinkScoringService.method;
+const { ingestPages, rankBuckets, reportFeedback, scoreLinks } = LinkScoringService.method;
 const { createCrawl, getCrawl, updateCrawl } = CrawlService.method;
 
 /** What a call fails with. */
@@ -40,7 +37,7 @@ export class Fake {
   spoil: (links: LinkScores) => void = () => undefined;
   /** Fetches of the budget of the crawl; absent: it has none. */
   most: number | undefined;
-  /** Links of each bucket that RankBuckets hands out; absent: it is a server that hands none out. */
+  /** Links of each bucket that RankBuckets hands out; absent: all go to the best. */
   handsOut: ((request: RankBucketsRequest) => number[]) | undefined;
   private readonly server = new Server({ "grpc.max_receive_message_length": 64 << 20 });
 
@@ -85,7 +82,7 @@ export class Fake {
     unary(rankBuckets, (request: RankBucketsRequest) => ({
       order: request.buckets.map((_, i) => i),
       values: request.buckets.map((name) => (name.startsWith("good") ? 0.9 : 0.1)),
-      urls: this.handsOut?.(request) ?? [],
+      urls: this.handsOut?.(request) ?? best(request),
     }));
     unary(scoreLinks, ({ links }: { links: { url: string }[] }) => {
       this.scored.push(links.map(({ url }) => url));
@@ -98,12 +95,6 @@ export class Fake {
         return { code: ItemCode.OK };
       }),
     }));
-    add(streamPages, (call: NodeJS.ReadWriteStream & { write(answer: object): void }) => {
-      call.on("data", ({ requestId, page }: { requestId: bigint; page: Page }) => {
-        call.write({ requestId, result: { links: scored(page) } });
-      });
-      call.on("end", () => call.end());
-    });
     this.server.addService(definition as never, methods);
     return new Promise((resolve, reject) => {
       this.server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
@@ -127,22 +118,15 @@ export class Fake {
   }
 }
 
-/** The error of a server that is out of room, with every kind of detail. */
-export function refusal(): Failure {
-  const details = [
-    anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason: "OVERLOADED", metadata: { limit: "4" } })),
-    anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: { seconds: 2n } })),
-    anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations: [{ field: "pages[3].url", description: "must be absolute" }] })),
-  ];
-  const metadata = new Metadata();
-  const packed = toBinary(StatusSchema, create(StatusSchema, { code: Code.RESOURCE_EXHAUSTED, message: "too much", details }));
-  metadata.set("grpc-status-details-bin", Buffer.from(packed));
-  return { code: Code.RESOURCE_EXHAUSTED, details: "too much", metadata };
-}
-
 function scored(page: Page) {
   const body = page.content.case === "body" ? Buffer.from(page.content.value).toString() : "";
   return columns([...body.matchAll(/href="([^"]*)"/g)].map((found) => new URL(found[1] ?? "", page.url).href));
+}
+
+/** All places for the best bucket. */
+function best({ buckets, n }: RankBucketsRequest): number[] {
+  const at = Math.max(0, buckets.findIndex((name) => name.startsWith("good")));
+  return buckets.map((_, i) => (i === at ? n : 0));
 }
 
 function columns(urls: string[]) {
@@ -152,6 +136,7 @@ function columns(urls: string[]) {
     scores: kinds.map((kind) => 0.1 + 0.8 * kind),
     buckets: kinds,
     bucketNames: ["bad", "good"],
+    bucketValues: [0.1, 0.9],
     tickets: kinds,
     ticketValues: [Buffer.from("tb"), Buffer.from("tg")],
   };

@@ -1,0 +1,122 @@
+/**
+ * The rule of outages: what buckets are worth and where new links belong while the server says nothing of either. Constants
+ * are those of docs/reference/clients.md, which all adapters share.
+ */
+
+/** Links taken from a bucket nobody had tried that halve what it is thought to be worth. */
+const TRUST = 16;
+/** Shapes of URLs that are remembered: far more than a site has templates. */
+const MAX_SHAPES = 4_096;
+
+/** Of a shape: fetches that brought a page, and that did not; pages before the outage; and links taken since it began. */
+interface Fetches {
+  fine: number;
+  failed: number;
+  before: number;
+  since: number;
+}
+
+const NONE: Readonly<Fetches> = { fine: 0, failed: 0, before: 0, since: 0 };
+
+/** Where a link was found last, and what its bucket was worth then. */
+export interface Guess {
+  bucket: string;
+  value: number;
+}
+
+/** What was taken from each bucket, where new links of each shape were found, and what became of fetches of each coarse shape. */
+export class Outlook {
+  private away = false;
+  private readonly lastFound = new Map<string, Guess>();
+  private readonly fetches = new Map<string, Fetches>();
+  /** The coarse shape of the link found last, by bucket. */
+  private readonly shapeOf = new Map<string, string>();
+  private readonly before = new Map<string, number>();
+  private readonly since = new Map<string, number>();
+
+  /** Notes the beginning of an outage, or its end. */
+  setAway(away: boolean): void {
+    this.away = away;
+    for (const [bucket, taken] of this.since) this.before.set(bucket, (this.before.get(bucket) ?? 0) + taken);
+    this.since.clear();
+    for (const count of this.fetches.values()) [count.before, count.since] = [count.fine, 0];
+  }
+
+  /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
+  placed(url: string, guess: Guess): void {
+    const [fine, coarse] = shapes(url);
+    remember(this.lastFound, fine, guess);
+    remember(this.lastFound, coarse, guess);
+    this.shapeOf.set(guess.bucket, coarse);
+  }
+
+  /** Where links like this one were found last. */
+  guess(url: string): Guess | undefined {
+    const [fine, coarse] = shapes(url);
+    return this.lastFound.get(fine) ?? this.lastFound.get(coarse);
+  }
+
+  /** Notes whether a fetch brought a page. */
+  fetched(url: string, failed: boolean): void {
+    this.count(shapes(url)[1])[failed ? "failed" : "fine"]++;
+  }
+
+  /** Notes that a link was taken from a bucket. */
+  took(bucket: string): void {
+    const taken = this.away ? this.since : this.before;
+    taken.set(bucket, (taken.get(bucket) ?? 0) + 1);
+    const coarse = this.shapeOf.get(bucket);
+    if (this.away && coarse !== undefined) this.count(coarse).since++;
+  }
+
+  /**
+   * What is left of the last known value of a bucket: it fades by what was taken since the server was lost, the slower the
+   * more often it was tried before, and with the share of fetches of its shape that failed. What counts is the bucket or
+   * that shape, whichever was tried more: links of one kind may be in a bucket each.
+   */
+  worth(bucket: string, value: number): number {
+    if (!this.away) return value;
+    const { fine, failed, before, since } = this.fetches.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
+    const half = TRUST * (1 + Math.max(this.before.get(bucket) ?? 0, before));
+    const arrives = (1 + fine) / (1 + fine + failed);
+    return (value * arrives * half) / (half + Math.max(this.since.get(bucket) ?? 0, since));
+  }
+
+  private count(coarse: string): Fetches {
+    const count = this.fetches.get(coarse) ?? { ...NONE };
+    remember(this.fetches, coarse, count);
+    return count;
+  }
+}
+
+/** Keeps something for each of the shapes that were set last. */
+function remember<T>(values: Map<string, T>, shape: string, value: T): void {
+  values.delete(shape);
+  values.set(shape, value); // the one set last at the end
+  if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
+}
+
+/**
+ * A URL without what names one page: first fine, with runs of digits alike and only the keys of its query, then coarse,
+ * where the last part of the path, and every part with a digit, is any.
+ */
+export function shapes(url: string): [string, string] {
+  if (!URL.canParse(url)) return [url, url];
+  const { host, pathname, search } = new URL(url);
+  const parts = pathname.split("/");
+  const last = parts.findLastIndex(Boolean);
+  const any = parts.map((part, i) => (i === last ? `*${/\.[a-z]{2,5}$/.exec(part)?.[0] ?? ""}` : /\d/.test(part) ? "#" : part));
+  const query = keysOf(search.slice(1));
+  return [`${host}${numbered(pathname)}${query}`, `*${host}${any.join("/")}${query}`];
+}
+
+function numbered(text: string): string {
+  return text.replace(/\d+/g, "#");
+}
+
+/** What is left of a query: its keys in order, each once. */
+function keysOf(query: string): string {
+  if (!query) return "";
+  const keys = query.split("&").map((pair) => numbered(pair.split("=")[0] ?? ""));
+  return `?${[...new Set(keys)].sort().join("&")}`;
+}
