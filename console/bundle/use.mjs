@@ -16,19 +16,6 @@ const shot = (name) => folder && page.screenshot({ path: join(folder, `use-${nam
 
 await page.goto(address);
 const crawl = new URL(await page.locator("[data-row]").first().getAttribute("href"), address).href;
-await page.click("text=Create a crawl");
-await page.fill("input[name=name]", "walked");
-await page.selectOption("select[name=policy]", "in_degree");
-await page.fill("input[name=extra]", "breadth_first");
-await page.click("form[action='/crawls'] button");
-await page.waitForURL("**/crawls/walked");
-report.created = await said("#tiles");
-await page.click("text=Configure");
-await page.check("input[name=observe_only]");
-await page.click("form[action$='/config'] button");
-await page.goto(address);
-report.configured = await said("tbody tr:has(a[href='/crawls/walked'])");
-
 await page.goto(crawl);
 const site = new URL(await page.locator("[data-row]").first().getAttribute("href"), address).href;
 await page.goto(site);
@@ -44,14 +31,6 @@ report.clicked = await said("#detail");
 await shot("map");
 
 await page.keyboard.press("Escape");
-await page.keyboard.press("f");
-await page.waitForURL("**/frontier");
-await page.keyboard.press("/");
-await page.keyboard.type(`http://${new URL(page.url()).pathname.split("/")[4]}/a-page/that-nobody-saw`);
-await page.keyboard.press("Enter");
-report.explained = await said("#explained");
-await shot("explained");
-
 await page.keyboard.press("t");
 await page.waitForURL("**/teach");
 for (const key of ["y", "n"]) {

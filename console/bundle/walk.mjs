@@ -60,7 +60,7 @@ async function addresses() {
     if (!(await page.locator("[data-row]").count())) continue; // no page has come in yet
     const site = await page.locator("[data-row]").first().getAttribute("href");
     const home = site.replace(/\/map$/, "");
-    for (const view of ["map", "frontier", "harvest", "teach"]) views.push([`${id}-${view}`, `${home}/${view}`]);
+    for (const view of ["map", "harvest", "teach"]) views.push([`${id}-${view}`, `${home}/${view}`]);
     await page.goto(new URL(site, address).href);
     const template = await page.locator("#templates [data-row]").first().getAttribute("href", { timeout: 1_000 }).catch(() => null);
     if (template) views.push([`${id}-template`, template]);

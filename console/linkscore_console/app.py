@@ -21,7 +21,7 @@ from linkscore.errors import LinkscoreError, NotFound
 from linkscore_console.page import Console, console_of, environment
 from linkscore_console.security import FormToken, Guard
 from linkscore_console.source import AWAY, Source
-from linkscore_console.views import crawls, frontier, harvest, sitemap, teach
+from linkscore_console.views import crawls, harvest, sitemap, teach
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -39,7 +39,7 @@ class ConsoleSettings:
     tls_ca
         PEM file of the authority to trust; None for no TLS.
     writable
-        Whether crawls may be created, configured and taught.
+        Whether crawls may be taught, and sites learned.
     hosts
         Host names the console answers to beside those of loopback.
     timeout_s
@@ -57,13 +57,10 @@ class ConsoleSettings:
 _SITE = "/crawls/{crawl}/sites/{site}"
 _ROUTES = [
     Route("/", crawls.every, name="crawls"),
-    Route("/crawls", crawls.create, methods=["POST"]),
     Route("/crawls/{crawl}", crawls.one),
-    Route("/crawls/{crawl}/config", crawls.configure, methods=["POST"]),
     Route(f"{_SITE}/map", sitemap.site_map),
     Route(f"{_SITE}/map/{{template}}", sitemap.template),
     Route(f"{_SITE}/learn", sitemap.learn, methods=["POST"]),
-    Route(f"{_SITE}/frontier", frontier.frontier),
     Route(f"{_SITE}/harvest", harvest.harvest),
     Route(f"{_SITE}/teach", teach.teach),
     Route(f"{_SITE}/teach/answer", teach.answer, methods=["POST"]),

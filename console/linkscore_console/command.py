@@ -23,7 +23,7 @@ _REQUESTS = 64
     show_default=True,
     help="host:port of the page; port 0 takes any that is free.",
 )
-@click.option("--write", "writable", is_flag=True, help="Let the page create, configure and teach crawls.")
+@click.option("--write", "writable", is_flag=True, help="Let the page teach crawls and learn sites.")
 @click.option(
     "--allow-host",
     "hosts",
@@ -31,7 +31,7 @@ _REQUESTS = 64
     help="Host name the page may be asked for by, beside those of this machine; repeatable.",
 )
 def console(connection: Connection, listen: str, writable: bool, hosts: tuple[str, ...]) -> None:
-    """Show crawls in a web page: site map, frontier, harvest, teaching.
+    """Show crawls in a web page: status, site map, harvest, teaching.
 
     The page asks for no password: whoever reaches it may do what its token may do. It listens on this
     machine only; put a proxy that knows its users before it to open it to others.

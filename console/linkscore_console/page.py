@@ -17,7 +17,6 @@ from linkscore_console.source import Source
 
 VIEWS = (
     ("map", "Site map"),
-    ("frontier", "Frontier"),
     ("harvest", "Harvest"),
     ("teach", "Teach"),
 )
@@ -95,15 +94,3 @@ def page_number(request: Request, name: str = "from") -> str:
     """Return the token of a page of a list, as the address says it; anything odd starts anew."""
     token = request.query_params.get(name, "")
     return token if token.isascii() and token.isdigit() and len(token) < 10 else ""
-
-
-async def policy_asked(request: Request) -> tuple[str, list[str]]:
-    """Return the policy that an address names, and those of its crawl, the one that serves first.
-
-    One that the crawl does not have is taken for the one that serves.
-    """
-    source = console_of(request).source
-    configured = await source.ask(source.client.get_crawl, crawl=request.path_params["crawl"])
-    choices = [words.policy_name(spec) for spec in (configured.policy, *configured.extra_policies)]
-    asked = request.query_params.get("policy", "")
-    return (asked if asked in choices else choices[0]), choices

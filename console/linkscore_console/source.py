@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
@@ -22,10 +22,6 @@ _LEAST_AGE_S, _MOST_AGE_S = 1.0, 60.0
 """How long an answer is shown again: bounds, chosen."""
 _MAX_ANSWERS = 64
 """A bound: answers kept for others who look at the same."""
-_RATE_WINDOW_S = 60.0
-"""Time over which pages a second are counted; chosen."""
-_MAX_CRAWLS = 1_000
-"""A bound: crawls whose rate is followed."""
 
 AWAY = (Unavailable, DeadlineExceeded, InternalError, ResourceExhausted)
 """Errors that say something of the server, not of the question."""
@@ -57,11 +53,6 @@ class Health:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class _Rate:
-    seen: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=120))
-
-
 class Source:
     """Asks a server, and remembers answers for as long as they may be shown."""
 
@@ -74,7 +65,6 @@ class Source:
         self._clock = clock
         self._answers: OrderedDict[tuple[Any, ...], _Answer] = OrderedDict()
         self._locks: dict[tuple[Any, ...], asyncio.Lock] = {}
-        self._rates: OrderedDict[str, _Rate] = OrderedDict()
 
     async def ask(self, question: Callable[..., Awaitable[_T]], **fields: Any) -> _T:
         """Return the answer to a question about the crawl, at most a minute old."""
@@ -97,19 +87,6 @@ class Source:
             return await self._watched(order(**fields))
         finally:
             self._answers.clear()
-
-    def rate(self, crawl: str, pages: int) -> float | None:
-        """Return pages a second of a crawl over the last minute it was looked at; None if not known yet."""
-        now, rate = self._clock(), self._rates.setdefault(crawl, _Rate())
-        self._rates.move_to_end(crawl)
-        if len(self._rates) > _MAX_CRAWLS:
-            self._rates.popitem(last=False)
-        if not rate.seen or now > rate.seen[-1][0]:
-            rate.seen.append((now, pages))
-        while len(rate.seen) > 2 and now - rate.seen[0][0] > _RATE_WINDOW_S:
-            rate.seen.popleft()
-        (first, before), (last, after) = rate.seen[0], rate.seen[-1]
-        return (after - before) / (last - first) if last - first >= _LEAST_AGE_S / 2 else None
 
     async def _asked(
         self, key: tuple[Any, ...], question: Callable[..., Awaitable[_T]], fields: dict[str, Any]

@@ -9,8 +9,6 @@ from urllib.parse import quote
 
 from linkscore.v1 import (
     common_pb2,
-    crawl_service_pb2,
-    link_scoring_service_pb2,
     policy_pb2,
     site_model_service_pb2,
 )
@@ -30,21 +28,6 @@ TRAPS = {
     site_model_service_pb2.TRAP_KIND_ENDLESS: "endless pages of the same kind",
     site_model_service_pb2.TRAP_KIND_FADING: "fading: it once brought something",
 }
-REVISITS = {
-    link_scoring_service_pb2.REVISIT_REASON_STALE: "probably changed",
-    link_scoring_service_pb2.REVISIT_REASON_HUB: "probably shows new pages",
-    link_scoring_service_pb2.REVISIT_REASON_CHECK: "not fetched for the longest interval",
-}
-SCOPES = {
-    crawl_service_pb2.CRAWL_SCOPE_HOST: "host",
-    crawl_service_pb2.CRAWL_SCOPE_DOMAIN: "domain",
-    crawl_service_pb2.CRAWL_SCOPE_ANY: "any",
-}
-POLICIES = tuple(
-    field.name for field in policy_pb2.PolicySpec.DESCRIPTOR.oneofs[0].fields if field.name != "external"
-)
-"""Policies of the contract, in its order."""
-
 _SHOWN_CHARS = 400
 """A bound: characters of a URL, a tag path or an anchor text that are shown; the rest is cut, and said."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")

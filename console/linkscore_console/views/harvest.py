@@ -13,7 +13,7 @@ from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2
 from linkscore_console import words
 from linkscore_console.page import console_of, site_of
-from linkscore_console.views.template_names import names_of
+from linkscore_console.views.sitemap import names_of
 
 _SERIES = 8
 """Templates with a line of their own; more colours cannot be told apart."""

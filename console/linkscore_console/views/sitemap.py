@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +16,6 @@ from linkscore.v1 import common_pb2, crawl_service_pb2, site_model_service_pb2
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore_console import words
 from linkscore_console.page import Console, back_to, console_of, page_number, site_of
-from linkscore_console.views.template_names import names_of
 
 _SHOWN = 60
 """Templates of the map: a bound; more cannot be read, and the list says that there are more."""
@@ -26,6 +27,10 @@ _SAMPLES = 20
 """Sample URLs of a template at a time."""
 _LEARN_S = 300.0
 """Longest learning that the page waits for; a site of 2,000 sampled pages takes seconds."""
+_LABELLED = 40
+"""Characters of a label of a node."""
+_LONG = 24
+"""Characters of a segment of a path beyond which it is taken for a title."""
 _KNOWN = 200
 """Templates among which one is looked up for its figures and what leads there, the most crawled: a bound."""
 
@@ -224,3 +229,38 @@ def _edges(node: Node, names: set[str]) -> Iterator[dict[str, Any]]:
             "pagination": any(leaving.page_links for leaving in exits),
             "clear": first.destination_prob >= _CLEAR or len(best) == 1,
         }
+
+
+def names_of(templates: Sequence[pb.Template]) -> dict[str, str]:
+    """Return a name for each: the common part of its addresses, with its own name if others share it."""
+    hints = {one.name: hint_of(one.example_url) for one in templates}
+    alike = Counter(hints.values())
+    return {name: hint if alike[hint] == 1 else f"{hint} ({name})" for name, hint in hints.items()}
+
+
+def hint_of(url: str) -> str:
+    """Return a short name of the pages like one: its path, with `#` for numbers and `…` for long names.
+
+    Examples
+    --------
+    >>> hint_of("http://a.org/thread/1234"), hint_of("http://a.org/"), hint_of("http://a.org/index.php?id=7")
+    ('/thread/#', '/', '/index.php?id')
+    >>> hint_of("http://a.org/2020/how-to-do-it/")
+    '/#/…/'
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return words.shown(url, _LABELLED)
+    segments = [_named(segment) for segment in parts.path.split("/")]
+    keys = [pair.partition("=")[0] for pair in parts.query.split("&") if pair]
+    hint = "/".join(segments) or "/"
+    return words.shown(hint + (f"?{'&'.join(keys)}" if keys else ""), _LABELLED)
+
+
+def _named(segment: str) -> str:
+    """Return a segment of a path as it may stand for those of all pages alike."""
+    if segment.isdigit():
+        return "#"
+    is_slug = len(segment) > _LONG or segment.count("-") > 1 or any(c.isdigit() for c in segment)
+    return "…" if is_slug else segment

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 
 import pytest
 from lxml import html
 from starlette.testclient import TestClient
 
-from linkscore import Client, page
-from linkscore_console.words import share
-from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG, harm_body, harm_url
-from support.small_site import HOST, url_of
+from linkscore import Client
+from support.console.crawls import BOOKS, HARM_HOST, HARMED, YOUNG
+from support.small_site import HOST
 
-VIEWS = ("map", "frontier", "harvest", "teach")
+VIEWS = ("map", "harvest", "teach")
 
 
 def tree(console: TestClient, path: str, status: int = 200) -> html.HtmlElement:
@@ -48,40 +46,12 @@ def test_crawls_are_listed_with_what_became_of_them(console: TestClient) -> None
     assert "no feedback" in rows[YOUNG]
 
 
-def test_the_rate_is_that_between_two_looks(console: TestClient, target: str) -> None:
-    clock = iter(range(0, 1_000_000, 10))
-    console.app._app.state.console.source._clock = lambda: float(next(clock))
-    console.get("/")
-    rates = tree(console, "/").xpath("//section[@id='crawls']//tr[1]/td[3]")
-    assert [text(rate) for rate in rates] == ["0.0"]
-
-
 def test_a_crawl_shows_its_sites_and_each_view_of_them(console: TestClient) -> None:
     page = tree(console, f"/crawls/{BOOKS}")
     (row,) = page.get_element_by_id("sites").iterfind(".//tbody/tr")
     assert text(row).startswith(f"{HOST} learned 60 0")
     (links,) = row.find_class("links")
     assert [link.get("href") for link in links.iterfind("a")] == [of(BOOKS, v) for v in VIEWS]
-
-
-def test_a_crawl_with_revisits_shows_how_fresh_it_is_and_what_to_fetch_again(
-    console: TestClient, target: str
-) -> None:
-    long_ago = datetime(2020, 1, 2, 3, 4, tzinfo=UTC)
-    with Client(target) as client:
-        client.create_crawl(crawl="again", revisit={"fetches_per_day": 3.0})
-        client.ingest_pages(
-            crawl="again",
-            pages=[page(url=harm_url(n), body=harm_body(n), fetch_time=long_ago) for n in range(3)],
-        )
-        fresh = client.rank_revisits(crawl="again").expected_freshness
-    shown = tree(console, "/crawls/again")
-    rows = [text(row) for row in shown.get_element_by_id("due").iterfind(".//tbody/tr")]
-    assert len(rows) == 3
-    assert all("not fetched for the longest interval 2020-01-02 03:04 UTC" in row for row in rows)
-    assert f"Fresh{share(fresh)}of 3 known pages" in text(shown.get_element_by_id("tiles"))
-    assert not shown.xpath("//section[@id='due']//script")
-    assert not tree(console, f"/crawls/{BOOKS}").xpath("//section[@id='due']")
 
 
 def test_the_map_has_the_templates_as_nodes_and_navigation_as_edges(console: TestClient, target: str) -> None:
@@ -133,43 +103,6 @@ def test_a_map_without_templates_says_why(console: TestClient, writing: TestClie
     assert (form.action, form.method) == (of(YOUNG, "learn"), "POST")
 
 
-def test_the_frontier_lists_groups_by_value_and_adds_up(console: TestClient) -> None:
-    page = tree(console, of(BOOKS, "frontier"))
-    rows = page.get_element_by_id("buckets").findall(".//tbody/tr")
-    values = [float(text(row[1])) for row in rows]
-    assert values == sorted(values, reverse=True)
-    waiting = sum(int(text(row[4]).replace(",", "")) for row in rows)
-    assert f"{waiting:,} links are pending in {len(rows)} buckets, valued by harvest" in text(page)
-    for row, value in zip(rows, values, strict=True):  # the parts of a bar are as long as the value together
-        parts = [
-            float(part.get("width")) for part in row.iterfind(".//rect") if part.get("class") != "bar-back"
-        ]
-        assert sum(parts) == pytest.approx(100 * value, abs=0.2)
-
-
-def test_the_frontier_is_shown_as_another_policy_of_the_crawl_sees_it(console: TestClient) -> None:
-    assert "valued by breadth_first" in text(tree(console, of(BOOKS, "frontier") + "?policy=breadth_first"))
-    assert "valued by harvest" in text(tree(console, of(BOOKS, "frontier") + "?policy=no_such"))
-
-
-def test_a_url_is_explained_in_words_and_numbers(console: TestClient, target: str) -> None:
-    url = url_of(301)
-    page = tree(console, f"{of(BOOKS, 'frontier')}?url={url}").get_element_by_id("explained")
-    with Client(target) as client:
-        known = client.explain_links(crawl=BOOKS, links=[url]).explanations[0]
-    assert known.summary in text(page)
-    assert {term.name.replace("_", " ") for term in known.terms} == {
-        text(term).rsplit(" ", 1)[0] for term in page.iterfind(".//dt")
-    }
-
-
-@pytest.mark.parametrize("url", ["nonsense", "javascript:alert(1)", "http://" + "x" * 3_000, "//[", "\u202e"])
-def test_a_url_that_is_none_is_refused_in_words(console: TestClient, url: str) -> None:
-    page = tree(console, f"{of(BOOKS, 'frontier')}?url={url}")
-    assert page.find_class("warn block")
-    assert not page.xpath("//section[@id='explained']")
-
-
 def test_the_harvest_is_told_as_curves_and_as_tables(console: TestClient, target: str) -> None:
     page = tree(console, of(BOOKS, "harvest"))
     curves = data(page, "curves")
@@ -215,10 +148,10 @@ def test_what_is_not_there_is_said(console: TestClient, path: str) -> None:
 
 def test_an_odd_page_of_a_list_starts_anew(console: TestClient) -> None:
     for odd in ("-1", "x", "9" * 400, "\u0663"):
-        assert tree(console, f"{of(BOOKS, 'frontier')}?from={odd}").get_element_by_id("buckets") is not None
+        assert tree(console, f"{of(BOOKS, 'map')}?from={odd}").get_element_by_id("templates") is not None
 
 
-@pytest.mark.parametrize("view", ["map", "frontier", "harvest", "teach"])
+@pytest.mark.parametrize("view", ["map", "harvest", "teach"])
 def test_hostile_pages_are_shown_harmless(console: TestClient, view: str) -> None:
     answer = console.get(of(HARMED, view, HARM_HOST))
     page = html.fromstring(answer.text)
@@ -258,11 +191,3 @@ def test_titles_are_shown_of_a_crawl_that_keeps_them_however_hostile(console: Te
     for found in (tree(console, of(HARMED, "teach", HARM_HOST)).find_class("ask"), samples):
         assert {text(title) for one in found for title in one.find_class("page-title")} == {shown}
     assert not tree(console, of(BOOKS, "teach")).find_class("page-title")
-
-
-def test_the_page_of_a_hostile_template_is_harmless_too(console: TestClient) -> None:
-    for node in data(tree(console, of(HARMED, "map", HARM_HOST)), "graph")["nodes"]:
-        answer = console.get(node["href"])
-        assert answer.status_code == 200
-        assert "<script>alert" not in answer.text
-        assert "\u202e" not in answer.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import click
 import pytest
@@ -14,73 +14,17 @@ from linkscore import Client, page
 from linkscore.v1.crawl_service_pb2 import LEARN_ON_DEMAND
 from linkscore_console.command import listening
 from linkscore_console.source import LOAD, Source
-from linkscore_console.words import policy_name
 from support.command_line import run
 from support.console.crawls import BOOKS, YOUNG
 from support.small_site import HOST, body_of, url_of
 
 
 def token_of(console: TestClient) -> str:
-    return html.fromstring(console.get("/").text).xpath("string(//input[@name='token']/@value)")
+    return html.fromstring(console.get(teach(BOOKS)).text).xpath("string(//input[@name='token']/@value)")
 
 
 def teach(crawl: str) -> str:
     return f"/crawls/{crawl}/sites/{HOST}/teach"
-
-
-def test_a_crawl_is_created_and_configured(writing: TestClient, target: str) -> None:
-    token = token_of(writing)
-    form = {
-        "token": token,
-        "name": "made-here",
-        "policy": "harvest",
-        "extra": "in_degree, opic",
-        "scope": "domain",
-        "keep_titles": "on",
-    }
-    made = writing.post("/crawls", data=form)
-    assert (made.status_code, made.headers["location"]) == (303, "/crawls/made-here")
-    change = {"token": token, "policy": "in_degree", "extra": "", "observe_only": "on"}
-    assert writing.post("/crawls/made-here/config", data=change).status_code == 303
-    with Client(target) as client:
-        crawl = client.get_crawl(crawl="made-here")
-    assert policy_name(crawl.policy) == "in_degree"
-    assert crawl.observe_only
-    assert crawl.scope == 2
-    assert crawl.keep_titles
-
-
-def test_a_crawl_is_told_in_words_what_it_is_for(writing: TestClient, target: str) -> None:
-    token = token_of(writing)
-    form = {"token": token, "name": "in-words", "policy": "", "queries": "kayak repair\r\n\r\nboat <glue>"}
-    assert writing.post("/crawls", data=form).status_code == 303
-    with Client(target) as client:
-        made = client.get_crawl(crawl="in-words")
-        assert policy_name(made.policy) == "topic"
-        assert [query.text for query in made.wanted.queries] == ["kayak repair", "boat <glue>"]
-        heavier = {"queries": [{"text": "kayak repair", "weight": 2.0}, "boats"], "languages": ["en"]}
-        client.update_crawl(crawl="in-words", wanted=heavier)
-        shown = html.fromstring(writing.get("/crawls/in-words").text)
-        assert "kayak repair; boats" in shown.get_element_by_id("tiles").text_content()
-        assert "in en" in shown.get_element_by_id("tiles").text_content()
-        change = {"token": token, "policy": "topic", "extra": "", "queries": "kayak repair\r\ncanoes"}
-        assert writing.post("/crawls/in-words/config", data=change).status_code == 303
-        after = client.get_crawl(crawl="in-words").wanted
-        assert [(query.text, query.weight) for query in after.queries] == [
-            ("kayak repair", 2.0),
-            ("canoes", 0.0),
-        ]
-        assert list(after.languages) == ["en"]
-        writing.post("/crawls/in-words/config", data={"token": token, "policy": "topic", "extra": ""})
-        assert client.get_crawl(crawl="in-words").wanted == after
-
-
-def test_what_the_server_refuses_is_said_field_by_field(writing: TestClient) -> None:
-    got = writing.post(
-        "/crawls", data={"token": token_of(writing), "name": "Not A Name", "policy": "harvest"}
-    )
-    assert got.status_code == 400
-    assert "crawl.name" in got.text
 
 
 def test_answers_reach_the_crawl_and_their_effect_is_shown(writing: TestClient, target: str) -> None:
@@ -141,8 +85,6 @@ def test_a_crawl_that_learns_on_demand_is_asked_by_a_console_that_writes_only(
 
 
 FORMS = (
-    "/crawls",
-    f"/crawls/{BOOKS}/config",
     f"/crawls/{BOOKS}/sites/{HOST}/learn",
     teach(BOOKS) + "/answer",
     teach(BOOKS) + "/example",
@@ -169,30 +111,16 @@ def test_a_form_of_another_site_is_refused(writing: TestClient, path: str) -> No
 
 
 def test_forms_that_cannot_be_ours_are_refused(writing: TestClient) -> None:
-    assert writing.post("/crawls", content=b"\xff" * 10).status_code == 400
-    assert writing.post("/crawls", content=b"a=1&" * 500).status_code == 400
-    assert writing.post("/crawls", content=b"x" * 200_001).status_code == 413
+    assert writing.post(teach(YOUNG) + "/answer", content=b"\xff" * 10).status_code == 400
+    assert writing.post(teach(YOUNG) + "/answer", content=b"a=1&" * 500).status_code == 400
+    assert writing.post(teach(YOUNG) + "/answer", content=b"x" * 200_001).status_code == 413
     assert writing.post(teach(YOUNG) + "/example", content=b"x" * 13_000_000).status_code == 413
-
-
-def test_a_form_that_says_it_is_too_large_is_not_read(writing: TestClient) -> None:
-    def never() -> Iterator[bytes]:
-        raise AssertionError("it was read")
-        yield b""
-
-    headers = {"Content-Length": "200001"}
-    assert writing.post("/crawls", content=never(), headers=headers).status_code == 413
 
 
 @pytest.mark.parametrize("host", ["evil.test", "127.0.0.1.evil.test", "", "evil.test:7480", "[::1"])
 def test_only_its_own_host_names_are_answered(console: TestClient, host: str) -> None:
     got = console.get("/", headers={"Host": host})
     assert (got.status_code, "crawls" in got.text) == ((421, False) if host != "[::1" else (200, True))
-
-
-def test_a_host_that_was_allowed_is_answered(connected: Callable[..., TestClient]) -> None:
-    console = connected(hosts=frozenset({"crawls.internal"}))
-    assert console.get("/", headers={"Host": "Crawls.Internal:80"}).status_code == 200
 
 
 def test_every_answer_allows_its_own_files_only(console: TestClient) -> None:
