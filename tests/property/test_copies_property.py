@@ -9,13 +9,12 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkscore_scoring.copies.contents import Contents
-from linkscore_scoring.copies.evidence import Evidence, lower_bound
-from linkscore_scoring.copies.keys import VoidKeys
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.limits.copies import Contents
+from linkscore_scoring.limits.void_keys import Evidence, VoidKeys, lower_bound
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.testing.pages import page_of
 from support.recorded_crawls import fetched

@@ -12,9 +12,8 @@ from lxml import etree
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.markup import SKIPPED_TAGS, unescaped
 from linkscore_scoring.features.types import Limits, PageFeatures
-from linkscore_scoring.features.walk import cut_tags
+from linkscore_scoring.features.walk import SKIPPED_TAGS, cut_tags, unescaped
 from linkscore_scoring.urls.resolve import UrlCache, UrlResolver
 
 URL = "http://example.org/dir/page.html"

@@ -8,16 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.engine.limits import SentPage
-from linkscore_scoring.respect.limit import RespectLimit
-from linkscore_scoring.respect.signals import NOFOLLOW, USES, said_by_head, said_by_headers
-from linkscore_scoring.respect.site_files import (
+from linkscore_scoring.limits.respect import (
     FILES,
     MAX_CHARS,
     MAX_RULES,
+    NOFOLLOW,
     ROBOTS,
+    USES,
+    RespectLimit,
     matches,
     read_rules,
     reserved_at,
+    said_by_head,
+    said_by_headers,
 )
 
 SAID = {*USES, NOFOLLOW}

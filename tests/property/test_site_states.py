@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from linkscore_research.clusterers.knn import NearestNeighbours
 from linkscore_scoring.clustering.identity import ClusterIdentities
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer
+from linkscore_scoring.site.learning import SamplingPlan
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
-from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.state import from_state, pack_array, packed, plain, unpack_array, unpacked
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 

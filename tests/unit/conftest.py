@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from linkscore_scoring.clustering.sample import SamplePage, with_in_links
-from linkscore_scoring.features.bags import link_path_id
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PathTrie, link_path_id
 from linkscore_scoring.hashing import hash64
 
 Build = Callable[..., PathTrie]

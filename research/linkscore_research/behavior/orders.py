@@ -18,7 +18,7 @@ from linkscore_lab.replay.prepare import SiteSource, prepare_site
 from linkscore_lab.replay.stored import StoredSite
 from linkscore_scoring.browse_logs.counts import BrowseCounts
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import make_params
 from linkscore_scoring.policies.browse_log.behavior_discovery import BehaviorDiscovery

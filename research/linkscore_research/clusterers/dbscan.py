@@ -21,7 +21,7 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import plain_bag
 
 
 @dataclass(eq=False)

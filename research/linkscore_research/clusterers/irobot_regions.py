@@ -23,8 +23,7 @@ from linkscore_scoring.clustering.base import (
 )
 from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
-from linkscore_scoring.features.bags import normal_tokens
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PathTrie, normal_tokens
 
 
 @dataclass(eq=False)

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.clustering.sample import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
-from linkscore_scoring.features.bags import fold_digits
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PathTrie, fold_digits
 from linkscore_scoring.sums import left_sum
 
 # Number of the place above the first element of a path.

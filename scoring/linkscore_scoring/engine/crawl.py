@@ -26,19 +26,23 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.fetches import fetch_of, strip_session_ids
 from linkscore_scoring.engine.limits import CrawlLimits, Standing
-from linkscore_scoring.engine.link_batches import hash_of, score_known, score_page
+from linkscore_scoring.engine.links import (
+    NO_TICKET,
+    TicketBook,
+    fetch_of,
+    hash_of,
+    score_known,
+    score_page,
+    strip_session_ids,
+)
 from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
-from linkscore_scoring.engine.shard import CrawlWide, SiteShard
-from linkscore_scoring.engine.sites import Configure, Make, SiteTable
-from linkscore_scoring.engine.tickets import NO_TICKET, TicketBook
+from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.revisits.revisitor import key_of
-from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
-from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.state import Stateful, Stored, from_state
 from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,

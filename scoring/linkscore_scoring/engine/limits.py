@@ -184,9 +184,9 @@ class Limit(ABC):
 @cache
 def limits() -> Mapping[str, type[Limit]]:
     """Return the settings that forbid links, by the name of their field of `Crawl`."""
-    from linkscore_scoring.copies.limit import CopiesLimit  # each is made of what is above
     from linkscore_scoring.limits.budget import BudgetLimit
-    from linkscore_scoring.respect.limit import RespectLimit
+    from linkscore_scoring.limits.copies import CopiesLimit  # each is made of what is above
+    from linkscore_scoring.limits.respect import RespectLimit
 
     return {"budget": BudgetLimit, "copies": CopiesLimit, "respect": RespectLimit}
 

@@ -23,10 +23,18 @@ from linkscore_scoring.engine.fetch_plan import (
     allocate,
     offers,
 )
-from linkscore_scoring.engine.fetches import preview, strip_session_ids
 from linkscore_scoring.engine.limits import CopyHypothesis, Standing, duplicates, judged, with_skips
-from linkscore_scoring.engine.link_batches import AskedLinks, batch_of, bucket_values, hash_of, score_page
-from linkscore_scoring.engine.reports.advice import DEFAULT_HORIZON, SiteAdvice, advise
+from linkscore_scoring.engine.links import (
+    NO_TICKET,
+    AskedLinks,
+    batch_of,
+    bucket_values,
+    hash_of,
+    preview,
+    score_page,
+    strip_session_ids,
+)
+from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
     LinkExplained,
     PageClassified,
@@ -34,7 +42,6 @@ from linkscore_scoring.engine.results import (
     ScoredLinks,
 )
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import NoRules, NotLearned
 from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies.answers import SitesRanked

@@ -8,10 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.markup import MAX_LINK_PATH_CHARS, MAX_NAME_CHARS, class_tokens, rel_tokens
-from linkscore_scoring.features.outlinks import MAX_LINKS_CHARS, PageLinkPaths
+from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageLinkPaths
 from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie, Words
-from linkscore_scoring.features.walk import BLOCK_CHARS, MAX_PATH_CHARS
+from linkscore_scoring.features.walk import (
+    BLOCK_CHARS,
+    MAX_LINK_PATH_CHARS,
+    MAX_NAME_CHARS,
+    MAX_PATH_CHARS,
+    class_tokens,
+    rel_tokens,
+)
 from linkscore_scoring.features.words import words_of_texts
 from linkscore_scoring.hashing import hash_block
 from linkscore_scoring.urls.identity import validate_url

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import log1p, sqrt
 from typing import NamedTuple
 
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import plain_bag
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import FIRST, NO_PAGE_LINK, PAGE, read_anchor
 from linkscore_scoring.pagination.page_links import PageLinkGroup, page_link_groups

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from linkscore_scoring.engine.limits import SentPage
-from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.revisits.changes import (
     STRUCTURED,
     TITLE,
@@ -22,9 +22,8 @@ from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.pages import KINDS
 from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
-from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import SiteBounds
-from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.site.model import Fetch, SiteModel
 from linkscore_scoring.types import FeedbackObservation, PageObservation, Revisit
 
 GONE_STATUSES = (404, 410)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.features.bags import link_path_id, link_path_without_class, normalise_link_path
+from linkscore_scoring.features.types import link_path_id, link_path_without_class, normalise_link_path
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import UNKNOWN_LINK_PATH
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
@@ -19,7 +20,6 @@ from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.lists import PageLinkConfirmation
 from linkscore_scoring.site.crawl_history import CrawlHistory
-from linkscore_scoring.site.fetch import Fetch
 from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningConfig,
@@ -27,13 +27,13 @@ from linkscore_scoring.site.learning import (
     LearningSchedule,
     SampledLink,
     SampledPage,
+    SamplingPlan,
     SiteBounds,
     navigation_params,
     observe_page_links,
 )
 from linkscore_scoring.site.memory import NOT_FETCHED, LinkMemory, LinkPathTable
 from linkscore_scoring.site.navigation import NavigationTable
-from linkscore_scoring.site.sampling import SamplingPlan
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import (
@@ -46,6 +46,48 @@ from linkscore_scoring.types import (
 )
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
 from linkscore_scoring.urls.session_ids import SessionIds
+
+NOT_MODIFIED = 304
+"""HTTP status of a page that is as it was (RFC 9110, section 15.4.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One fetch, as the engine hands it over.
+
+    `seq`: sequence number of the event. `key`, `requested`, `canonical`: identity hashes of the final URL,
+    of the requested one (equal without redirect), and of the canonical form the page names (`key` if none).
+    `requested_key`: identity of the requested URL. `features`: features of the page, None if no usable page
+    came back. `link_keys`: identity hash of every link of `features`. `in_scope`: rows of the links that
+    belong to the crawl. `page_links`: kind of page link of every link of `features`, see
+    `pagination.anchors`. `source`, `link_path`, `depth`: context from the ticket: hash of the linking page
+    (0 if unknown), link path id, clicks (None if unknown). `seed`: seed of the crawl, for the draws of the
+    sampling plan. `now_s`, `status_code`: time of the fetch in seconds since the epoch, and its HTTP status,
+    0 if there was no answer.
+    """
+
+    seq: int
+    url: str
+    key: int
+    requested: int
+    requested_key: str
+    canonical: int
+    features: PageFeatures | None
+    link_keys: Sequence[int]
+    in_scope: Sequence[int]
+    page_links: Sequence[int] = ()
+    source: int = 0
+    link_path: int = UNKNOWN_LINK_PATH
+    depth: int | None = None
+    seed: int = 0
+    now_s: float = 0.0
+    status_code: int = 0
+
+    @property
+    def not_modified(self) -> bool:
+        """Whether the server said that the page is as it was."""
+        return self.status_code == NOT_MODIFIED and self.features is None
+
 
 _PATTERNS = UrlPatternParams(max_values=4)
 """Few literal values per slot: arms pool early (measured: research/notebook/harvest-unseen-sites.md)."""

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.link_batches import AskedLinks, batch_of
+from linkscore_scoring.engine.links import NO_TICKET, AskedLinks, batch_of
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.tickets import NO_TICKET
 from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.policies.base import Policy, any_part, make_params
 from linkscore_scoring.policies.registry import register

@@ -10,9 +10,16 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.features.text_quality import Measures, TextQuality, quality_of
 from linkscore_scoring.features.types import PageWords
-from linkscore_scoring.features.words import url_forms, url_hashes, word_hash, written_forms
+from linkscore_scoring.features.words import (
+    Measures,
+    TextQuality,
+    quality_of,
+    url_forms,
+    url_hashes,
+    word_hash,
+    written_forms,
+)
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.wanted.questions import telling_words

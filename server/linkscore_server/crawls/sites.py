@@ -20,10 +20,9 @@ from functools import partial
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched, decode
-from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.engine.results import Outcome
-from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.sites import Configure, Make, SiteFacts, SiteTable, facts_of
+from linkscore_scoring.engine.shard import Configure, Make, SiteFacts, SiteShard, SiteTable, facts_of
 from linkscore_scoring.errors import CorruptState, reading_state
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.state import packed, unpacked

@@ -9,7 +9,7 @@ from typing import Any
 
 from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash, shards_of
-from linkscore_scoring.engine.tickets import TicketBook
+from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.services.messages import crawl_name, parse_site
 from linkscore_server.services.pages import has_page

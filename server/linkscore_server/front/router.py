@@ -12,7 +12,7 @@ from google.rpc import error_details_pb2
 
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore_scoring.engine.groups import Shard, is_crawl_name
-from linkscore_scoring.engine.tickets import TicketBook
+from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry

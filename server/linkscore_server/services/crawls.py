@@ -16,7 +16,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.groups import Shard
 from linkscore_scoring.engine.limits import limits
-from linkscore_scoring.engine.reports.inspection import Activity, activity
+from linkscore_scoring.engine.reports import Activity, activity
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageWords, Words

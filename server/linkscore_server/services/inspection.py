@@ -7,8 +7,8 @@ from typing import Any
 
 from linkscore.v1 import inspection_service_pb2 as pb
 from linkscore.v1 import site_model_service_pb2
-from linkscore_scoring.engine.reports import inspection
-from linkscore_scoring.engine.reports.inspection import (
+from linkscore_scoring.engine import reports as inspection
+from linkscore_scoring.engine.reports import (
     BucketRecord,
     HarvestPoint,
     SampledUrl,

@@ -21,7 +21,7 @@ from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.revisits.revisitor import SiteRevisitor
-from linkscore_scoring.site.fetch import NOT_MODIFIED
+from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.services.errors import without_frames
 from linkscore_server.services.long_pages import (

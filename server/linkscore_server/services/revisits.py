@@ -17,7 +17,7 @@ from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.revisits.revisitor import GONE_STATUSES, key_of
 from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Due
-from linkscore_scoring.site.fetch import NOT_MODIFIED
+from linkscore_scoring.site.model import NOT_MODIFIED
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor

@@ -6,14 +6,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.engine import reports as inspection
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import MAX_EVENT_IDS, CrawlModel, repeat_id
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched
-from linkscore_scoring.engine.link_batches import hash_of
-from linkscore_scoring.engine.reports import inspection
-from linkscore_scoring.engine.reports.advice import waiting_links
+from linkscore_scoring.engine.links import TicketBook, hash_of
+from linkscore_scoring.engine.reports import waiting_links
 from linkscore_scoring.engine.shard import SiteShard
-from linkscore_scoring.engine.tickets import TicketBook
 from linkscore_server.services.results import cluster_name, decision_name
 from linkscore_server.tables.files import Tables
 

@@ -15,7 +15,7 @@ from linkscore_scoring.clustering.class_paths import (
     template_numbers,
 )
 from linkscore_scoring.clustering.sample import SampleTrie
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import plain_bag
 
 
 def _printed(bag: dict[str, int]) -> dict[str, int]:

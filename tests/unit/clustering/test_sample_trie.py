@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from linkscore_scoring.clustering.sample import SampleTrie
-from linkscore_scoring.features.bags import plain_bag
+from linkscore_scoring.features.types import plain_bag
 
 PATHS = [
     ("html/body.a/p/text()", "html/body.a/p.x/text()", "html/body.a/img"),

@@ -11,8 +11,8 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.reports.traps import TrapKind
-from linkscore_scoring.features.bags import link_path_id, normalise_link_path
+from linkscore_scoring.engine.reports import TrapKind
+from linkscore_scoring.features.types import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst

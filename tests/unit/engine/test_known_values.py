@@ -10,7 +10,7 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.sites import KnownValues
+from linkscore_scoring.engine.shard import KnownValues
 from linkscore_scoring.testing.crawl import crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 
@@ -84,7 +84,7 @@ def test_a_policy_from_outside_is_asked_each_time(monkeypatch: pytest.MonkeyPatc
 
 
 def test_values_beyond_the_bound_are_forgotten_at_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_scoring.engine.sites._MOST_VALUES", 2)
+    monkeypatch.setattr("linkscore_scoring.engine.shard._MOST_VALUES", 2)
     known = KnownValues()
     known.keep("a", {"a/1": 0.1, "a/2": 0.2})
     known.forget("b")

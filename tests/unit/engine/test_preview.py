@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.engine.fetches import preview
+from linkscore_scoring.engine.links import preview
 from linkscore_scoring.types import UNKNOWN_CLUSTER
 from support.recorded_crawls import fetched, model, page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.tickets import NO_TICKET, TICKET_BYTES, VERSION, Ticket, TicketBook
+from linkscore_scoring.engine.links import NO_TICKET, TICKET_BYTES, VERSION, Ticket, TicketBook
 
 BOOK = TicketBook(b"key", "crawl")
 HASHES = st.integers(0, 2**64 - 1)

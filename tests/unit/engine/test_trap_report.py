@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.engine.reports.traps import TrapKind, TrapReport, trap_reports
+from linkscore_scoring.engine.reports import TrapKind, TrapReport, trap_reports
 from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 

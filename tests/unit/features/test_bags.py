@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.features.bags import (
+from linkscore_scoring.features.types import (
+    PathTrie,
     link_path_id,
     link_path_without_class,
     normalise_link_path,
     plain_bag,
 )
-from linkscore_scoring.features.types import PathTrie
 
 # html > div.post-7 > text() twice, html > div.post-8.odd > (a once > text() once)
 TRIE = PathTrie(

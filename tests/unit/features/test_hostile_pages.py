@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.body import MAX_MEMBERS, decompress
+from linkscore_scoring.features.body import MAX_ATTRIBUTES, MAX_MEMBERS, decompress
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
-from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.markup import MAX_CLASS_CHARS, MAX_LINK_PATH_CHARS
-from linkscore_scoring.features.outlinks import MAX_LINKS_CHARS
-from linkscore_scoring.features.tokens import MAX_ATTRIBUTES
+from linkscore_scoring.features.html import MAX_LINKS_CHARS, Extractor, extract
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.features.walk import MAX_PATH_CHARS
+from linkscore_scoring.features.walk import MAX_CLASS_CHARS, MAX_LINK_PATH_CHARS, MAX_PATH_CHARS
 from linkscore_scoring.kernels import KERNELS, PURE
 from support.growth import check_growth, cpu_s
 from support.hostile import PAGES, Family

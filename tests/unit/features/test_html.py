@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.bags import plain_bag
 from linkscore_scoring.features.html import Extractor, extract
-from linkscore_scoring.features.types import Limits, PageFeatures
+from linkscore_scoring.features.types import Limits, PageFeatures, plain_bag
 
 URL = "http://example.org/dir/page.html"
 

@@ -9,9 +9,8 @@ import pytest
 
 from linkscore_scoring.features.extracted import page_from_extracted
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.text_quality import Measures, TextQuality, measure, quality_of
 from linkscore_scoring.features.types import Limits, Words
-from linkscore_scoring.features.words import words_of
+from linkscore_scoring.features.words import Measures, TextQuality, measure, quality_of, words_of
 
 GOOD = Measures(
     words=400.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkscore_scoring.site.sampling import SamplingPlan
+from linkscore_scoring.site.learning import SamplingPlan
 
 
 def _rng(seed: int = 1) -> np.random.Generator:

@@ -7,7 +7,7 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import LearningRequested, ModelActivated, PageFetched
-from linkscore_scoring.features.bags import link_path_id
+from linkscore_scoring.features.types import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
 from linkscore_scoring.site.model import SiteModel, Stage

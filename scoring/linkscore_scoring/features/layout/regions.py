@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from linkscore_scoring.features.layout.tree import PageTree
-from linkscore_scoring.features.markup import Step
+from linkscore_scoring.features.walk import Step
 from linkscore_scoring.sums import left_sum
 
 MAX_COMPARED = 200

@@ -14,8 +14,8 @@ from linkscore_scoring.features.layout.text_blocks import LONG_CHARS
 from linkscore_scoring.features.layout.title_signals import find_titles, time_signals, title_signals
 from linkscore_scoring.features.layout.tree import PageTree, read_tree
 from linkscore_scoring.features.layout.view import PageView, ratio
-from linkscore_scoring.features.markup import TagTable
 from linkscore_scoring.features.types import Links, PageFeatures, PageLayout
+from linkscore_scoring.features.walk import TagTable
 
 # Characters of a text that is surely no excerpt or label, and from which a text that ends in "..." is an
 # excerpt; chosen with the stored sites in view (research/notebook/page-types.md), not searched for.

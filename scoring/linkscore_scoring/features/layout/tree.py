@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
-from linkscore_scoring.features.bags import normal_tokens
-from linkscore_scoring.features.markup import (
+from linkscore_scoring.features.types import normal_tokens
+from linkscore_scoring.features.walk import (
     END,
     TEXT,
     VOID,

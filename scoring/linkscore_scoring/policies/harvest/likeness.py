@@ -10,8 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.features.bags import normal_tokens
-from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.features.types import PathTrie, normal_tokens
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.engine.reports.advice import NamedTrap, SiteAdvice
-from linkscore_scoring.engine.reports.traps import TrapKind, TrapReport
+from linkscore_scoring.engine.reports import NamedTrap, SiteAdvice, TrapKind, TrapReport
 from linkscore_scoring.errors import NotFound
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch

@@ -19,9 +19,19 @@ from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, 
 from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.respect.limit import MAX_SITE_CHARS, RespectLimit
-from linkscore_scoring.respect.signals import said_by_head, said_by_headers, signals
-from linkscore_scoring.respect.site_files import MAX_BYTES, ROBOTS, TDMREP, matches, read_rules, reserved_at
+from linkscore_scoring.limits.respect import (
+    MAX_BYTES,
+    MAX_SITE_CHARS,
+    ROBOTS,
+    TDMREP,
+    RespectLimit,
+    matches,
+    read_rules,
+    reserved_at,
+    said_by_head,
+    said_by_headers,
+    signals,
+)
 from linkscore_scoring.state import packed, unpacked
 from support.recorded_crawls import fetched, page, state
 

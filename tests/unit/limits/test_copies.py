@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.copies.contents import Contents
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
 from linkscore_scoring.engine.limits import CopyHypothesis
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.limits.copies import Contents
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import UrlRule

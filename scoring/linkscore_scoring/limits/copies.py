@@ -3,24 +3,289 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from linkscore_scoring.copies.contents import Contents
-from linkscore_scoring.copies.evidence import Evidence
-from linkscore_scoring.copies.expressions import expression_of, with_key
-from linkscore_scoring.copies.keys import VoidKeys, without
-from linkscore_scoring.copies.shapes import CopiedShapes
+from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
 from linkscore_scoring.engine.limits import CopyHypothesis, Limit, SiteLimit
-from linkscore_scoring.engine.link_batches import hash_of
+from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.limits.void_keys import Evidence, VoidKeys, expression_of, with_key, without
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stored
+from linkscore_scoring.site.texts import TextOwners
+from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
 from linkscore_scoring.urls.identity import identity
+
+_MAX_CONTENTS, _MAX_PAGES = 20_000, 20_000
+"""Contents and pages remembered, bounds of memory: some 700 bytes each."""
+_SKETCH = 32
+"""Blocks of a content that are kept, those of the lowest hash: a sample that is the same for equal contents
+(bottom-k, Cohen and Kaplan 2007). The standard error of a likeness of .8 is .07. Chosen."""
+_LOOKED_UP = 4
+"""Blocks, of these, by which a content is found. Two contents alike by .8 share one with .998. Chosen."""
+_LEAST_CHARS = 100
+"""Characters of own text from which a page has a content: dates and notices alone are none. Chosen."""
+_COMMON, _COMMON_SHARE = 12, 0.05
+"""A block is common that more pages showed, and a larger share of them: it says nothing of a page. Chosen."""
+_ALIKE = 0.8
+"""Share of the characters of two contents that both show, from which they are the same. Chosen."""
+
+
+@dataclass(slots=True)
+class Content:
+    """A content: its sketch, characters by block, and of each URL pattern the first page that showed it."""
+
+    blocks: dict[int, int]
+    pages: dict[int, int] = field(default_factory=dict)
+
+
+class Contents(Stateful):
+    """The contents of a site by number, and which page shows which."""
+
+    _contents: Stored[dict[int, Content]]
+    _pages: Stored[dict[int, int]]
+    _next: Stored[int]
+
+    def __init__(self) -> None:
+        self._contents, self._pages, self._next = {}, {}, 1
+        self._by_block: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    def __getitem__(self, content: int) -> Content:
+        return self._contents[content]
+
+    def of_page(self, page: int) -> int | None:
+        """Return the content of a fetched page, None if it has none or is not known."""
+        return self._pages.get(page)
+
+    def take(
+        self,
+        page: int,
+        blocks: Mapping[int, int],
+        texts: TextOwners,
+        pages: int,
+        near: Collection[int] = (),
+    ) -> int | None:
+        """Return the content of a page, a new one if no other page has it; None of little text of its own.
+
+        Parameters
+        ----------
+        page
+            Identity hash of the page.
+        blocks
+            Characters of each of its long blocks, by hash.
+        texts
+            How many pages showed each block.
+        pages
+            Pages of the site.
+        near
+            Contents to compare with whatever blocks they are found by: those of pages whose URL differs in
+            one key. Blocks by which a content was found become common as the site is fetched.
+        """
+        most = max(_COMMON, _COMMON_SHARE * pages)
+        own = {block: size for block, size in blocks.items() if texts.shown(block) <= most}
+        if sum(own.values()) < _LEAST_CHARS:
+            return None
+        sketch = {block: own[block] for block in sorted(own)[:_SKETCH]}
+        content = self._alike(sketch, texts, most, near)
+        if content is None:
+            content, self._next = self._next, self._next + 1
+            self._contents[content] = Content(sketch)
+            self._enter(content, sketch)
+            for gone, old in drop_oldest(self._contents, _MAX_CONTENTS):
+                self._leave(gone, old)
+        self._pages[page] = content
+        drop_oldest(self._pages, _MAX_PAGES)
+        return content
+
+    def after_load(self) -> None:
+        """Find contents by their blocks again."""
+        for number, content in self._contents.items():
+            self._enter(number, content.blocks)
+
+    def _alike(
+        self, sketch: Mapping[int, int], texts: TextOwners, most: float, near: Collection[int]
+    ) -> int | None:
+        """Return the content most alike, one of `near` before others; None if none is alike enough."""
+        by_block = {self._by_block.get(block) for block in list(sketch)[:_LOOKED_UP]}
+        for found in (near, by_block):
+            best, alike = None, _ALIKE
+            for number in sorted(number for number in found if number in self._contents):
+                known = {b: n for b, n in self._contents[number].blocks.items() if texts.shown(b) <= most}
+                if (likeness := _likeness(sketch, known)) >= alike:
+                    best, alike = number, likeness
+            if best is not None:
+                return best
+        return None
+
+    def _enter(self, content: int, sketch: Mapping[int, int]) -> None:
+        self._by_block.update(dict.fromkeys(list(sketch)[:_LOOKED_UP], content))
+
+    def _leave(self, gone: int, old: Content) -> None:
+        for block in list(old.blocks)[:_LOOKED_UP]:
+            if self._by_block.get(block) == gone:
+                del self._by_block[block]
+
+
+def _likeness(one: Mapping[int, int], two: Mapping[int, int]) -> float:
+    """Return the share of characters in blocks that two sketches show alike, of those that either shows.
+
+    A block of which one shows another length counts for neither. Of sketches that are full, hashes above
+    the lower end of both are not compared: there one of them was cut.
+
+    Examples
+    --------
+    >>> _likeness({1: 100, 2: 50, 3: 50}, {1: 100, 2: 50, 4: 50})
+    0.6
+    """
+    ends = [max(sketch) for sketch in (one, two) if len(sketch) >= _SKETCH]
+    end = min(ends) if ends else None
+    shared = either = 0
+    for block in one.keys() | two.keys():
+        if end is None or block <= end:
+            a, b = one.get(block, 0), two.get(block, 0)
+            either += max(a, b)
+            shared += a if a == b else 0
+    return shared / either if either else 0.0
+
+
+_MAX_SHAPES, _MAX_PENDING = 2_000, 5_000
+"""Hypotheses, and pages whose original is not fetched yet, that are remembered: bounds."""
+
+
+@dataclass(slots=True)
+class CopiedShape:
+    """What speaks for the pages of a URL pattern being copies, and of which patterns their originals were."""
+
+    evidence: Evidence = field(default_factory=Evidence)
+    originals: Counter[int] = field(default_factory=Counter)
+
+
+class CopiedShapes(Stateful):
+    """URL patterns, with what speaks for their pages being copies of pages of other patterns.
+
+    Each content of a pattern is a try. It agrees if a page of another pattern had shown the content before,
+    or is named as its original and shows it when it is fetched; and if that page was found without pages of
+    this pattern. A page that names itself as the original does not agree.
+    """
+
+    _shapes: Stored[dict[int, CopiedShape]]
+    _pending: Stored[dict[int, list[tuple[int, int]]]]
+
+    def __init__(self) -> None:
+        self._shapes = {}
+        self._pending = {}
+
+    def hypotheses(self) -> Iterator[tuple[int, CopiedShape, float]]:
+        """Yield each pattern, what is known of it, and how probable its links lead to copies."""
+        for pattern, shape in self._shapes.items():
+            yield pattern, shape, self.probability(pattern)
+
+    def probability(self, pattern: int) -> float:
+        """Return how probable a link of a pattern leads to a copy: a lower bound, 0 if nothing is known.
+
+        Of two patterns that copy each other one has the originals: the one that is less sure to be copies.
+        """
+        shape = self._shapes.get(pattern)
+        if shape is None or not shape.originals:
+            return 0.0
+        original = max(shape.originals, key=lambda other: (shape.originals[other], -other))
+        own, back = shape.evidence.probability, self._shapes.get(original)
+        if back is not None and back.originals[pattern] and back.evidence.probability >= own:
+            return 0.0
+        return own
+
+    def evidence(self, pattern: int) -> Evidence | None:
+        """Return what speaks for a pattern."""
+        shape = self._shapes.get(pattern)
+        return shape.evidence if shape is not None else None
+
+    def observe(
+        self,
+        pattern: int,
+        page: int,
+        number: int,
+        content: Content,
+        *,
+        names: int | None,
+        is_found_without: Callable[[int, int], bool],
+    ) -> None:
+        """Learn from a page that shows a content.
+
+        Parameters
+        ----------
+        pattern, page
+            Of its URL: pattern, and identity hash.
+        number, content
+            The content, and its number.
+        names
+            Identity hash of the original that it names, its own if it names itself, None if none.
+        is_found_without
+            Says of a page by identity hash whether it was found without links on pages of a pattern.
+        """
+        named = self._pending.pop(page, [])
+        for other, shown in named:
+            if other != pattern:
+                is_copy = shown == number and is_found_without(page, other)
+                self._try(other, shown, pattern if is_copy else None)
+        if pattern not in content.pages:
+            originals = {
+                other: first
+                for other, first in content.pages.items()
+                if other != pattern and is_found_without(first, pattern)
+            }
+            if names == page or named:
+                self._try(pattern, number, None)
+            elif originals:
+                self._try(pattern, number, next(iter(originals)))
+            elif names is None:
+                self._try(pattern, number, None)
+            else:
+                self._pending.setdefault(names, []).append((pattern, number))
+                drop_oldest(self._pending, _MAX_PENDING)
+        content.pages.setdefault(pattern, page)
+
+    def redirected(self, pattern: int, final: int, to: int, *, found: bool) -> None:
+        """Learn from a URL of a pattern that redirected to a page of another: `found` without it or not."""
+        if pattern != to:
+            self._try(pattern, final, to if found else None)
+
+    def settle(self, resolve: Callable[[int], int]) -> None:
+        """Let hypotheses about URL patterns that have become one become one too."""
+        for pattern in [known for known in self._shapes if resolve(known) != known]:
+            moved = self._shapes.pop(pattern)
+            kept = self._shapes.setdefault(resolve(pattern), CopiedShape())
+            kept.evidence.absorb(moved.evidence)
+            kept.originals.update(moved.originals)
+        for shape in self._shapes.values():
+            if any(resolve(other) != other for other in shape.originals):
+                moved_to: Counter[int] = Counter()
+                for other, n in shape.originals.items():
+                    moved_to[resolve(other)] += n
+                shape.originals = moved_to
+
+    def fetched(self, link: int) -> None:
+        """Take note that a link was fetched."""
+        for shape in self._shapes.values():
+            shape.evidence.fetched(link)
+
+    def _try(self, pattern: int, content: int, original: int | None) -> None:
+        """Count a try: the pattern of the original, None if the page is no copy."""
+        if pattern not in self._shapes and len(self._shapes) >= _MAX_SHAPES:
+            return
+        shape = self._shapes.setdefault(pattern, CopiedShape())
+        agrees = original is not None
+        if shape.evidence.speak(content if agrees else -content, agrees=agrees) and original is not None:
+            shape.originals[original] += 1
+
 
 _COPY = 5  # of the wire contract: SKIP_REASON_COPY
 _LIKELY = 0.5

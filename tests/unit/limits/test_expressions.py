@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from linkscore_scoring.copies.expressions import expression_of, with_key
 from linkscore_scoring.exporters.portable import branches
+from linkscore_scoring.limits.void_keys import expression_of, with_key
 from linkscore_scoring.urls.pattern_tree import url_tokens
 
 PLAIN = [

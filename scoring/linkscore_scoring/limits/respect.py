@@ -1,0 +1,426 @@
+"""`Crawl.respect`: links of what a site reserves are to skip, and a page that does says so.
+
+Rules of a site come with its `robots.txt` and `tdmrep.json`, which the crawler sends as pages: they are no
+pages to anybody else. What they and each page say is in the events, whatever the crawl respects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote
+
+import brotli
+import zstandard
+
+from linkscore_scoring.bounded import drop_oldest
+from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.limits import Limit, SentPage, SiteLimit
+from linkscore_scoring.errors import FieldProblem
+from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.state import Stored
+from linkscore_scoring.types import LinkBatch
+
+AI_INPUT, AI_TRAIN, SEARCH, TDM = "ai-input", "ai-train", "search", "tdm"
+USES = (AI_INPUT, AI_TRAIN, SEARCH, TDM)
+"""What a page may be used for: as of draft-romm-aipref-contentsignals-00, and text and data mining (W3C, TDM
+Reservation Protocol)."""
+
+RESERVED_TDM = frozenset({AI_TRAIN, TDM})
+"""What a TDM reservation reserves: models are trained by mining (Regulation (EU) 2024/1689, article 53)."""
+
+NOFOLLOW = "nofollow"
+"""Told beside uses: that the links of a page are not to be followed."""
+
+MAX_VALUE_CHARS = 8_192
+"""Characters read of a header. Servers bound all headers of a request to this as a rule."""
+HEAD_BYTES = 65_536
+"""First bytes of a page in which its `<meta>` is looked for. Chosen; heads of pages have some kilobytes."""
+_META_BYTES = 1_000  # of one `<meta>`: a bound
+_ZSTD_CHUNK_BYTES = 256  # as of `features.body`
+_ZSTD_WINDOW_BYTES = 1 << 23  # RFC 8878, section 3.1.1.1.2
+
+_ROBOTS = {
+    "noindex": {SEARCH},
+    "none": {SEARCH, NOFOLLOW},
+    "nofollow": {NOFOLLOW},
+    "noai": {AI_TRAIN},  # as DeviantArt asks for it
+}
+# Directives with a value; any other word before a colon is a crawler's, what is no word is part of a date.
+_VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+_CRAWLER = re.compile(r"[a-z*][a-z0-9_.*/-]*")
+# Lengths are bounded, and names begin where no letter was: a search takes time of its text alone.
+_SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(yes|no|y|n)\b", re.IGNORECASE)
+_PLACES = re.compile(rb"<!--|<(?:script|style|template|noscript|meta)(?=[\s>/])", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    rb"""(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(?:"([^"]{0,300})"|'([^']{0,300})'|([^\s>"']{1,300}))"""
+)
+
+
+def signals(value: str) -> dict[str, bool]:
+    """Return what a value of `Content-Signal` says of each use that it names; of two answers no counts.
+
+    Examples
+    --------
+    >>> signals("search=yes, ai-train=no")
+    {'search': True, 'ai-train': False}
+    """
+    said: dict[str, bool] = {}
+    for name, answer in _SIGNAL.findall(value):
+        if (use := name.lower()) in USES:
+            said[use] = said.get(use, True) and answer.lower().startswith("y")
+    return said
+
+
+def said_by_headers(headers: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the uses that the headers of a page reserve, and `NOFOLLOW`.
+
+    Of `X-Robots-Tag` what is said to every crawler counts, not what is said to one by name.
+
+    Examples
+    --------
+    >>> sorted(said_by_headers([("X-Robots-Tag", "noindex"), ("TDM-Reservation", "1")]))
+    ['ai-train', 'search', 'tdm']
+    >>> said_by_headers([("X-Robots-Tag", "otherbot: none")])
+    set()
+    """
+    found: set[str] = set()
+    for name, value in headers:
+        found |= _said(name.strip().lower(), value[:MAX_VALUE_CHARS])
+    return found
+
+
+def _said(name: str, value: str) -> set[str]:
+    if name == "x-robots-tag":
+        return _robots(value)
+    if name == "content-signal":
+        return {use for use, allowed in signals(value).items() if not allowed}
+    return set(RESERVED_TDM) if name == "tdm-reservation" and value.strip() == "1" else set()
+
+
+def _robots(value: str) -> set[str]:
+    """Return what directives reserve, up to the first that begins what is said to one crawler."""
+    found: set[str] = set()
+    for directive in value.lower().split(","):
+        name, colon, _ = directive.strip().partition(":")
+        if colon and name.strip() not in _VALUED and _CRAWLER.fullmatch(name.strip()):
+            break
+        for word in directive.split():
+            found |= _ROBOTS.get(word, set())
+    return found
+
+
+def said_by_head(body: bytes, content_encoding: str) -> set[str]:
+    """Return the uses that `<meta>` in the first bytes of a page reserve, and `NOFOLLOW`; O(`HEAD_BYTES`).
+
+    Nothing of a body that is encoded twice, is broken, or is in UTF-16.
+    """
+    found: set[str] = set()
+    for attributes in _metas(first_bytes(body, content_encoding, HEAD_BYTES)):
+        name, content = attributes.get("name", "").strip().lower(), attributes.get("content", "")
+        if name == "robots":
+            found |= _robots(content.replace(" ", ","))
+        elif name == "tdm-reservation" and content.strip() == "1":
+            found |= RESERVED_TDM
+    return found
+
+
+def _metas(head: bytes) -> Iterator[dict[str, str]]:
+    """Yield the attributes of each `<meta>` that is in no comment and no script."""
+    head, at = head.lower(), 0
+    while (place := _PLACES.search(head, at)) is not None:
+        name = place.group().lstrip(b"<")
+        if name != b"meta":
+            end = head.find(b"-->" if name == b"!--" else b"</" + name, place.end())
+            if end < 0:
+                return
+            at = end + 2
+            continue
+        begin = place.end()
+        end = head.find(b">", begin, begin + _META_BYTES)
+        at = end if end >= 0 else begin + _META_BYTES
+        rows = _ATTRIBUTE.findall(head[begin:at])
+        yield {
+            key.decode("latin-1"): (double or single or bare).decode("latin-1")
+            for key, double, single, bare in rows
+        }
+
+
+def first_bytes(body: bytes, content_encoding: str, most: int) -> bytes:
+    """Return up to `most` first bytes of a body, decompressed; as they are where that cannot be done."""
+    encoding = content_encoding.strip().lower()
+    try:
+        if encoding == "br":
+            found: bytes = brotli.Decompressor().process(body[:most], output_buffer_limit=most)
+            return found[:most]
+        if encoding == "zstd":
+            return _of_zstd(body, most)
+        if encoding == "deflate" and body[:1] != b"\x78":  # without a head, as some servers send it
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body[:most], most)
+        if encoding in {"gzip", "x-gzip", "deflate"} or body.startswith(b"\x1f\x8b\x08"):
+            return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(body[:most], most)
+    except (zlib.error, brotli.error, zstandard.ZstdError):
+        pass  # undone already, or broken
+    return body[:most]
+
+
+def _of_zstd(body: bytes, most: int) -> bytes:
+    stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
+    data = bytearray()
+    for at in range(0, min(len(body), most), _ZSTD_CHUNK_BYTES):
+        data += stream.decompress(body[at : at + _ZSTD_CHUNK_BYTES])
+        if len(data) >= most or stream.eof:
+            break
+    return bytes(data[:most])
+
+
+ROBOTS, TDMREP = "/robots.txt", "/.well-known/tdmrep.json"
+FILES = (ROBOTS, TDMREP)
+"""Paths of what is read."""
+
+MAX_BYTES = 500 * 1024
+"""Bytes read of a file: a parser of `robots.txt` reads so many at least (RFC 9309, section 2.5)."""
+MAX_RULES, MAX_STARS, MAX_CHARS = 25, 50, 10_000
+"""Rules of a file, and ``*`` and characters of their patterns. Beyond, what any reserves is reserved
+everywhere, as each link is held against each rule: 35 us of a URL of 100 characters at worst, as measured."""
+
+_LINE = re.compile(
+    r"^[ \t]*(user-agent|content-signal|allow|disallow)[ \t]*:[ \t]*([^\n#]*)", re.IGNORECASE | re.MULTILINE
+)
+
+
+Row = list[Any]
+"""A rule as plain values: a pattern of paths, the uses that are reserved there, and those allowed."""
+
+
+def read_rules(path: str, body: bytes, content_encoding: str) -> list[Row]:
+    """Return the rules of a site file, the first that names a use decides; none of a file that is broken."""
+    text = first_bytes(body, content_encoding, MAX_BYTES).decode("utf-8-sig", "replace")
+    return _bounded(_of_robots(text) if path == ROBOTS else _of_tdmrep(text))
+
+
+def _bounded(rules: list[Row]) -> list[Row]:
+    patterns = [pattern for pattern, _, _ in rules]
+    fits = len(rules) <= MAX_RULES and "".join(patterns).count("*") <= MAX_STARS
+    return rules if fits and sum(map(len, patterns)) <= MAX_CHARS else [everywhere(rules)]
+
+
+def everywhere(rules: Sequence[Row]) -> Row:
+    """Return the one rule that reserves everywhere what some rules reserve anywhere."""
+    return ["/", sorted({use for _, no, _ in rules for use in no}), []]
+
+
+def _of_robots(text: str) -> list[Row]:
+    """Return what is said to all crawlers; the longest pattern decides, as of RFC 9309, section 2.2.2."""
+    said: dict[str, dict[str, bool]] = {}
+    is_named, is_all, in_head = False, True, True  # until the first name what is said is said to all
+    for key, value in _LINE.findall(text.replace("\r\n", "\n").replace("\r", "\n")):
+        if key.lower() == "user-agent":
+            is_all = (in_head and is_named and is_all) or value.strip() == "*"
+            in_head = is_named = True
+            continue
+        in_head = False
+        if key.lower() == "content-signal" and is_all:
+            pattern, _, rest = value.strip().partition(" ") if value.startswith("/") else ("/", "", value)
+            known = said.setdefault(pattern, {})
+            for use, allowed in signals(rest).items():
+                known[use] = known.get(use, True) and allowed
+    rules = [_rule(pattern, known) for pattern, known in said.items()]
+    return sorted(rules, key=lambda rule: (-len(rule[0]), rule[0]))
+
+
+def _rule(pattern: str, said: dict[str, bool]) -> Row:
+    no = sorted(use for use, allowed in said.items() if not allowed)
+    return [pattern, no, sorted(said.keys() - set(no))]
+
+
+def _of_tdmrep(text: str) -> list[Row]:
+    """Return the rules in their order: the first that matches decides."""
+    try:
+        entries = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    found = []
+    for entry in entries if isinstance(entries, list) else [entries]:
+        location, reserved = _field(entry, "location"), _field(entry, "tdm-reservation")
+        if location is not None and reserved in {"0", "1"}:
+            uses = sorted(RESERVED_TDM)
+            found.append([location, uses, []] if reserved == "1" else [location, [], uses])
+    return found
+
+
+def _field(entry: Any, name: str) -> str | None:
+    value = entry.get(name) if isinstance(entry, dict) else None
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return str(value).encode("utf-8", "replace").decode()  # JSON may hold halves of surrogate pairs
+
+
+def reserved_at(rules: Sequence[Row], path: str) -> set[str]:
+    """Return the uses that rules reserve of a page; `path` with its query.
+
+    Examples
+    --------
+    >>> rules = [["/open/*", [], ["ai-train"]], ["/", ["ai-train"], []]]
+    >>> reserved_at(rules, "/open/a"), reserved_at(rules, "/b")
+    (set(), {'ai-train'})
+    """
+    reserved, decided = set[str](), set[str]()
+    for pattern, no, yes in rules:
+        if not decided.issuperset((*no, *yes)) and matches(pattern, path):
+            reserved |= set(no) - decided
+            decided.update(no, yes)
+    return reserved
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Say whether a path begins as a pattern has it: ``*`` is anything, ``$`` at the end is the end.
+
+    Cost O(path) for each ``*``: the parts between are found from left to right.
+
+    Examples
+    --------
+    >>> matches("/a", "/ab"), matches("/a$", "/ab"), matches("/*.pdf$", "/x/y.pdf"), matches("/%7Ea", "/~a/")
+    (True, False, True, True)
+    """
+    first, middle, last, is_whole = _parts(pattern)
+    path = unquote(path) if "%" in path else path
+    if not path.startswith(first):
+        return False
+    if last is None:
+        return len(path) == len(first) or not is_whole
+    at = len(first)
+    for part in middle:
+        at = path.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return path.endswith(last) and len(path) - len(last) >= at if is_whole else path.find(last, at) >= 0
+
+
+@lru_cache(maxsize=1_000)
+def _parts(pattern: str) -> tuple[str, list[str], str | None, bool]:
+    """Return what is before the first ``*``, between others, behind the last, and whether the end is one."""
+    first, *more = [unquote(part) for part in pattern.removesuffix("$").split("*")]
+    return first, more[:-1], more[-1] if more else None, pattern.endswith("$")
+
+
+MAX_FILES = 5_000
+"""Files kept of a site of many hosts, latest first. A bound: some 100 bytes each."""
+MAX_SITE_CHARS = 200_000
+"""Characters of patterns kept of a site: a bound. Beyond, what a file reserves anywhere is reserved on all of
+its host."""
+_RESPECT = 4  # of the wire contract: SKIP_REASON_RESPECT
+
+
+class RespectLimit(Limit):
+    """Uses that the crawl is for, and gives way to who reserves them."""
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The uses by name."""
+        return frozenset(self.value or ())
+
+    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
+        """See `Limit.problems`."""
+        for i, name in enumerate(self.value):
+            if name in USES:
+                continue
+            meant = get_close_matches(name.lower(), USES, n=1)
+            rule = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(USES)}"
+            yield FieldProblem(f"respect[{i}]", f"no use is named {name[:50]!r}: {rule}")
+
+    def read(self, page: SentPage) -> dict[str, Any]:
+        """See `Limit.read`: the rules of a site file; of other pages what they reserve."""
+        if (path := _file(page.url)) is not None:
+            return {"rules": read_rules(path, page.body, page.content_encoding)}
+        said = said_by_headers(page.headers)
+        said |= said_by_head(page.body, page.content_encoding)
+        return {"reserved": sorted(said)} if said else {}
+
+    def of_site(self) -> SiteLimit:
+        """See `Limit.of_site`."""
+        return SiteRespect()
+
+
+class SiteRespect(SiteLimit):
+    """The rules of a site, by the URL of their file; those of files that reserve nothing are not kept."""
+
+    limit: RespectLimit
+    files: Stored[dict[str, list[Row]]]
+
+    def __init__(self) -> None:
+        self.files = {}
+
+    def notice(self, event: PageFetched) -> bool:
+        """See `SiteLimit.notice`: a site file, whose rules take the place of those before.
+
+        One that fails to come or is as it was changes nothing (RFC 9309, section 2.3.1).
+        """
+        url = event.requested_key
+        if _file(url) is None:
+            return False
+        if event.features is None and not _is_gone(event.status_code):
+            return True
+        facts = event.features.facts if event.features is not None else {}
+        rows = facts.get("rules", ())
+        self.files.pop(url, None)
+        if any(no for _, no, _ in rows):
+            kept = sum(len(pattern) for of_file in self.files.values() for pattern, _, _ in of_file)
+            fits = kept + sum(len(pattern) for pattern, _, _ in rows) <= MAX_SITE_CHARS
+            self.files[url] = rows if fits else [everywhere(rows)]
+            drop_oldest(self.files, MAX_FILES)
+        return True
+
+    def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
+        """See `SiteLimit.judge`."""
+        if not self.files:
+            return
+        uses = self.limit.uses
+        for row, url in enumerate(links.urls):
+            if not reasons[row] and not uses.isdisjoint(self._reserved_at(url)):
+                reasons[row] = _RESPECT
+
+    def judge_of(self, page: PageFeatures, reasons: list[int]) -> None:
+        """See `SiteLimit.judge_of`: links of a page that asks not to follow them."""
+        if page.nofollow or NOFOLLOW in page.facts.get("reserved", ()):
+            reasons[:] = [reason or _RESPECT for reason in reasons]
+
+    def reserved(self, event: PageFetched) -> Collection[str]:
+        """See `SiteLimit.reserved`."""
+        if event.features is None:
+            return ()
+        found = self._reserved_at(event.url) if self.files else set()
+        return self.limit.uses.intersection(found.union(event.features.facts.get("reserved", ())))
+
+    def _reserved_at(self, url: str) -> set[str]:
+        origin, path = _split(url)
+        found = set[str]()
+        for name in FILES:
+            if rows := self.files.get(origin + name):
+                found |= reserved_at(rows, path)
+        return found
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return scheme and host of a URL, as in identities, and its path with its query."""
+    slash = url.find("/", url.find("://") + 3)
+    origin, path = (url[:slash].lower(), url[slash:]) if slash >= 0 else (url.lower(), "/")
+    return origin.removesuffix(":80" if origin.startswith("http:") else ":443"), path
+
+
+def _is_gone(status_code: int) -> bool:
+    """Say whether an answer says that there is no such file, other than that it was asked for too often."""
+    return 400 <= status_code < 500 and status_code not in {408, 425, 429}
+
+
+def _file(url: str) -> str | None:
+    """Return the path of a URL if it is that of a site file."""
+    path = _split(url)[1]
+    return path if path in FILES else None
