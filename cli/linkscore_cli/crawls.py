@@ -136,7 +136,7 @@ def list_(as_json: bool, connection: Connection) -> None:
     "experiences",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="File of `linkscore export-experience` to start from; repeatable.",
+    help="File of `linkscore export experience` to start from; repeatable.",
 )
 @click.option(
     "--groups",

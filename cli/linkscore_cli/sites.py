@@ -26,7 +26,11 @@ TIMEOUT_S = 60.0
 MINING_TIMEOUT_S = 3_600.0
 """A bound, chosen: far beyond what a mining of browse logs takes."""
 _AT_ONCE = 1_000  # pages of one answer; the server gives 10,000 at most. Chosen, not measured
-_FORMATS = [name.removeprefix("RULE_FORMAT_").lower() for name, number in pb.RuleFormat.items() if number]
+_FORMATS = [
+    name.removeprefix("RULE_FORMAT_").lower()
+    for name, number in pb.RuleFormat.items()
+    if number not in (pb.RULE_FORMAT_UNSPECIFIED, pb.RULE_FORMAT_EXPERIENCE)
+]
 _REWARDS = {
     pb.REWARD_SOURCE_NOVELTY: "new text, 0 to 1 a fetch (no feedback yet)",
     pb.REWARD_SOURCE_FEEDBACK: "feedback",
@@ -196,10 +200,10 @@ def experience(site: str, out: Path, policy: policy_pb2.PolicySpec | None, conne
     """Write what a crawl learned of SITE, for crawls of other sites of its software to start from."""
     crawl = connection.crawl
     with connection.client(timeout_s=TIMEOUT_S) as client:
-        answer = client.export_experience(crawl=crawl, site=site, policy=policy)
+        answer = client.export_rules(crawl=crawl, site=site, formats=["experience"], policy=policy)
     with _writing():
-        out.write_bytes(answer.experience)
-    click.echo(f"wrote {out}: {answer.group_count:,} groups of links, {answer.page_count:,} pages")
+        out.write_bytes(answer.files[0].content)
+    click.echo(f"wrote {out}: {answer.files[0].notes[0]}")
 
 
 @contextmanager

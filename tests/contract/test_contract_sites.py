@@ -109,7 +109,6 @@ def test_a_site_says_how_each_policy_did_on_the_links_fetched(server: Stubs, cra
     [
         "GetSite",
         "LearnSite",
-        "ExportExperience",
     ],
 )
 def test_a_name_that_is_no_site_is_refused(server: Stubs, crawl: str, method: str) -> None:

@@ -271,12 +271,6 @@ class FakeLinkscore(
         rule = site_model_service_pb2.UrlRule(kind=request.name, confidence=request.min_confidence)
         return site_model_service_pb2.ExportRulesResponse(files=files, url_rules=[rule])
 
-    def ExportExperience(self, request, context):
-        self._enter("ExportExperience", context)
-        return site_model_service_pb2.ExportExperienceResponse(
-            experience=request.name.encode(), group_count=1
-        )
-
     def ListTemplates(self, request, context):
         self._enter("ListTemplates", context)
         found = [inspection_service_pb2.Template(name=f"c{request.max_exits}")]

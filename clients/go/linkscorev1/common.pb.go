@@ -1307,9 +1307,7 @@ type FetchSuggestion struct {
 	// Why, in words.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How urgent, [0, 1], higher first.
-	Urgency float64 `protobuf:"fixed64,3,opt,name=urgency,proto3" json:"urgency,omitempty"`
-	// Bucket the URL waits in, if it was scored.
-	Bucket        string `protobuf:"bytes,4,opt,name=bucket,proto3" json:"bucket,omitempty"`
+	Urgency       float64 `protobuf:"fixed64,3,opt,name=urgency,proto3" json:"urgency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1363,13 +1361,6 @@ func (x *FetchSuggestion) GetUrgency() float64 {
 		return x.Urgency
 	}
 	return 0
-}
-
-func (x *FetchSuggestion) GetBucket() string {
-	if x != nil {
-		return x.Bucket
-	}
-	return ""
 }
 
 var File_linkscore_v1_common_proto protoreflect.FileDescriptor
@@ -1442,12 +1433,11 @@ const file_linkscore_v1_common_proto_rawDesc = "" +
 	"\x17duplicate_probabilities\x18\x0e \x03(\x01R\x16duplicateProbabilities\x1aU\n" +
 	"\rStatusesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12.\n" +
-	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01\"m\n" +
+	"\x05value\x18\x02 \x01(\v2\x18.linkscore.v1.ItemStatusR\x05value:\x028\x01\"U\n" +
 	"\x0fFetchSuggestion\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\aurgency\x18\x03 \x01(\x01R\aurgency\x12\x16\n" +
-	"\x06bucket\x18\x04 \x01(\tR\x06bucket*o\n" +
+	"\aurgency\x18\x03 \x01(\x01R\aurgency*o\n" +
 	"\tSiteStage\x12\x1a\n" +
 	"\x16SITE_STAGE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13SITE_STAGE_SAMPLING\x10\x01\x12\x17\n" +

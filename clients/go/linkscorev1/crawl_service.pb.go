@@ -942,7 +942,7 @@ type Crawl struct {
 	// Keep the titles of the pages kept for learning, at most 200 characters each, for people to look at: in
 	// TemplatePage and SuggestedExample. They are then in the log too. Read from HTML in `Page.body` alone.
 	KeepTitles bool `protobuf:"varint,17,opt,name=keep_titles,json=keepTitles,proto3" json:"keep_titles,omitempty"`
-	// What other crawls learned of other sites, to start from: documents of ExportExperience, at most 16, each at most
+	// What other crawls learned of other sites, to start from: files of RULE_FORMAT_EXPERIENCE, at most 16, each at most
 	// 128 KiB. It helps on sites of the same software, fades where it misleads, and is fixed when the crawl is created.
 	// Policies that start from it: harvest, and those that are made of it. Input only.
 	Experience [][]byte `protobuf:"bytes,18,rep,name=experience,proto3" json:"experience,omitempty"`

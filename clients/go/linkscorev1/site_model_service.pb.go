@@ -186,7 +186,7 @@ func (TrapKind) EnumDescriptor() ([]byte, []int) {
 	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{2}
 }
 
-// A crawler whose rule file is wanted.
+// Whom a file is for.
 type RuleFormat int32
 
 const (
@@ -204,6 +204,10 @@ const (
 	RuleFormat_RULE_FORMAT_HERITRIX RuleFormat = 5
 	// Browsertrix Crawler: seeds of its YAML configuration, with scope.
 	RuleFormat_RULE_FORMAT_BROWSERTRIX RuleFormat = 6
+	// For `Crawl.experience` of crawls of other sites of the same software, only if it is named: JSON with a version of its
+	// own, groups of links by hashes of tag path and URL shape, and what following them brought. No URL, host or text is in
+	// it. At most 128 KiB.
+	RuleFormat_RULE_FORMAT_EXPERIENCE RuleFormat = 7
 )
 
 // Enum value maps for RuleFormat.
@@ -216,6 +220,7 @@ var (
 		4: "RULE_FORMAT_STORMCRAWLER",
 		5: "RULE_FORMAT_HERITRIX",
 		6: "RULE_FORMAT_BROWSERTRIX",
+		7: "RULE_FORMAT_EXPERIENCE",
 	}
 	RuleFormat_value = map[string]int32{
 		"RULE_FORMAT_UNSPECIFIED":  0,
@@ -225,6 +230,7 @@ var (
 		"RULE_FORMAT_STORMCRAWLER": 4,
 		"RULE_FORMAT_HERITRIX":     5,
 		"RULE_FORMAT_BROWSERTRIX":  6,
+		"RULE_FORMAT_EXPERIENCE":   7,
 	}
 )
 
@@ -1767,135 +1773,6 @@ func (x *ExportRulesRequest) GetMinConfidence() float64 {
 	return 0
 }
 
-// Request of ExportExperience.
-type ExportExperienceRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the site. Required.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Policy whose experience is wanted; absent means the crawl's.
-	Policy        *PolicySpec `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExportExperienceRequest) Reset() {
-	*x = ExportExperienceRequest{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExportExperienceRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExportExperienceRequest) ProtoMessage() {}
-
-func (x *ExportExperienceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExportExperienceRequest.ProtoReflect.Descriptor instead.
-func (*ExportExperienceRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ExportExperienceRequest) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *ExportExperienceRequest) GetPolicy() *PolicySpec {
-	if x != nil {
-		return x.Policy
-	}
-	return nil
-}
-
-// Response of ExportExperience.
-type ExportExperienceResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The document, UTF-8 JSON with a version of its own: groups of links by hashes of tag path and URL shape, and what
-	// following them brought. No URL, host or text is in it. At most 128 KiB.
-	Experience []byte `protobuf:"bytes,1,opt,name=experience,proto3" json:"experience,omitempty"`
-	// Groups of links in it.
-	GroupCount uint32 `protobuf:"varint,2,opt,name=group_count,json=groupCount,proto3" json:"group_count,omitempty"`
-	// Pages they were learned from.
-	PageCount uint64 `protobuf:"varint,3,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
-	// Sequence number of the last event it reflects.
-	EventSeq      uint64 `protobuf:"varint,4,opt,name=event_seq,json=eventSeq,proto3" json:"event_seq,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExportExperienceResponse) Reset() {
-	*x = ExportExperienceResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExportExperienceResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExportExperienceResponse) ProtoMessage() {}
-
-func (x *ExportExperienceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExportExperienceResponse.ProtoReflect.Descriptor instead.
-func (*ExportExperienceResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *ExportExperienceResponse) GetExperience() []byte {
-	if x != nil {
-		return x.Experience
-	}
-	return nil
-}
-
-func (x *ExportExperienceResponse) GetGroupCount() uint32 {
-	if x != nil {
-		return x.GroupCount
-	}
-	return 0
-}
-
-func (x *ExportExperienceResponse) GetPageCount() uint64 {
-	if x != nil {
-		return x.PageCount
-	}
-	return 0
-}
-
-func (x *ExportExperienceResponse) GetEventSeq() uint64 {
-	if x != nil {
-		return x.EventSeq
-	}
-	return 0
-}
-
 // URLs of one kind, by regular expression.
 type UrlRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1918,7 +1795,7 @@ type UrlRule struct {
 
 func (x *UrlRule) Reset() {
 	*x = UrlRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1807,7 @@ func (x *UrlRule) String() string {
 func (*UrlRule) ProtoMessage() {}
 
 func (x *UrlRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +1820,7 @@ func (x *UrlRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UrlRule.ProtoReflect.Descriptor instead.
 func (*UrlRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UrlRule) GetKind() string {
@@ -2009,7 +1886,7 @@ type TagPathRule struct {
 
 func (x *TagPathRule) Reset() {
 	*x = TagPathRule{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +1898,7 @@ func (x *TagPathRule) String() string {
 func (*TagPathRule) ProtoMessage() {}
 
 func (x *TagPathRule) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +1911,7 @@ func (x *TagPathRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagPathRule.ProtoReflect.Descriptor instead.
 func (*TagPathRule) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TagPathRule) GetTagPath() string {
@@ -2098,7 +1975,7 @@ type RuleFile struct {
 
 func (x *RuleFile) Reset() {
 	*x = RuleFile{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2110,7 +1987,7 @@ func (x *RuleFile) String() string {
 func (*RuleFile) ProtoMessage() {}
 
 func (x *RuleFile) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2123,7 +2000,7 @@ func (x *RuleFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleFile.ProtoReflect.Descriptor instead.
 func (*RuleFile) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RuleFile) GetFormat() RuleFormat {
@@ -2188,7 +2065,7 @@ type ExportRulesResponse struct {
 
 func (x *ExportRulesResponse) Reset() {
 	*x = ExportRulesResponse{}
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2200,7 +2077,7 @@ func (x *ExportRulesResponse) String() string {
 func (*ExportRulesResponse) ProtoMessage() {}
 
 func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_site_model_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2213,7 +2090,7 @@ func (x *ExportRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRulesResponse.ProtoReflect.Descriptor instead.
 func (*ExportRulesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_site_model_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExportRulesResponse) GetFiles() []*RuleFile {
@@ -2410,19 +2287,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\aformats\x18\x02 \x03(\x0e2\x18.linkscore.v1.RuleFormatR\aformats\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12%\n" +
-	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"_\n" +
-	"\x17ExportExperienceRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x120\n" +
-	"\x06policy\x18\x02 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\"\x97\x01\n" +
-	"\x18ExportExperienceResponse\x12\x1e\n" +
-	"\n" +
-	"experience\x18\x01 \x01(\fR\n" +
-	"experience\x12\x1f\n" +
-	"\vgroup_count\x18\x02 \x01(\rR\n" +
-	"groupCount\x12\x1d\n" +
-	"\n" +
-	"page_count\x18\x03 \x01(\x04R\tpageCount\x12\x1b\n" +
-	"\tevent_seq\x18\x04 \x01(\x04R\beventSeq\"\xba\x01\n" +
+	"\x0emin_confidence\x18\x04 \x01(\x01R\rminConfidence\"\xba\x01\n" +
 	"\aUrlRule\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\apattern\x18\x02 \x01(\tR\apattern\x12\x1e\n" +
@@ -2472,7 +2337,7 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x15TRAP_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10TRAP_KIND_COPIES\x10\x01\x12\x15\n" +
 	"\x11TRAP_KIND_ENDLESS\x10\x02\x12\x14\n" +
-	"\x10TRAP_KIND_FADING\x10\x03*\xc3\x01\n" +
+	"\x10TRAP_KIND_FADING\x10\x03*\xdf\x01\n" +
 	"\n" +
 	"RuleFormat\x12\x1b\n" +
 	"\x17RULE_FORMAT_UNSPECIFIED\x10\x00\x12\x14\n" +
@@ -2481,14 +2346,14 @@ const file_linkscore_v1_site_model_service_proto_rawDesc = "" +
 	"\x11RULE_FORMAT_NUTCH\x10\x03\x12\x1c\n" +
 	"\x18RULE_FORMAT_STORMCRAWLER\x10\x04\x12\x18\n" +
 	"\x14RULE_FORMAT_HERITRIX\x10\x05\x12\x1b\n" +
-	"\x17RULE_FORMAT_BROWSERTRIX\x10\x062\x84\x04\n" +
+	"\x17RULE_FORMAT_BROWSERTRIX\x10\x06\x12\x1a\n" +
+	"\x16RULE_FORMAT_EXPERIENCE\x10\a2\xa1\x03\n" +
 	"\x10SiteModelService\x12L\n" +
 	"\tListSites\x12\x1e.linkscore.v1.ListSitesRequest\x1a\x1f.linkscore.v1.ListSitesResponse\x12F\n" +
 	"\aGetSite\x12\x1c.linkscore.v1.GetSiteRequest\x1a\x1d.linkscore.v1.GetSiteResponse\x12L\n" +
 	"\tLearnSite\x12\x1e.linkscore.v1.LearnSiteRequest\x1a\x1f.linkscore.v1.LearnSiteResponse\x12U\n" +
 	"\fSuggestSeeds\x12!.linkscore.v1.SuggestSeedsRequest\x1a\".linkscore.v1.SuggestSeedsResponse\x12R\n" +
-	"\vExportRules\x12 .linkscore.v1.ExportRulesRequest\x1a!.linkscore.v1.ExportRulesResponse\x12a\n" +
-	"\x10ExportExperience\x12%.linkscore.v1.ExportExperienceRequest\x1a&.linkscore.v1.ExportExperienceResponseB>\n" +
+	"\vExportRules\x12 .linkscore.v1.ExportRulesRequest\x1a!.linkscore.v1.ExportRulesResponseB>\n" +
 	"\flinkscore.v1P\x01Z,linkscore.example/go/linkscorev1;linkscorev1b\x06proto3"
 
 var (
@@ -2504,85 +2369,80 @@ func file_linkscore_v1_site_model_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_site_model_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_linkscore_v1_site_model_service_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_linkscore_v1_site_model_service_proto_goTypes = []any{
-	(PolicyRole)(0),                  // 0: linkscore.v1.PolicyRole
-	(RewardSource)(0),                // 1: linkscore.v1.RewardSource
-	(TrapKind)(0),                    // 2: linkscore.v1.TrapKind
-	(RuleFormat)(0),                  // 3: linkscore.v1.RuleFormat
-	(*Site)(nil),                     // 4: linkscore.v1.Site
-	(*PolicyQuality)(nil),            // 5: linkscore.v1.PolicyQuality
-	(*ListSitesRequest)(nil),         // 6: linkscore.v1.ListSitesRequest
-	(*ListSitesResponse)(nil),        // 7: linkscore.v1.ListSitesResponse
-	(*GetSiteRequest)(nil),           // 8: linkscore.v1.GetSiteRequest
-	(*GetSiteResponse)(nil),          // 9: linkscore.v1.GetSiteResponse
-	(*CopyHypothesis)(nil),           // 10: linkscore.v1.CopyHypothesis
-	(*SiteAdvice)(nil),               // 11: linkscore.v1.SiteAdvice
-	(*Coverage)(nil),                 // 12: linkscore.v1.Coverage
-	(*GroupYield)(nil),               // 13: linkscore.v1.GroupYield
-	(*TrapSuspicion)(nil),            // 14: linkscore.v1.TrapSuspicion
-	(*LearnSiteRequest)(nil),         // 15: linkscore.v1.LearnSiteRequest
-	(*LearnSiteResponse)(nil),        // 16: linkscore.v1.LearnSiteResponse
-	(*SuggestSeedsRequest)(nil),      // 17: linkscore.v1.SuggestSeedsRequest
-	(*Seed)(nil),                     // 18: linkscore.v1.Seed
-	(*SuggestSeedsResponse)(nil),     // 19: linkscore.v1.SuggestSeedsResponse
-	(*ExportRulesRequest)(nil),       // 20: linkscore.v1.ExportRulesRequest
-	(*ExportExperienceRequest)(nil),  // 21: linkscore.v1.ExportExperienceRequest
-	(*ExportExperienceResponse)(nil), // 22: linkscore.v1.ExportExperienceResponse
-	(*UrlRule)(nil),                  // 23: linkscore.v1.UrlRule
-	(*TagPathRule)(nil),              // 24: linkscore.v1.TagPathRule
-	(*RuleFile)(nil),                 // 25: linkscore.v1.RuleFile
-	(*ExportRulesResponse)(nil),      // 26: linkscore.v1.ExportRulesResponse
-	nil,                              // 27: linkscore.v1.Site.ClusterPagesEntry
-	(SiteStage)(0),                   // 28: linkscore.v1.SiteStage
-	(*FetchSuggestion)(nil),          // 29: linkscore.v1.FetchSuggestion
-	(Decision)(0),                    // 30: linkscore.v1.Decision
-	(*PolicySpec)(nil),               // 31: linkscore.v1.PolicySpec
+	(PolicyRole)(0),              // 0: linkscore.v1.PolicyRole
+	(RewardSource)(0),            // 1: linkscore.v1.RewardSource
+	(TrapKind)(0),                // 2: linkscore.v1.TrapKind
+	(RuleFormat)(0),              // 3: linkscore.v1.RuleFormat
+	(*Site)(nil),                 // 4: linkscore.v1.Site
+	(*PolicyQuality)(nil),        // 5: linkscore.v1.PolicyQuality
+	(*ListSitesRequest)(nil),     // 6: linkscore.v1.ListSitesRequest
+	(*ListSitesResponse)(nil),    // 7: linkscore.v1.ListSitesResponse
+	(*GetSiteRequest)(nil),       // 8: linkscore.v1.GetSiteRequest
+	(*GetSiteResponse)(nil),      // 9: linkscore.v1.GetSiteResponse
+	(*CopyHypothesis)(nil),       // 10: linkscore.v1.CopyHypothesis
+	(*SiteAdvice)(nil),           // 11: linkscore.v1.SiteAdvice
+	(*Coverage)(nil),             // 12: linkscore.v1.Coverage
+	(*GroupYield)(nil),           // 13: linkscore.v1.GroupYield
+	(*TrapSuspicion)(nil),        // 14: linkscore.v1.TrapSuspicion
+	(*LearnSiteRequest)(nil),     // 15: linkscore.v1.LearnSiteRequest
+	(*LearnSiteResponse)(nil),    // 16: linkscore.v1.LearnSiteResponse
+	(*SuggestSeedsRequest)(nil),  // 17: linkscore.v1.SuggestSeedsRequest
+	(*Seed)(nil),                 // 18: linkscore.v1.Seed
+	(*SuggestSeedsResponse)(nil), // 19: linkscore.v1.SuggestSeedsResponse
+	(*ExportRulesRequest)(nil),   // 20: linkscore.v1.ExportRulesRequest
+	(*UrlRule)(nil),              // 21: linkscore.v1.UrlRule
+	(*TagPathRule)(nil),          // 22: linkscore.v1.TagPathRule
+	(*RuleFile)(nil),             // 23: linkscore.v1.RuleFile
+	(*ExportRulesResponse)(nil),  // 24: linkscore.v1.ExportRulesResponse
+	nil,                          // 25: linkscore.v1.Site.ClusterPagesEntry
+	(SiteStage)(0),               // 26: linkscore.v1.SiteStage
+	(*FetchSuggestion)(nil),      // 27: linkscore.v1.FetchSuggestion
+	(Decision)(0),                // 28: linkscore.v1.Decision
+	(*PolicySpec)(nil),           // 29: linkscore.v1.PolicySpec
 }
 var file_linkscore_v1_site_model_service_proto_depIdxs = []int32{
-	28, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
-	27, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
+	26, // 0: linkscore.v1.Site.stage:type_name -> linkscore.v1.SiteStage
+	25, // 1: linkscore.v1.Site.cluster_pages:type_name -> linkscore.v1.Site.ClusterPagesEntry
 	5,  // 2: linkscore.v1.Site.policy_qualities:type_name -> linkscore.v1.PolicyQuality
 	0,  // 3: linkscore.v1.PolicyQuality.role:type_name -> linkscore.v1.PolicyRole
 	4,  // 4: linkscore.v1.ListSitesResponse.sites:type_name -> linkscore.v1.Site
 	4,  // 5: linkscore.v1.GetSiteResponse.site:type_name -> linkscore.v1.Site
 	11, // 6: linkscore.v1.GetSiteResponse.advice:type_name -> linkscore.v1.SiteAdvice
-	29, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	27, // 7: linkscore.v1.GetSiteResponse.suggestions:type_name -> linkscore.v1.FetchSuggestion
 	1,  // 8: linkscore.v1.SiteAdvice.reward_source:type_name -> linkscore.v1.RewardSource
 	13, // 9: linkscore.v1.SiteAdvice.yields:type_name -> linkscore.v1.GroupYield
 	14, // 10: linkscore.v1.SiteAdvice.traps:type_name -> linkscore.v1.TrapSuspicion
-	30, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
+	28, // 11: linkscore.v1.SiteAdvice.decision:type_name -> linkscore.v1.Decision
 	12, // 12: linkscore.v1.SiteAdvice.coverage:type_name -> linkscore.v1.Coverage
 	10, // 13: linkscore.v1.SiteAdvice.copies:type_name -> linkscore.v1.CopyHypothesis
 	2,  // 14: linkscore.v1.TrapSuspicion.kind:type_name -> linkscore.v1.TrapKind
 	4,  // 15: linkscore.v1.LearnSiteResponse.site:type_name -> linkscore.v1.Site
-	31, // 16: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	29, // 16: linkscore.v1.SuggestSeedsRequest.policy:type_name -> linkscore.v1.PolicySpec
 	18, // 17: linkscore.v1.SuggestSeedsResponse.seeds:type_name -> linkscore.v1.Seed
 	3,  // 18: linkscore.v1.ExportRulesRequest.formats:type_name -> linkscore.v1.RuleFormat
-	31, // 19: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	31, // 20: linkscore.v1.ExportExperienceRequest.policy:type_name -> linkscore.v1.PolicySpec
-	3,  // 21: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
-	25, // 22: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
-	23, // 23: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
-	24, // 24: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
-	23, // 25: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
-	6,  // 26: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
-	8,  // 27: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
-	15, // 28: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
-	17, // 29: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
-	20, // 30: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
-	21, // 31: linkscore.v1.SiteModelService.ExportExperience:input_type -> linkscore.v1.ExportExperienceRequest
-	7,  // 32: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
-	9,  // 33: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
-	16, // 34: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
-	19, // 35: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
-	26, // 36: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
-	22, // 37: linkscore.v1.SiteModelService.ExportExperience:output_type -> linkscore.v1.ExportExperienceResponse
-	32, // [32:38] is the sub-list for method output_type
-	26, // [26:32] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	29, // 19: linkscore.v1.ExportRulesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	3,  // 20: linkscore.v1.RuleFile.format:type_name -> linkscore.v1.RuleFormat
+	23, // 21: linkscore.v1.ExportRulesResponse.files:type_name -> linkscore.v1.RuleFile
+	21, // 22: linkscore.v1.ExportRulesResponse.url_rules:type_name -> linkscore.v1.UrlRule
+	22, // 23: linkscore.v1.ExportRulesResponse.tag_path_rules:type_name -> linkscore.v1.TagPathRule
+	21, // 24: linkscore.v1.ExportRulesResponse.denied_rules:type_name -> linkscore.v1.UrlRule
+	6,  // 25: linkscore.v1.SiteModelService.ListSites:input_type -> linkscore.v1.ListSitesRequest
+	8,  // 26: linkscore.v1.SiteModelService.GetSite:input_type -> linkscore.v1.GetSiteRequest
+	15, // 27: linkscore.v1.SiteModelService.LearnSite:input_type -> linkscore.v1.LearnSiteRequest
+	17, // 28: linkscore.v1.SiteModelService.SuggestSeeds:input_type -> linkscore.v1.SuggestSeedsRequest
+	20, // 29: linkscore.v1.SiteModelService.ExportRules:input_type -> linkscore.v1.ExportRulesRequest
+	7,  // 30: linkscore.v1.SiteModelService.ListSites:output_type -> linkscore.v1.ListSitesResponse
+	9,  // 31: linkscore.v1.SiteModelService.GetSite:output_type -> linkscore.v1.GetSiteResponse
+	16, // 32: linkscore.v1.SiteModelService.LearnSite:output_type -> linkscore.v1.LearnSiteResponse
+	19, // 33: linkscore.v1.SiteModelService.SuggestSeeds:output_type -> linkscore.v1.SuggestSeedsResponse
+	24, // 34: linkscore.v1.SiteModelService.ExportRules:output_type -> linkscore.v1.ExportRulesResponse
+	30, // [30:35] is the sub-list for method output_type
+	25, // [25:30] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_site_model_service_proto_init() }
@@ -2598,7 +2458,7 @@ func file_linkscore_v1_site_model_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_site_model_service_proto_rawDesc), len(file_linkscore_v1_site_model_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   24,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,12 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SiteModelService_ListSites_FullMethodName        = "/linkscore.v1.SiteModelService/ListSites"
-	SiteModelService_GetSite_FullMethodName          = "/linkscore.v1.SiteModelService/GetSite"
-	SiteModelService_LearnSite_FullMethodName        = "/linkscore.v1.SiteModelService/LearnSite"
-	SiteModelService_SuggestSeeds_FullMethodName     = "/linkscore.v1.SiteModelService/SuggestSeeds"
-	SiteModelService_ExportRules_FullMethodName      = "/linkscore.v1.SiteModelService/ExportRules"
-	SiteModelService_ExportExperience_FullMethodName = "/linkscore.v1.SiteModelService/ExportExperience"
+	SiteModelService_ListSites_FullMethodName    = "/linkscore.v1.SiteModelService/ListSites"
+	SiteModelService_GetSite_FullMethodName      = "/linkscore.v1.SiteModelService/GetSite"
+	SiteModelService_LearnSite_FullMethodName    = "/linkscore.v1.SiteModelService/LearnSite"
+	SiteModelService_SuggestSeeds_FullMethodName = "/linkscore.v1.SiteModelService/SuggestSeeds"
+	SiteModelService_ExportRules_FullMethodName  = "/linkscore.v1.SiteModelService/ExportRules"
 )
 
 // SiteModelServiceClient is the client API for SiteModelService service.
@@ -45,12 +44,9 @@ type SiteModelServiceClient interface {
 	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
 	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(ctx context.Context, in *SuggestSeedsRequest, opts ...grpc.CallOption) (*SuggestSeedsResponse, error)
-	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
-	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+	// What was learned about the site, as files that crawlers load without this service, or crawls of other sites start
+	// from. Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
 	ExportRules(ctx context.Context, in *ExportRulesRequest, opts ...grpc.CallOption) (*ExportRulesResponse, error)
-	// What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
-	// Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
-	ExportExperience(ctx context.Context, in *ExportExperienceRequest, opts ...grpc.CallOption) (*ExportExperienceResponse, error)
 }
 
 type siteModelServiceClient struct {
@@ -111,16 +107,6 @@ func (c *siteModelServiceClient) ExportRules(ctx context.Context, in *ExportRule
 	return out, nil
 }
 
-func (c *siteModelServiceClient) ExportExperience(ctx context.Context, in *ExportExperienceRequest, opts ...grpc.CallOption) (*ExportExperienceResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ExportExperienceResponse)
-	err := c.cc.Invoke(ctx, SiteModelService_ExportExperience_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // SiteModelServiceServer is the server API for SiteModelService service.
 // All implementations must embed UnimplementedSiteModelServiceServer
 // for forward compatibility.
@@ -137,12 +123,9 @@ type SiteModelServiceServer interface {
 	// The pages to start a crawl of the site from: the entry page of a forum, pages that link to news; without a site,
 	// the pages to find news from on all sites of the crawl's browse log, those it does not crawl yet included. Read-only.
 	SuggestSeeds(context.Context, *SuggestSeedsRequest) (*SuggestSeedsResponse, error)
-	// What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
-	// FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+	// What was learned about the site, as files that crawlers load without this service, or crawls of other sites start
+	// from. Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
 	ExportRules(context.Context, *ExportRulesRequest) (*ExportRulesResponse, error)
-	// What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
-	// Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
-	ExportExperience(context.Context, *ExportExperienceRequest) (*ExportExperienceResponse, error)
 	mustEmbedUnimplementedSiteModelServiceServer()
 }
 
@@ -167,9 +150,6 @@ func (UnimplementedSiteModelServiceServer) SuggestSeeds(context.Context, *Sugges
 }
 func (UnimplementedSiteModelServiceServer) ExportRules(context.Context, *ExportRulesRequest) (*ExportRulesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method ExportRules not implemented")
-}
-func (UnimplementedSiteModelServiceServer) ExportExperience(context.Context, *ExportExperienceRequest) (*ExportExperienceResponse, error) {
-	return nil, status.Errorf(codes.Unimplemented, "method ExportExperience not implemented")
 }
 func (UnimplementedSiteModelServiceServer) mustEmbedUnimplementedSiteModelServiceServer() {}
 func (UnimplementedSiteModelServiceServer) testEmbeddedByValue()                          {}
@@ -282,24 +262,6 @@ func _SiteModelService_ExportRules_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SiteModelService_ExportExperience_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ExportExperienceRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(SiteModelServiceServer).ExportExperience(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: SiteModelService_ExportExperience_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SiteModelServiceServer).ExportExperience(ctx, req.(*ExportExperienceRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // SiteModelService_ServiceDesc is the grpc.ServiceDesc for SiteModelService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -326,10 +288,6 @@ var SiteModelService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExportRules",
 			Handler:    _SiteModelService_ExportRules_Handler,
-		},
-		{
-			MethodName: "ExportExperience",
-			Handler:    _SiteModelService_ExportExperience_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

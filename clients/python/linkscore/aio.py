@@ -714,7 +714,7 @@ class AsyncClient:
         min_confidence: float = 0.0,
         timeout_s: float | None = None,
     ) -> site_pb2.ExportRulesResponse:
-        """Give what was learned about URLs as files for crawlers, by name (`nutch`), empty for all."""
+        """Give what was learned as files for crawlers, by name (`nutch`), empty for all, or `experience`."""
         request = site_pb2.ExportRulesRequest(
             name=site_name(crawl, site),
             formats=map(rule_format, formats),  # type: ignore[arg-type]
@@ -722,18 +722,6 @@ class AsyncClient:
             min_confidence=min_confidence,
         )
         return await self._call(self._sites.ExportRules, request, timeout_s)
-
-    async def export_experience(
-        self,
-        *,
-        crawl: str,
-        site: str,
-        policy: Policy | None = None,
-        timeout_s: float | None = None,
-    ) -> site_pb2.ExportExperienceResponse:
-        """Give what was learned on a site that helps on others of its software, to create a crawl with."""
-        request = site_pb2.ExportExperienceRequest(name=site_name(crawl, site), policy=policy_spec(policy))
-        return await self._call(self._sites.ExportExperience, request, timeout_s)
 
     # What people look at
 

@@ -69,7 +69,7 @@ class CrawlOptions(TypedDict, total=False):
     groups: int  # 1 to 256, that its sites are divided into so that several processes share the crawl
     keep_titles: bool  # of pages, for people to look at
     revisit: Revisit | None  # fetch pages again, and learn how often they change. Absent: no
-    experience: Sequence[bytes]  # of other sites, as `export_experience` gives it; at most 16 documents
+    experience: Sequence[bytes]  # of other sites: files of `export_rules`, `experience`; at most 16
     budget: Budget | None  # how far it may go: ``{"max_fetches": 5000, "max_trap_share": 0.05}``
     copies: Mapping[str, float] | None  # learn which links lead to copies: ``{"skip_above": 0.9}``
     respect: Sequence[str]  # uses that it is for and that sites may reserve: ``["ai-train"]``

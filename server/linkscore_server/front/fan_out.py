@@ -358,7 +358,6 @@ FAN_OUT: dict[str, Answer] = {
             "SiteModelService/GetSite",
             "SiteModelService/LearnSite",
             "SiteModelService/ExportRules",
-            "SiteModelService/ExportExperience",
             "BrowseLogService/MineSite",
             "InspectionService/ListTemplates",
             "InspectionService/ListTemplatePages",

@@ -110,7 +110,6 @@ RPCS: dict[str, Rpc] = {
     "SiteModelService/LearnSite": Rpc(Role.WRITE, "name", is_told=True),
     "SiteModelService/SuggestSeeds": Rpc(Role.READ, "crawl"),
     "SiteModelService/ExportRules": Rpc(Role.READ, "name"),
-    "SiteModelService/ExportExperience": Rpc(Role.READ, "name"),
     "BrowseLogService/ImportBrowseRecords": Rpc(Role.WRITE, "crawl", is_told=True),
     "BrowseLogService/MineSite": Rpc(Role.WRITE, "name", is_told=True),
     "BrowseLogService/GetBrowseStats": Rpc(Role.READ, "crawl"),

@@ -177,7 +177,7 @@ def classification(crawl: str, found: PageClassified) -> pb.PageClassification:
 
 def suggestion(planned: Suggestion) -> common_pb2.FetchSuggestion:
     """Return a suggestion to fetch a page."""
-    return same_fields(common_pb2.FetchSuggestion, planned, bucket="")
+    return same_fields(common_pb2.FetchSuggestion, planned)
 
 
 def policy_quality(known: PolicyQuality) -> site_model_service_pb2.PolicyQuality:

@@ -14,6 +14,7 @@ from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
 from linkscore_scoring.exporters.files import RuleFile
 from linkscore_scoring.exporters.rules import SiteRules, TagPathRule, site_rules
+from linkscore_scoring.policies.experience import Experience
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.types import UrlRule
 from linkscore_scoring.urls.identity import validate_url
@@ -40,6 +41,7 @@ MAX_SEEDS, _DEFAULT_SEEDS = 1_000, 16
 _MAX_WANTED = 16  # formats: more than there are
 
 _FORMATS = enum_names(pb.RuleFormat, "RULE_FORMAT_")
+_EXPERIENCE = "experience"  # a format that says nothing of rules
 SeedsOfLogs = Callable[[pb.SuggestSeedsRequest], Awaitable[pb.SuggestSeedsResponse | None]]
 
 
@@ -104,26 +106,17 @@ class SiteModelService:
         )
 
     async def ExportRules(self, request: pb.ExportRulesRequest, context: Any) -> pb.ExportRulesResponse:
-        """Return what was learned about URLs as files for crawlers."""
+        """Return what was learned about a site as files, for crawlers and for crawls of other sites."""
         actor, site = await self._found(request.name)
         wanted, choice = _wanted_formats(request), choice_of(request.policy)
         await actor.ask_for_model(site.name)
         found = site_rules(actor.model, site.name, choice, min_confidence=request.min_confidence)
-        return _exported_rules(found, wanted)
-
-    async def ExportExperience(
-        self, request: pb.ExportExperienceRequest, context: Any
-    ) -> pb.ExportExperienceResponse:
-        """Return what was learned on a site that helps on others."""
-        actor, site = await self._found(request.name)
-        question = partial(actor.queries.experience, site.name, choice_of(request.policy))
-        learned = await actor.answer(question)
-        return pb.ExportExperienceResponse(
-            experience=learned.to_bytes(),
-            group_count=len(learned.groups),
-            page_count=site.history.fetches,
-            event_seq=actor.model.seq,
-        )
+        crawlers = [name for name in wanted if name != _EXPERIENCE]
+        answer = _exported_rules(found, crawlers if wanted else None)
+        if _EXPERIENCE in wanted:
+            learned = await actor.answer(partial(actor.queries.experience, site.name, choice))
+            answer.files.insert(wanted.index(_EXPERIENCE), _experience_file(learned, site.history.fetches))
+        return answer
 
     async def _found(self, name: str) -> tuple[CrawlActor, SiteModel]:
         """Return the crawl and the model of a site, by its name in the contract."""
@@ -237,9 +230,10 @@ def _wanted_formats(request: pb.ExportRulesRequest) -> list[str]:
     return [_FORMATS[number] for number in request.formats]
 
 
-def _exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesResponse:
-    """Return the files wanted, and the rules in them."""
-    written = [(name, files.FORMATS[name](site)) for name in wanted] if wanted else list(_all_that_can(site))
+def _exported_rules(site: SiteRules, wanted: Sequence[str] | None) -> pb.ExportRulesResponse:
+    """Return the files wanted, None for all that can say something, and the rules in them."""
+    named = ((name, files.FORMATS[name](site)) for name in wanted or ())
+    written = _all_that_can(site) if wanted is None else named
     return pb.ExportRulesResponse(
         files=[_file(name, file) for name, file in written],
         url_rules=map(_url_rule, site.rules),
@@ -254,7 +248,7 @@ def _exported_rules(site: SiteRules, wanted: Sequence[str]) -> pb.ExportRulesRes
 
 def _all_that_can(site: SiteRules) -> Iterator[tuple[str, RuleFile]]:
     """Yield what each format says, in the order of the contract; the first, JSON, can say all there is."""
-    for name in _FORMATS.values():
+    for name in files.FORMATS:
         try:
             yield name, files.FORMATS[name](site)
         except NoRules:
@@ -269,6 +263,16 @@ def _file(name: str, file: RuleFile) -> pb.RuleFile:
         media_type=file.media_type,
         content=file.text.encode(),
         notes=file.notes,
+    )
+
+
+def _experience_file(learned: Experience, pages: int) -> pb.RuleFile:
+    return pb.RuleFile(
+        format=pb.RULE_FORMAT_EXPERIENCE,
+        name="experience.json",
+        media_type="application/json",
+        content=learned.to_bytes(),
+        notes=[f"{len(learned.groups):,} groups of links, {pages:,} pages"],
     )
 
 

@@ -37,6 +37,7 @@ class RuleFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RULE_FORMAT_STORMCRAWLER: _ClassVar[RuleFormat]
     RULE_FORMAT_HERITRIX: _ClassVar[RuleFormat]
     RULE_FORMAT_BROWSERTRIX: _ClassVar[RuleFormat]
+    RULE_FORMAT_EXPERIENCE: _ClassVar[RuleFormat]
 POLICY_ROLE_UNSPECIFIED: PolicyRole
 POLICY_ROLE_SERVED: PolicyRole
 POLICY_ROLE_EXTRA: PolicyRole
@@ -54,6 +55,7 @@ RULE_FORMAT_NUTCH: RuleFormat
 RULE_FORMAT_STORMCRAWLER: RuleFormat
 RULE_FORMAT_HERITRIX: RuleFormat
 RULE_FORMAT_BROWSERTRIX: RuleFormat
+RULE_FORMAT_EXPERIENCE: RuleFormat
 
 class Site(_message.Message):
     __slots__ = ("name", "host", "stage", "page_count", "failed_count", "sample_count", "next_learning_at", "model_revision", "cluster_count", "tag_path_count", "link_count", "text_chars", "duplicate_share", "cluster_pages", "learning", "policy_state", "policy_qualities", "session_names")
@@ -323,26 +325,6 @@ class ExportRulesRequest(_message.Message):
     policy: _policy_pb2.PolicySpec
     min_confidence: float
     def __init__(self, name: _Optional[str] = ..., formats: _Optional[_Iterable[_Union[RuleFormat, str]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., min_confidence: _Optional[float] = ...) -> None: ...
-
-class ExportExperienceRequest(_message.Message):
-    __slots__ = ("name", "policy")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    POLICY_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    policy: _policy_pb2.PolicySpec
-    def __init__(self, name: _Optional[str] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ...) -> None: ...
-
-class ExportExperienceResponse(_message.Message):
-    __slots__ = ("experience", "group_count", "page_count", "event_seq")
-    EXPERIENCE_FIELD_NUMBER: _ClassVar[int]
-    GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
-    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    EVENT_SEQ_FIELD_NUMBER: _ClassVar[int]
-    experience: bytes
-    group_count: int
-    page_count: int
-    event_seq: int
-    def __init__(self, experience: _Optional[bytes] = ..., group_count: _Optional[int] = ..., page_count: _Optional[int] = ..., event_seq: _Optional[int] = ...) -> None: ...
 
 class UrlRule(_message.Message):
     __slots__ = ("kind", "pattern", "confidence", "match_count", "total_count", "example_url")

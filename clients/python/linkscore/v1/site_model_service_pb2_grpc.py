@@ -60,11 +60,6 @@ class SiteModelServiceStub(object):
                 request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.SerializeToString,
                 response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.FromString,
                 _registered_method=True)
-        self.ExportExperience = channel.unary_unary(
-                '/linkscore.v1.SiteModelService/ExportExperience',
-                request_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceRequest.SerializeToString,
-                response_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceResponse.FromString,
-                _registered_method=True)
 
 
 class SiteModelServiceServicer(object):
@@ -102,16 +97,8 @@ class SiteModelServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExportRules(self, request, context):
-        """What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
-        FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ExportExperience(self, request, context):
-        """What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
-        Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+        """What was learned about the site, as files that crawlers load without this service, or crawls of other sites start
+        from. Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -144,11 +131,6 @@ def add_SiteModelServiceServicer_to_server(servicer, server):
                     servicer.ExportRules,
                     request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.FromString,
                     response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.SerializeToString,
-            ),
-            'ExportExperience': grpc.unary_unary_rpc_method_handler(
-                    servicer.ExportExperience,
-                    request_deserializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceRequest.FromString,
-                    response_serializer=linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -287,33 +269,6 @@ class SiteModelService(object):
             '/linkscore.v1.SiteModelService/ExportRules',
             linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesRequest.SerializeToString,
             linkscore_dot_v1_dot_site__model__service__pb2.ExportRulesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ExportExperience(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/linkscore.v1.SiteModelService/ExportExperience',
-            linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceRequest.SerializeToString,
-            linkscore_dot_v1_dot_site__model__service__pb2.ExportExperienceResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -536,7 +536,7 @@ export type Crawl = Message<"linkscore.v1.Crawl"> & {
   keepTitles: boolean;
 
   /**
-   * What other crawls learned of other sites, to start from: documents of ExportExperience, at most 16, each at most
+   * What other crawls learned of other sites, to start from: files of RULE_FORMAT_EXPERIENCE, at most 16, each at most
    * 128 KiB. It helps on sites of the same software, fades where it misleads, and is fixed when the crawl is created.
    * Policies that start from it: harvest, and those that are made of it. Input only.
    *

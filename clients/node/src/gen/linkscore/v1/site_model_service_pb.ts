@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file linkscore/v1/site_model_service.proto.
  */
 export const file_linkscore_v1_site_model_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJICg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SFwoPbWF4X3N1Z2dlc3Rpb25zGAMgASgNIpEBCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjIKC3N1Z2dlc3Rpb25zGAMgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbiJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLrAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEIo8BChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSFgoObWluX2NvbmZpZGVuY2UYBCABKAEiUQoXRXhwb3J0RXhwZXJpZW5jZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIoCgZwb2xpY3kYAiABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYyJqChhFeHBvcnRFeHBlcmllbmNlUmVzcG9uc2USEgoKZXhwZXJpZW5jZRgBIAEoDBITCgtncm91cF9jb3VudBgCIAEoDRISCgpwYWdlX2NvdW50GAMgASgEEhEKCWV2ZW50X3NlcRgEIAEoBCJ7CgdVcmxSdWxlEgwKBGtpbmQYASABKAkSDwoHcGF0dGVybhgCIAEoCRISCgpjb25maWRlbmNlGAMgASgBEhMKC21hdGNoX2NvdW50GAQgASgEEhMKC3RvdGFsX2NvdW50GAUgASgEEhMKC2V4YW1wbGVfdXJsGAYgASgJIoEBCgtUYWdQYXRoUnVsZRIQCgh0YWdfcGF0aBgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEwoLZGVzdGluYXRpb24YAyABKAkSGAoQZGVzdGluYXRpb25fcHJvYhgEIAEoARINCgV2YWx1ZRgFIAEoARISCgpsaW5rX2NvdW50GAYgASgEInYKCFJ1bGVGaWxlEigKBmZvcm1hdBgBIAEoDjIYLmxpbmtzY29yZS52MS5SdWxlRm9ybWF0EgwKBG5hbWUYAiABKAkSEgoKbWVkaWFfdHlwZRgDIAEoCRIPCgdjb250ZW50GAQgASgMEg0KBW5vdGVzGAUgAygJIpcCChNFeHBvcnRSdWxlc1Jlc3BvbnNlEiUKBWZpbGVzGAEgAygLMhYubGlua3Njb3JlLnYxLlJ1bGVGaWxlEigKCXVybF9ydWxlcxgCIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlEjEKDnRhZ19wYXRoX3J1bGVzGAMgAygLMhkubGlua3Njb3JlLnYxLlRhZ1BhdGhSdWxlEg4KBnBvbGljeRgEIAEoCRIUCgxwb2xpY3lfc3RhdGUYBSABKAkSFgoObW9kZWxfcmV2aXNpb24YBiABKAQSEQoJZXZlbnRfc2VxGAcgASgEEisKDGRlbmllZF9ydWxlcxgIIAMoCzIVLmxpbmtzY29yZS52MS5VcmxSdWxlKlgKClBvbGljeVJvbGUSGwoXUE9MSUNZX1JPTEVfVU5TUEVDSUZJRUQQABIWChJQT0xJQ1lfUk9MRV9TRVJWRUQQARIVChFQT0xJQ1lfUk9MRV9FWFRSQRACKmQKDFJld2FyZFNvdXJjZRIdChlSRVdBUkRfU09VUkNFX1VOU1BFQ0lGSUVEEAASGQoVUkVXQVJEX1NPVVJDRV9OT1ZFTFRZEAESGgoWUkVXQVJEX1NPVVJDRV9GRUVEQkFDSxACKmgKCFRyYXBLaW5kEhkKFVRSQVBfS0lORF9VTlNQRUNJRklFRBAAEhQKEFRSQVBfS0lORF9DT1BJRVMQARIVChFUUkFQX0tJTkRfRU5ETEVTUxACEhQKEFRSQVBfS0lORF9GQURJTkcQAyrDAQoKUnVsZUZvcm1hdBIbChdSVUxFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhQKEFJVTEVfRk9STUFUX0pTT04QARIWChJSVUxFX0ZPUk1BVF9TQ1JBUFkQAhIVChFSVUxFX0ZPUk1BVF9OVVRDSBADEhwKGFJVTEVfRk9STUFUX1NUT1JNQ1JBV0xFUhAEEhgKFFJVTEVfRk9STUFUX0hFUklUUklYEAUSGwoXUlVMRV9GT1JNQVRfQlJPV1NFUlRSSVgQBjKEBAoQU2l0ZU1vZGVsU2VydmljZRJMCglMaXN0U2l0ZXMSHi5saW5rc2NvcmUudjEuTGlzdFNpdGVzUmVxdWVzdBofLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXNwb25zZRJGCgdHZXRTaXRlEhwubGlua3Njb3JlLnYxLkdldFNpdGVSZXF1ZXN0Gh0ubGlua3Njb3JlLnYxLkdldFNpdGVSZXNwb25zZRJMCglMZWFyblNpdGUSHi5saW5rc2NvcmUudjEuTGVhcm5TaXRlUmVxdWVzdBofLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXNwb25zZRJVCgxTdWdnZXN0U2VlZHMSIS5saW5rc2NvcmUudjEuU3VnZ2VzdFNlZWRzUmVxdWVzdBoiLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXNwb25zZRJSCgtFeHBvcnRSdWxlcxIgLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1JlcXVlc3QaIS5saW5rc2NvcmUudjEuRXhwb3J0UnVsZXNSZXNwb25zZRJhChBFeHBvcnRFeHBlcmllbmNlEiUubGlua3Njb3JlLnYxLkV4cG9ydEV4cGVyaWVuY2VSZXF1ZXN0GiYubGlua3Njb3JlLnYxLkV4cG9ydEV4cGVyaWVuY2VSZXNwb25zZUI+CgxsaW5rc2NvcmUudjFQAVosbGlua3Njb3JlLmV4YW1wbGUvZ28vbGlua3Njb3JldjE7bGlua3Njb3JldjFiBnByb3RvMw", [file_linkscore_v1_common, file_linkscore_v1_policy]);
+  fileDesc("CiVsaW5rc2NvcmUvdjEvc2l0ZV9tb2RlbF9zZXJ2aWNlLnByb3RvEgxsaW5rc2NvcmUudjEilAQKBFNpdGUSDAoEbmFtZRgBIAEoCRIMCgRob3N0GAIgASgJEiYKBXN0YWdlGAMgASgOMhcubGlua3Njb3JlLnYxLlNpdGVTdGFnZRISCgpwYWdlX2NvdW50GAQgASgEEhQKDGZhaWxlZF9jb3VudBgFIAEoBBIUCgxzYW1wbGVfY291bnQYBiABKA0SGAoQbmV4dF9sZWFybmluZ19hdBgHIAEoDRIWCg5tb2RlbF9yZXZpc2lvbhgIIAEoBBIVCg1jbHVzdGVyX2NvdW50GAkgASgNEhYKDnRhZ19wYXRoX2NvdW50GAogASgNEhIKCmxpbmtfY291bnQYCyABKAQSEgoKdGV4dF9jaGFycxgMIAEoBBIXCg9kdXBsaWNhdGVfc2hhcmUYDSABKAESOwoNY2x1c3Rlcl9wYWdlcxgOIAMoCzIkLmxpbmtzY29yZS52MS5TaXRlLkNsdXN0ZXJQYWdlc0VudHJ5EhAKCGxlYXJuaW5nGA8gASgIEhQKDHBvbGljeV9zdGF0ZRgQIAEoCRI1ChBwb2xpY3lfcXVhbGl0aWVzGBQgAygLMhsubGlua3Njb3JlLnYxLlBvbGljeVF1YWxpdHkSFQoNc2Vzc2lvbl9uYW1lcxgVIAMoCRozChFDbHVzdGVyUGFnZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAQ6AjgBIn4KDVBvbGljeVF1YWxpdHkSDgoGcG9saWN5GAEgASgJEiYKBHJvbGUYAiABKA4yGC5saW5rc2NvcmUudjEuUG9saWN5Um9sZRIUCgxqdWRnZWRfY291bnQYAyABKAQSDwoHcXVhbGl0eRgEIAEoARIOCgZyZXdhcmQYBSABKAEiSAoQTGlzdFNpdGVzUmVxdWVzdBINCgVjcmF3bBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJPChFMaXN0U2l0ZXNSZXNwb25zZRIhCgVzaXRlcxgBIAMoCzISLmxpbmtzY29yZS52MS5TaXRlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJICg5HZXRTaXRlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg8KB2hvcml6b24YAiABKA0SFwoPbWF4X3N1Z2dlc3Rpb25zGAMgASgNIpEBCg9HZXRTaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlEigKBmFkdmljZRgCIAEoCzIYLmxpbmtzY29yZS52MS5TaXRlQWR2aWNlEjIKC3N1Z2dlc3Rpb25zGAMgAygLMh0ubGlua3Njb3JlLnYxLkZldGNoU3VnZ2VzdGlvbiJSCg5Db3B5SHlwb3RoZXNpcxIMCgRuYW1lGAEgASgJEg0KBXRyaWVzGAIgASgNEg4KBmFncmVlZBgDIAEoDRITCgtwcm9iYWJpbGl0eRgEIAEoASLrAwoKU2l0ZUFkdmljZRIxCg1yZXdhcmRfc291cmNlGAEgASgOMhoubGlua3Njb3JlLnYxLlJld2FyZFNvdXJjZRIPCgdob3Jpem9uGAIgASgNEhUKDXdhaXRpbmdfbGlua3MYAyABKAQSGAoQZXhwZWN0ZWRfZmV0Y2hlcxgEIAEoDRIXCg9leHBlY3RlZF9yZXdhcmQYBSABKAESFwoPcG9saWN5X2VzdGltYXRlGAYgASgIEhYKDnJlY2VudF9mZXRjaGVzGAcgASgNEhUKDXJlY2VudF9yZXdhcmQYCCABKAESKAoGeWllbGRzGAkgAygLMhgubGlua3Njb3JlLnYxLkdyb3VwWWllbGQSKgoFdHJhcHMYCiADKAsyGy5saW5rc2NvcmUudjEuVHJhcFN1c3BpY2lvbhIWCg5uZWVkc19leGFtcGxlcxgLIAEoCBIoCghkZWNpc2lvbhgMIAEoDjIWLmxpbmtzY29yZS52MS5EZWNpc2lvbhIXCg9kZWNpc2lvbl9yZWFzb24YDSABKAkSKAoIY292ZXJhZ2UYDiABKAsyFi5saW5rc2NvcmUudjEuQ292ZXJhZ2USLAoGY29waWVzGA8gAygLMhwubGlua3Njb3JlLnYxLkNvcHlIeXBvdGhlc2lzInUKCENvdmVyYWdlEg0KBXNoYXJlGAEgASgBEgsKA2xvdxgCIAEoARIMCgRoaWdoGAMgASgBEg0KBWZvdW5kGAQgASgBEg8KB3dhaXRpbmcYBSABKAESDgoGdW5zZWVuGAYgASgBEg8KB2ZldGNoZXMYByABKAQipAEKCkdyb3VwWWllbGQSEwoLdXJsX3BhdHRlcm4YASABKAkSEAoIdGFnX3BhdGgYAiABKAkSFQoNZmV0Y2hlZF9jb3VudBgDIAEoBBIWCg5yZXBvcnRlZF9jb3VudBgEIAEoBBIVCg13YWl0aW5nX2NvdW50GAUgASgEEhQKDGVhcmx5X3Jld2FyZBgGIAEoARITCgtsYXRlX3Jld2FyZBgHIAEoASL/AQoNVHJhcFN1c3BpY2lvbhIkCgRraW5kGAEgASgOMhYubGlua3Njb3JlLnYxLlRyYXBLaW5kEhMKC3VybF9wYXR0ZXJuGAIgASgJEhAKCHRhZ19wYXRoGAMgASgJEhUKDWZldGNoZWRfY291bnQYBCABKAQSFQoNd2FpdGluZ19jb3VudBgFIAEoBBITCgtlYXJseV95aWVsZBgGIAEoARISCgpsYXRlX3lpZWxkGAcgASgBEhIKCmNvcHlfc2hhcmUYCCABKAESDgoGZ3Jvd3RoGAkgASgBEhAKCGV2aWRlbmNlGAogASgJEhQKDGV4YW1wbGVfdXJscxgLIAMoCSIgChBMZWFyblNpdGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiNQoRTGVhcm5TaXRlUmVzcG9uc2USIAoEc2l0ZRgBIAEoCzISLmxpbmtzY29yZS52MS5TaXRlInEKE1N1Z2dlc3RTZWVkc1JlcXVlc3QSDQoFY3Jhd2wYASABKAkSDAoEc2l0ZRgCIAEoCRIoCgZwb2xpY3kYAyABKAsyGC5saW5rc2NvcmUudjEuUG9saWN5U3BlYxITCgttYXhfcmVzdWx0cxgEIAEoDSJGCgRTZWVkEgsKA3VybBgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFdmFsdWUYAyABKAESEgoKcGFnZV9jb3VudBgEIAEoDSKAAQoUU3VnZ2VzdFNlZWRzUmVzcG9uc2USIQoFc2VlZHMYASADKAsyEi5saW5rc2NvcmUudjEuU2VlZBIMCgRzaXRlGAIgASgJEg4KBnBvbGljeRgDIAEoCRIUCgxwb2xpY3lfc3RhdGUYBCABKAkSEQoJZXZlbnRfc2VxGAUgASgEIo8BChJFeHBvcnRSdWxlc1JlcXVlc3QSDAoEbmFtZRgBIAEoCRIpCgdmb3JtYXRzGAIgAygOMhgubGlua3Njb3JlLnYxLlJ1bGVGb3JtYXQSKAoGcG9saWN5GAMgASgLMhgubGlua3Njb3JlLnYxLlBvbGljeVNwZWMSFgoObWluX2NvbmZpZGVuY2UYBCABKAEiewoHVXJsUnVsZRIMCgRraW5kGAEgASgJEg8KB3BhdHRlcm4YAiABKAkSEgoKY29uZmlkZW5jZRgDIAEoARITCgttYXRjaF9jb3VudBgEIAEoBBITCgt0b3RhbF9jb3VudBgFIAEoBBITCgtleGFtcGxlX3VybBgGIAEoCSKBAQoLVGFnUGF0aFJ1bGUSEAoIdGFnX3BhdGgYASABKAkSDgoGc291cmNlGAIgASgJEhMKC2Rlc3RpbmF0aW9uGAMgASgJEhgKEGRlc3RpbmF0aW9uX3Byb2IYBCABKAESDQoFdmFsdWUYBSABKAESEgoKbGlua19jb3VudBgGIAEoBCJ2CghSdWxlRmlsZRIoCgZmb3JtYXQYASABKA4yGC5saW5rc2NvcmUudjEuUnVsZUZvcm1hdBIMCgRuYW1lGAIgASgJEhIKCm1lZGlhX3R5cGUYAyABKAkSDwoHY29udGVudBgEIAEoDBINCgVub3RlcxgFIAMoCSKXAgoTRXhwb3J0UnVsZXNSZXNwb25zZRIlCgVmaWxlcxgBIAMoCzIWLmxpbmtzY29yZS52MS5SdWxlRmlsZRIoCgl1cmxfcnVsZXMYAiADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZRIxCg50YWdfcGF0aF9ydWxlcxgDIAMoCzIZLmxpbmtzY29yZS52MS5UYWdQYXRoUnVsZRIOCgZwb2xpY3kYBCABKAkSFAoMcG9saWN5X3N0YXRlGAUgASgJEhYKDm1vZGVsX3JldmlzaW9uGAYgASgEEhEKCWV2ZW50X3NlcRgHIAEoBBIrCgxkZW5pZWRfcnVsZXMYCCADKAsyFS5saW5rc2NvcmUudjEuVXJsUnVsZSpYCgpQb2xpY3lSb2xlEhsKF1BPTElDWV9ST0xFX1VOU1BFQ0lGSUVEEAASFgoSUE9MSUNZX1JPTEVfU0VSVkVEEAESFQoRUE9MSUNZX1JPTEVfRVhUUkEQAipkCgxSZXdhcmRTb3VyY2USHQoZUkVXQVJEX1NPVVJDRV9VTlNQRUNJRklFRBAAEhkKFVJFV0FSRF9TT1VSQ0VfTk9WRUxUWRABEhoKFlJFV0FSRF9TT1VSQ0VfRkVFREJBQ0sQAipoCghUcmFwS2luZBIZChVUUkFQX0tJTkRfVU5TUEVDSUZJRUQQABIUChBUUkFQX0tJTkRfQ09QSUVTEAESFQoRVFJBUF9LSU5EX0VORExFU1MQAhIUChBUUkFQX0tJTkRfRkFESU5HEAMq3wEKClJ1bGVGb3JtYXQSGwoXUlVMRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIUChBSVUxFX0ZPUk1BVF9KU09OEAESFgoSUlVMRV9GT1JNQVRfU0NSQVBZEAISFQoRUlVMRV9GT1JNQVRfTlVUQ0gQAxIcChhSVUxFX0ZPUk1BVF9TVE9STUNSQVdMRVIQBBIYChRSVUxFX0ZPUk1BVF9IRVJJVFJJWBAFEhsKF1JVTEVfRk9STUFUX0JST1dTRVJUUklYEAYSGgoWUlVMRV9GT1JNQVRfRVhQRVJJRU5DRRAHMqEDChBTaXRlTW9kZWxTZXJ2aWNlEkwKCUxpc3RTaXRlcxIeLmxpbmtzY29yZS52MS5MaXN0U2l0ZXNSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxpc3RTaXRlc1Jlc3BvbnNlEkYKB0dldFNpdGUSHC5saW5rc2NvcmUudjEuR2V0U2l0ZVJlcXVlc3QaHS5saW5rc2NvcmUudjEuR2V0U2l0ZVJlc3BvbnNlEkwKCUxlYXJuU2l0ZRIeLmxpbmtzY29yZS52MS5MZWFyblNpdGVSZXF1ZXN0Gh8ubGlua3Njb3JlLnYxLkxlYXJuU2l0ZVJlc3BvbnNlElUKDFN1Z2dlc3RTZWVkcxIhLmxpbmtzY29yZS52MS5TdWdnZXN0U2VlZHNSZXF1ZXN0GiIubGlua3Njb3JlLnYxLlN1Z2dlc3RTZWVkc1Jlc3BvbnNlElIKC0V4cG9ydFJ1bGVzEiAubGlua3Njb3JlLnYxLkV4cG9ydFJ1bGVzUmVxdWVzdBohLmxpbmtzY29yZS52MS5FeHBvcnRSdWxlc1Jlc3BvbnNlQj4KDGxpbmtzY29yZS52MVABWixsaW5rc2NvcmUuZXhhbXBsZS9nby9saW5rc2NvcmV2MTtsaW5rc2NvcmV2MWIGcHJvdG8z", [file_linkscore_v1_common, file_linkscore_v1_policy]);
 
 /**
  * A site.
@@ -946,77 +946,6 @@ export const ExportRulesRequestSchema: GenMessage<ExportRulesRequest> = /*@__PUR
   messageDesc(file_linkscore_v1_site_model_service, 16);
 
 /**
- * Request of ExportExperience.
- *
- * @generated from message linkscore.v1.ExportExperienceRequest
- */
-export type ExportExperienceRequest = Message<"linkscore.v1.ExportExperienceRequest"> & {
-  /**
-   * Resource name of the site. Required.
-   *
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * Policy whose experience is wanted; absent means the crawl's.
-   *
-   * @generated from field: linkscore.v1.PolicySpec policy = 2;
-   */
-  policy?: PolicySpec | undefined;
-};
-
-/**
- * Describes the message linkscore.v1.ExportExperienceRequest.
- * Use `create(ExportExperienceRequestSchema)` to create a new message.
- */
-export const ExportExperienceRequestSchema: GenMessage<ExportExperienceRequest> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 17);
-
-/**
- * Response of ExportExperience.
- *
- * @generated from message linkscore.v1.ExportExperienceResponse
- */
-export type ExportExperienceResponse = Message<"linkscore.v1.ExportExperienceResponse"> & {
-  /**
-   * The document, UTF-8 JSON with a version of its own: groups of links by hashes of tag path and URL shape, and what
-   * following them brought. No URL, host or text is in it. At most 128 KiB.
-   *
-   * @generated from field: bytes experience = 1;
-   */
-  experience: Uint8Array;
-
-  /**
-   * Groups of links in it.
-   *
-   * @generated from field: uint32 group_count = 2;
-   */
-  groupCount: number;
-
-  /**
-   * Pages they were learned from.
-   *
-   * @generated from field: uint64 page_count = 3;
-   */
-  pageCount: bigint;
-
-  /**
-   * Sequence number of the last event it reflects.
-   *
-   * @generated from field: uint64 event_seq = 4;
-   */
-  eventSeq: bigint;
-};
-
-/**
- * Describes the message linkscore.v1.ExportExperienceResponse.
- * Use `create(ExportExperienceResponseSchema)` to create a new message.
- */
-export const ExportExperienceResponseSchema: GenMessage<ExportExperienceResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 18);
-
-/**
  * URLs of one kind, by regular expression.
  *
  * @generated from message linkscore.v1.UrlRule
@@ -1071,7 +1000,7 @@ export type UrlRule = Message<"linkscore.v1.UrlRule"> & {
  * Use `create(UrlRuleSchema)` to create a new message.
  */
 export const UrlRuleSchema: GenMessage<UrlRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 19);
+  messageDesc(file_linkscore_v1_site_model_service, 17);
 
 /**
  * Links by their place on a page.
@@ -1127,7 +1056,7 @@ export type TagPathRule = Message<"linkscore.v1.TagPathRule"> & {
  * Use `create(TagPathRuleSchema)` to create a new message.
  */
 export const TagPathRuleSchema: GenMessage<TagPathRule> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 20);
+  messageDesc(file_linkscore_v1_site_model_service, 18);
 
 /**
  * A file for a crawler.
@@ -1176,7 +1105,7 @@ export type RuleFile = Message<"linkscore.v1.RuleFile"> & {
  * Use `create(RuleFileSchema)` to create a new message.
  */
 export const RuleFileSchema: GenMessage<RuleFile> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 21);
+  messageDesc(file_linkscore_v1_site_model_service, 19);
 
 /**
  * Response of ExportRules.
@@ -1248,7 +1177,7 @@ export type ExportRulesResponse = Message<"linkscore.v1.ExportRulesResponse"> & 
  * Use `create(ExportRulesResponseSchema)` to create a new message.
  */
 export const ExportRulesResponseSchema: GenMessage<ExportRulesResponse> = /*@__PURE__*/
-  messageDesc(file_linkscore_v1_site_model_service, 22);
+  messageDesc(file_linkscore_v1_site_model_service, 20);
 
 /**
  * What part a policy has on a site.
@@ -1360,7 +1289,7 @@ export const TrapKindSchema: GenEnum<TrapKind> = /*@__PURE__*/
   enumDesc(file_linkscore_v1_site_model_service, 2);
 
 /**
- * A crawler whose rule file is wanted.
+ * Whom a file is for.
  *
  * @generated from enum linkscore.v1.RuleFormat
  */
@@ -1413,6 +1342,15 @@ export enum RuleFormat {
    * @generated from enum value: RULE_FORMAT_BROWSERTRIX = 6;
    */
   BROWSERTRIX = 6,
+
+  /**
+   * For `Crawl.experience` of crawls of other sites of the same software, only if it is named: JSON with a version of its
+   * own, groups of links by hashes of tag path and URL shape, and what following them brought. No URL, host or text is in
+   * it. At most 128 KiB.
+   *
+   * @generated from enum value: RULE_FORMAT_EXPERIENCE = 7;
+   */
+  EXPERIENCE = 7,
 }
 
 /**
@@ -1470,8 +1408,8 @@ export const SiteModelService: GenService<{
     output: typeof SuggestSeedsResponseSchema;
   },
   /**
-   * What was learned about the site's URLs, as files that crawlers load without this service. Read-only. Fails with
-   * FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
+   * What was learned about the site, as files that crawlers load without this service, or crawls of other sites start
+   * from. Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
    *
    * @generated from rpc linkscore.v1.SiteModelService.ExportRules
    */
@@ -1479,17 +1417,6 @@ export const SiteModelService: GenService<{
     methodKind: "unary";
     input: typeof ExportRulesRequestSchema;
     output: typeof ExportRulesResponseSchema;
-  },
-  /**
-   * What was learned on the site that helps on others of the same software, for `Crawl.experience` of another crawl.
-   * Read-only. Fails with FAILED_PRECONDITION, reason NO_RULES, if nothing was learned yet.
-   *
-   * @generated from rpc linkscore.v1.SiteModelService.ExportExperience
-   */
-  exportExperience: {
-    methodKind: "unary";
-    input: typeof ExportExperienceRequestSchema;
-    output: typeof ExportExperienceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_linkscore_v1_site_model_service, 0);
