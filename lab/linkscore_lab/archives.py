@@ -9,7 +9,6 @@ skippable frame holds the dictionary); Webrecorder, "WACZ 1.1.1"; RFC 9112, sect
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import mimetypes
@@ -27,7 +26,8 @@ from typing import IO, Any, NamedTuple
 import zstandard
 from warcio.statusandheaders import StatusAndHeaders, StatusAndHeadersParser, StatusAndHeadersParserException
 
-from linkscore_cli.files import LINE_CHARS, lines_of
+from linkscore_cli.files import LINE_CHARS
+from linkscore_lab.datasets.labels import read_table
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 
@@ -202,36 +202,22 @@ def _pages(package: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
 # Folders of HTML.
 
 
+_rows = partial(read_table, columns=("path", "url"), field="url_list")
+
+
 def _folder(root: Path, url_list: Path) -> _Part:
     def read(damage: list[Damage]) -> Iterator[ArchiveRecord]:
-        for line, path, url in _rows(url_list):
+        for line, row in _rows(url_list):
             try:
-                yield _page_file(root.resolve(), path, url)
+                yield _page_file(root.resolve(), row["path"].strip(), row["url"].strip())
             except BadRecord as error:
                 damage.append(Damage(str(url_list), line, str(error)))
 
-    entry = next((url for _, _, url in _rows(url_list) if url.startswith(("http://", "https://"))), None)
+    urls = (row["url"].strip() for _, row in _rows(url_list))
+    entry = next((url for url in urls if url.startswith(("http://", "https://"))), None)
     if entry is None:
         raise InvalidInput(f"{url_list}: needs a row with an http(s) URL, got none", field="url_list")
     return _Part(entry, read)
-
-
-def _rows(url_list: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield line, path and URL of each row."""
-    form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-    if url_list.suffix == ".csv":
-        form = {"delimiter": ","}
-    try:
-        with url_list.open(encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(lines_of(file), **form)
-            missing = {"path", "url"} - set(table.fieldnames or ())
-            if missing:
-                rule = f"{url_list}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
-                raise InvalidInput(rule, field="url_list")
-            for row in table:
-                yield table.line_num, (row["path"] or "").strip(), (row["url"] or "").strip()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{url_list}: must be a UTF-8 table, got {error}", field="url_list") from error
 
 
 def _page_file(root: Path, path: str, url: str) -> ArchiveRecord:

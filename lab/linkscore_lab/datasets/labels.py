@@ -7,6 +7,7 @@ import gzip
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from linkscore_cli.files import lines_of
 from linkscore_lab.datasets.site import identity
@@ -54,11 +55,13 @@ def read_templates(path: Path) -> dict[str, dict[str, str]]:
 
 
 def read_table(path: Path, columns: Collection[str], *, field: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and row of a tab-separated table, plain or gzip; an absent last value is empty."""
+    """Yield line number and row of a table: commas in ``.csv``, else tabs; none is empty."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            table = csv.DictReader(lines_of(file), delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
+            form: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
+            form = {"delimiter": ","} if path.suffix == ".csv" else form
+            table = csv.DictReader(lines_of(file), restval="", **form)
             missing = set(columns) - set(table.fieldnames or ())
             if missing:
                 rule = f"{path}: column {', '.join(sorted(missing))} missing, got {table.fieldnames}"
