@@ -65,12 +65,8 @@ class PolicyChoice:
     def checked(self) -> Params:
         """Return the complete parameters.
 
-        Raises
-        ------
-        NotFound
-            If no policy has this name.
-        InvalidParams
-            If a parameter is unknown or out of range.
+        Raises `NotFound` if no policy has this name. Raises `InvalidParams` if a parameter is unknown or out
+        of range.
         """
         return make_params(policy_class(self.name), dict(self.params))
 
@@ -107,15 +103,9 @@ class CrawlConfig:
     def check(self) -> None:
         """Refuse a configuration that cannot work.
 
-        Raises
-        ------
-        InvalidInput
-            With one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`, `examples`,
-            `wanted.*`, `experience`, `groups`, `revisit.*` and those of `limits`.
-        NotFound
-            If a policy is not registered.
-        PolicyFailed
-            If one from outside cannot be made.
+        Raises `InvalidInput` with one problem per field: `policy.*`, `extra_policies[i].*`, `learning.*`,
+        `examples`, `wanted.*`, `experience`, `groups`, `revisit.*` and those of `limits`. Raises `NotFound`
+        if a policy is not registered. Raises `PolicyFailed` if one from outside cannot be made.
         """
         problems = [*_problems("policy", self.policy)]
         for i, choice in enumerate(self.extra_policies):
@@ -211,10 +201,7 @@ class CrawlConfig:
     def from_state(cls, state: dict[str, Any]) -> CrawlConfig:
         """Rebuild a configuration.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing, unknown or malformed.
+        Raises `CorruptState` if a field is missing, unknown or malformed.
         """
         return from_state(cls, state)
 

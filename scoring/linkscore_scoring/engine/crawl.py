@@ -79,12 +79,8 @@ def unwatched(stage: str) -> AbstractContextManager[object]:
 class BrowseLedger(Stateful):
     """What the log of a crawl knows of its browse logs: batches by id, oldest first, and records by outcome.
 
-    Attributes
-    ----------
-    batches
-        Visits of each batch of the last `MAX_BATCH_IDS` by its id.
-    outcomes
-        Records by what became of them: visits under the empty name, others under the rule that left them out.
+    `batches`: visits of each batch of the last `MAX_BATCH_IDS` by its id. `outcomes`: records by what became
+    of them: visits under the empty name, others under the rule that left them out.
     """
 
     batches: Stored[OrderedDict[str, int]]
@@ -115,35 +111,13 @@ def repeat_id(event: Event) -> str:
 class CrawlModel:
     """The state of one crawl: events in by `apply`; `CrawlQueries` asks it.
 
-    Parameters
-    ----------
-    config
-        How the crawl is set up.
-    ticket_key
-        Secret for ticket MACs.
-    domain_of
-        Host -> registrable domain; used by crawls of scope ``domain`` only.
-    sites
-        Makes the table that the sites are kept in.
+    `config`: how the crawl is set up. `ticket_key`: secret for ticket MACs. `domain_of`: host -> registrable
+    domain; used by crawls of scope ``domain`` only. `sites`: makes the table that the sites are kept in.
 
-    Attributes
-    ----------
-    seq
-        Number of the latest event.
-    sites
-        Its sites by name, in the order in which they came.
-    crawl_wide
-        What policies know across sites.
-    limits
-        What its settings forbid, over all sites.
-    ledger
-        Its browse logs.
-    book
-        Writes and reads tickets.
-    jobs
-        Learnings that became due, see `take_jobs`.
-    watch
-        Told of the stages of a page, `observe` and `score`.
+    `seq`: number of the latest event. `sites`: its sites by name, in the order in which they came.
+    `crawl_wide`: what policies know across sites. `limits`: what its settings forbid, over all sites.
+    `ledger`: its browse logs. `book`: writes and reads tickets. `jobs`: learnings that became due, see
+    `take_jobs`. `watch`: told of the stages of a page, `observe` and `score`.
     """
 
     def __init__(
@@ -170,10 +144,7 @@ class CrawlModel:
     def shard(self, site: str) -> SiteShard:
         """Return a site.
 
-        Raises
-        ------
-        NotFound
-            If the crawl has no such site.
+        Raises `NotFound` if the crawl has no such site.
         """
         if site not in self.sites:
             raise NotFound(
@@ -228,14 +199,8 @@ class CrawlModel:
         Deterministic: the same events give the same state, whatever the time, machine load or interleaved
         queries.
 
-        Parameters
-        ----------
-        seq
-            Number of the event.
-        event
-            The event.
-        learned
-            What a `ModelActivated` holds as values, where somebody has it as it was learned.
+        `seq`: number of the event. `event`: the event. `learned`: what a `ModelActivated` holds as values,
+        where somebody has it as it was learned.
         """
         self.seq = seq
         try:
@@ -489,10 +454,7 @@ class CrawlModel:
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the crawl of `to_state`; learnings that were running are due again.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed.
+        Raises `CorruptState` if a field is missing or malformed.
         """
         with reading_state(f"crawl {self.config.name}"):
             self.load_own(state, CrawlConfig.from_state(state["config"]), state["event_ids"])

@@ -158,10 +158,7 @@ def encode(event: Event) -> bytes:
 def decode(raw: bytes) -> Event:
     """Return the event of some bytes.
 
-    Raises
-    ------
-    CorruptState
-        If they are not an event.
+    Raises `CorruptState` if they are not an event.
     """
     with reading_state("event"):
         number, differing, values = _READ.decode(raw)

@@ -34,12 +34,7 @@ _ALWAYS_FILLED = 0.25
 class FetchPlan:
     """What buckets are worth now, and how many links of each to fetch before asking again.
 
-    Attributes
-    ----------
-    values
-        (n_buckets,) float64 in [0, 1], what is in flight counted.
-    takes
-        (n_buckets,) int64.
+    `values`: (n_buckets,) float64 in [0, 1], what is in flight counted. `takes`: (n_buckets,) int64.
     """
 
     values: NDArray[np.float64]
@@ -55,21 +50,11 @@ class SiteInFlight:
 
     Policy and model are held only once something is: a question may name more sites than fit in memory.
 
-    Parameters
-    ----------
-    look
-        Gives policy and model of the site, the same each time.
-    under_way
-        Fetches begun and not answered, by bucket.
-    fill
-        Whether all places are to be filled, however little is known.
+    `look`: gives policy and model of the site, the same each time. `under_way`: fetches begun and not
+    answered, by bucket. `fill`: whether all places are to be filled, however little is known.
 
-    Attributes
-    ----------
-    asked
-        How many fetches there are in the question.
-    in_flight
-        Those, and the ones that this question began.
+    `asked`: how many fetches there are in the question. `in_flight`: those, and the ones that this question
+    began.
     """
 
     def __init__(
@@ -147,18 +132,9 @@ class BucketEntry:
 class Offer(NamedTuple):
     """A fetch that a group would begin.
 
-    Attributes
-    ----------
-    cost
-        Minus its value then: the least offer counts first, and among equal ones the first row.
-    row
-        Of its bucket in the question.
-    site
-        Number of its site among those of the group.
-    in_flight
-        Fetches of the site under way before it.
-    floor
-        Value below which it rather waits for them.
+    `cost`: minus its value then: the least offer counts first, and among equal ones the first row. `row`: of
+    its bucket in the question. `site`: number of its site among those of the group. `in_flight`: fetches of
+    the site under way before it. `floor`: value below which it rather waits for them.
     """
 
     cost: float
@@ -182,14 +158,8 @@ def offers(
     fall while fetches begin, so a bucket is looked at, and valued anew, only when its turn comes. Cost: a
     sort of the rows and O((n + valuations) log n_rows), of which there are 50,000 at most.
 
-    Parameters
-    ----------
-    rows
-        Rows of buckets of which links wait, ascending.
-    entry_of
-        The bucket of a row.
-    values
-        Value of each row at the beginning, (n_rows,).
+    `rows`: rows of buckets of which links wait, ascending. `entry_of`: the bucket of a row. `values`: value
+    of each row at the beginning, (n_rows,).
     """
     waiting = rows[np.argsort(-values[rows], kind="stable")]
     turns = zip((-values[waiting]).tolist(), waiting.tolist(), strict=True)
@@ -231,12 +201,8 @@ def offers(
 def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: int) -> FetchPlan:
     """Hand out n fetches by the offers of groups, whose rows are those of the whole question.
 
-    Parameters
-    ----------
-    groups
-        Offers of each, as `offers` returned them.
-    values
-        Value of each row at the beginning, (n_rows,).
+    `groups`: offers of each, as `offers` returned them. `values`: value of each row at the beginning,
+    (n_rows,).
     """
     takes = np.zeros(len(values), dtype=np.int64)
     closed: set[tuple[int, int]] = set()

@@ -63,18 +63,9 @@ class CopyHypothesis(NamedTuple):
 class SentPage:
     """A page as it was sent, for a limit to read what it goes by.
 
-    Attributes
-    ----------
-    fetched_bytes
-        Bytes that came over the network.
-    url
-        The URL asked for.
-    headers
-        Name and value of each header that the crawler sent.
-    body, content_encoding
-        What came, and how it is compressed.
-    kind
-        Name of its reader, empty for a page as any other.
+    `fetched_bytes`: bytes that came over the network. `url`: the URL asked for. `headers`: name and value of
+    each header that the crawler sent. `body`, `content_encoding`: what came, and how it is compressed.
+    `kind`: name of its reader, empty for a page as any other.
     """
 
     fetched_bytes: int
@@ -88,10 +79,7 @@ class SentPage:
 class SiteLimit(Stateful):
     """A limit on one site: what it counts there. Events change it, questions do not.
 
-    Attributes
-    ----------
-    limit
-        The setting; the table of limits exchanges it when the crawl is changed.
+    `limit`: the setting; the table of limits exchanges it when the crawl is changed.
     """
 
     limit: Any
@@ -242,10 +230,7 @@ def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[i
 class CrawlLimits:
     """The limits on a crawl as a whole, and which of its sites have stopped.
 
-    Attributes
-    ----------
-    stopped
-        Why sites stopped, by name.
+    `stopped`: why sites stopped, by name.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:

@@ -50,21 +50,11 @@ TICKET_BYTES = _BODY.size + _MAC_BYTES
 class Ticket(NamedTuple):
     """Where a link was found.
 
-    Attributes
-    ----------
-    site
-        64-bit hash of the name of the site whose model scored the link; 0 if not known.
-    source
-        Identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given
-        out before learning profit from it.
-    link_path
-        64-bit id of the raw link path.
-    cluster
-        Persistent cluster of the source page when the ticket was written, for sources that were forgotten.
-    depth
-        Clicks from a seed to the link's target, 0..65535.
-    revision
-        Revision of the site model that wrote the ticket.
+    `site`: 64-bit hash of the name of the site whose model scored the link; 0 if not known. `source`:
+    identity hash of the page the link stands on; its cluster is looked up by it, so that tickets given out
+    before learning profit from it. `link_path`: 64-bit id of the raw link path. `cluster`: persistent cluster
+    of the source page when the ticket was written, for sources that were forgotten. `depth`: clicks from a
+    seed to the link's target, 0..65535. `revision`: revision of the site model that wrote the ticket.
     """
 
     site: int = 0
@@ -81,12 +71,8 @@ NO_TICKET = Ticket()
 class TicketBook:
     """Writes and reads the tickets of one crawl.
 
-    Parameters
-    ----------
-    key
-        Secret of the store, at most 64 bytes; all servers over one store share it.
-    crawl
-        Name of the crawl; its tickets are foreign to every other.
+    `key`: secret of the store, at most 64 bytes; all servers over one store share it. `crawl`: name of the
+    crawl; its tickets are foreign to every other.
     """
 
     def __init__(self, key: bytes, crawl: str) -> None:
@@ -165,14 +151,8 @@ def hashes_of(texts: list[str]) -> list[int]:
 class AskedLinks:
     """Links that are asked about, as columns of equal length.
 
-    Attributes
-    ----------
-    urls, keys
-        Absolute URLs, and their identities.
-    tickets
-        Tickets as they were sent, empty if there is none.
-    anchors
-        Anchor texts; empty if unknown.
+    `urls`, `keys`: absolute URLs, and their identities. `tickets`: tickets as they were sent, empty if there
+    is none. `anchors`: anchor texts; empty if unknown.
     """
 
     urls: Sequence[str]
@@ -195,14 +175,7 @@ def batch_of(model: SiteModel, links: AskedLinks, tickets: Sequence[Ticket]) -> 
 
     URLs and identities come without session ids.
 
-    Parameters
-    ----------
-    model
-        The site that scores them.
-    links
-        The links.
-    tickets
-        What their distinct tickets say.
+    `model`: the site that scores them. `links`: the links. `tickets`: what their distinct tickets say.
     """
     contexts = [None if ticket is NO_TICKET else _context(model, 0, ticket) for ticket in tickets]
     own = model.sessions.strip_all(list(links.keys))
@@ -265,14 +238,8 @@ def score_page(
 ) -> ScoredLinks:
     """Score the links of a page that the site knows, and write their tickets.
 
-    Parameters
-    ----------
-    page
-        Its features; None if there is no page. All its links are scored, in scope or not.
-    depth, cluster
-        Of the page.
-    limits, spent
-        Of the site, and whether the crawl as a whole stops.
+    `page`: its features; None if there is no page. All its links are scored, in scope or not. `depth`,
+    `cluster`: of the page. `limits`, `spent`: of the site, and whether the crawl as a whole stops.
     """
     if page is None or not page.links.urls:
         return ScoredLinks(np.zeros(0))
@@ -385,18 +352,9 @@ def fetch_of(
 ) -> Fetch:
     """Return a fetch by what its event and the ticket of the link that led there say.
 
-    Parameters
-    ----------
-    event
-        The event, without session ids.
-    seq
-        Number of the event, or of the latest one for a question.
-    ticket, is_own_ticket
-        The ticket, and whether the model of this site wrote it.
-    site_of
-        Scheme and host of a URL -> site, to tell which links belong to the crawl; None if all do.
-    seed
-        Seed of the crawl.
+    `event`: the event, without session ids. `seq`: number of the event, or of the latest one for a question.
+    `ticket`, `is_own_ticket`: the ticket, and whether the model of this site wrote it. `site_of`: scheme and
+    host of a URL -> site, to tell which links belong to the crawl; None if all do. `seed`: seed of the crawl.
     """
     features = event.features
     return Fetch(

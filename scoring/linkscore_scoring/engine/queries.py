@@ -65,10 +65,7 @@ class CrawlQueries:
 
     A query that names a policy (`choice`) is answered by it, by default by the one that serves.
 
-    Parameters
-    ----------
-    crawl
-        The crawl that is asked.
+    `crawl`: the crawl that is asked.
     """
 
     def __init__(self, crawl: CrawlModel) -> None:
@@ -134,10 +131,7 @@ class CrawlQueries:
     ) -> ScoredLinks:
         """Score links from URL, identity and ticket; cost O(n) plus the policy's.
 
-        Raises
-        ------
-        NotLearned
-            If `require_learned` is set, the policy needs a learned site and one is not.
+        Raises `NotLearned` if `require_learned` is set, the policy needs a learned site and one is not.
         """
         links = AskedLinks(urls, keys, Repeated.of(tickets), anchors)
         n = len(links)
@@ -208,18 +202,10 @@ class CrawlQueries:
         With nothing under way and n = 1 that is one link of the first bucket of `rank_buckets`. The same
         question at the same event has the same answer. Cost: that of `rank_buckets` and of `offers`.
 
-        Parameters
-        ----------
-        buckets
-            Those of which links wait; one that is named again is valued, and gets nothing.
-        n
-            Places to fill.
-        waiting
-            Links of each that wait; empty: enough of all.
-        in_flight
-            Fetches begun and not answered, by the bucket their link was taken from.
-        fill
-            Fill all places. Else fewer are while too little is known of a site (`FetchesInFlight.places`).
+        `buckets`: those of which links wait; one that is named again is valued, and gets nothing. `n`: places
+        to fill. `waiting`: links of each that wait; empty: enough of all. `in_flight`: fetches begun and not
+        answered, by the bucket their link was taken from. `fill`: fill all places. Else fewer are while too
+        little is known of a site (`FetchesInFlight.places`).
         """
         values, own = self.offer_fetches(
             buckets, n, waiting=waiting, in_flight=in_flight, fill=fill, choice=choice
@@ -342,14 +328,8 @@ class CrawlQueries:
 
         Cost O(sites + n log sites), for Thompson sampling O(n x distinct posteriors), plus the policy's.
 
-        Parameters
-        ----------
-        sites
-            Names, all different.
-        waiting
-            URLs of each that wait, None: enough. A site of which none wait sleeps: it has a value, no fetch.
-        n
-            Fetches to hand out; fewer are if all sites fall asleep.
+        `sites`: names, all different. `waiting`: URLs of each that wait, None: enough. A site of which none
+        wait sleeps: it has a value, no fetch. `n`: fetches to hand out; fewer are if all sites fall asleep.
         """
         values = self.site_values(sites, choice)
         if self.crawl.limits and (stopped := self._stopped(sites)):
@@ -413,10 +393,7 @@ class CrawlQueries:
 
         Cost O(URL patterns) a site, 1 ms; `site` empty means all of them.
 
-        Raises
-        ------
-        NotFound
-            If the crawl has no such site.
+        Raises `NotFound` if the crawl has no such site.
         """
         asked = [site] if site else list(self.crawl.sites)
         found = [
@@ -457,10 +434,7 @@ class CrawlQueries:
     def experience(self, site: str, choice: PolicyChoice | None = None) -> Experience:
         """Return what was learned on a site that helps on others.
 
-        Raises
-        ------
-        NoRules
-            If the policy learned nothing of the kind.
+        Raises `NoRules` if the policy learned nothing of the kind.
         """
         shard = self.crawl.shard(site)
         policy = shard.policy(choice)

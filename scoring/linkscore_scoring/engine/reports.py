@@ -61,22 +61,10 @@ class TrapKind(IntEnum):
 class TrapReport:
     """A part of a site that looks like a trap.
 
-    Attributes
-    ----------
-    kind
-        The strongest sign.
-    shape
-        URL pattern id, `ROOT` if it is a tag path.
-    link_path
-        Folded link path id, 0 if it is a URL shape.
-    early, late
-        Tallies of the first and of the last half of its fetches.
-    early_use, late_use
-        Worth of a fetch and of the links it led to, mean of each half.
-    waiting
-        Links found and not fetched.
-    examples
-        URLs of its latest fetches.
+    `kind`: the strongest sign. `shape`: URL pattern id, `ROOT` if it is a tag path. `link_path`: folded link
+    path id, 0 if it is a URL shape. `early`, `late`: tallies of the first and of the last half of its
+    fetches. `early_use`, `late_use`: worth of a fetch and of the links it led to, mean of each half.
+    `waiting`: links found and not fetched. `examples`: URLs of its latest fetches.
     """
 
     kind: TrapKind
@@ -144,12 +132,8 @@ def trap_reports(
 
     The widest shape is named that has nothing good below it: five fetches of a half that brought more.
 
-    Parameters
-    ----------
-    crawl_history, patterns
-        Histories and URL patterns of the site.
-    waiting
-        Links found and not fetched by (URL pattern, folded link path).
+    `crawl_history`, `patterns`: histories and URL patterns of the site. `waiting`: links found and not
+    fetched by (URL pattern, folded link path).
 
     Notes
     -----
@@ -298,14 +282,9 @@ research/notebook/when-to-stop.md."""
 class GroupHistory:
     """What the links of one URL shape and tag path brought.
 
-    Attributes
-    ----------
-    url_pattern, tag_path
-        What they have in common; empty if not known.
-    fetched, reported, waiting
-        Fetches, those with feedback, and links found and not fetched.
-    early, late
-        Mean reward of the first and of the last half of the fetches.
+    `url_pattern`, `tag_path`: what they have in common; empty if not known. `fetched`, `reported`, `waiting`:
+    fetches, those with feedback, and links found and not fetched. `early`, `late`: mean reward of the first
+    and of the last half of the fetches.
     """
 
     url_pattern: str
@@ -330,28 +309,14 @@ class NamedTrap:
 class SiteAdvice:
     """What a crawler may want to know before it goes on.
 
-    Attributes
-    ----------
-    by_reward
-        Rewards are those of feedback; else they say how much new text came.
-    horizon
-        Fetches looked ahead and back.
-    waiting
-        Links found and not fetched.
-    expected_fetches, expected_reward
-        How many of the waiting links the next `horizon` fetches can take, and the sum of rewards to expect
-        when the best groups are fetched first.
-    by_policy
-        The policy's own estimate; else that of the histories.
-    needs_examples
-        Nobody said what is wanted, and the policy does not see where it would be: on sites like that three
-        example pages help most.
-    recent_fetches, recent_reward
-        Fetches among the last `horizon` that were judged, and their mean reward.
-    groups
-        Groups with the most fetches.
-    traps
-        Suspicious parts, most fetches first.
+    `by_reward`: rewards are those of feedback; else they say how much new text came. `horizon`: fetches
+    looked ahead and back. `waiting`: links found and not fetched. `expected_fetches`, `expected_reward`: how
+    many of the waiting links the next `horizon` fetches can take, and the sum of rewards to expect when the
+    best groups are fetched first. `by_policy`: the policy's own estimate; else that of the histories.
+    `needs_examples`: nobody said what is wanted, and the policy does not see where it would be: on sites like
+    that three example pages help most. `recent_fetches`, `recent_reward`: fetches among the last `horizon`
+    that were judged, and their mean reward. `groups`: groups with the most fetches. `traps`: suspicious
+    parts, most fetches first.
     """
 
     by_reward: bool
@@ -502,20 +467,11 @@ def activity(sites: Iterable[SiteFacts]) -> Activity:
 class TemplateRecord:
     """A template with what is known of its pages.
 
-    Attributes
-    ----------
-    id, size, dsim, example, top_paths
-        As of `ClusterStats`.
-    crawled, balance
-        Pages crawled, and the share of crawled pages that are of other templates (Xu 2018, section 4.4.1).
-    min_depth
-        Clicks to the nearest of its sampled pages.
-    judged, reward
-        Fetches remembered and judged, and their mean reward.
-    hub, authority
-        Of the links between all templates (Xu 2018, eqs. 7 and 8).
-    exits
-        Rows of the navigation table with the most links, and whether these are confirmed page links.
+    `id`, `size`, `dsim`, `example`, `top_paths`: as of `ClusterStats`. `crawled`, `balance`: pages crawled,
+    and the share of crawled pages that are of other templates (Xu 2018, section 4.4.1). `min_depth`: clicks
+    to the nearest of its sampled pages. `judged`, `reward`: fetches remembered and judged, and their mean
+    reward. `hub`, `authority`: of the links between all templates (Xu 2018, eqs. 7 and 8). `exits`: rows of
+    the navigation table with the most links, and whether these are confirmed page links.
     """
 
     id: int
@@ -612,16 +568,10 @@ def template_pages(site: SiteModel, cluster: int, start: int, n: int) -> tuple[l
 class BucketRecord:
     """Waiting links of one URL shape and tag path, as a policy sees them.
 
-    Attributes
-    ----------
-    bucket, value, why
-        Bucket of a link of the group of which no more is known, its value, and the reasons.
-    url_pattern, tag_path
-        Names of the group.
-    waiting, fetched, reported
-        Links found and not fetched, fetches, and those with feedback.
-    early, late
-        Mean reward of the first and of the last half of the fetches.
+    `bucket`, `value`, `why`: bucket of a link of the group of which no more is known, its value, and the
+    reasons. `url_pattern`, `tag_path`: names of the group. `waiting`, `fetched`, `reported`: links found and
+    not fetched, fetches, and those with feedback. `early`, `late`: mean reward of the first and of the last
+    half of the fetches.
     """
 
     bucket: str

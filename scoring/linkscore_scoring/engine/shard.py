@@ -81,10 +81,7 @@ class CrawlWide:
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the knowledge of `to_state`.
 
-        Raises
-        ------
-        CorruptState
-            If a policy refuses its part.
+        Raises `CorruptState` if a policy refuses its part.
         """
         for key, known in self._known.items():
             known.load_state(state[key])
@@ -302,18 +299,11 @@ _MOST_VALUES = 300_000
 class SiteFacts(NamedTuple):
     """What is asked of all sites of a crawl at once.
 
-    Attributes
-    ----------
-    stage, learning, failed, duplicates, pages
-        As of its model.
-    is_due
-        Whether it would be learned if somebody asked, see `SiteModel.waits_for_question`.
-    config
-        Number of the configuration it was last seen under, of those that the table of sites remembers.
-    value
-        What a fetch from it is worth to the served policy; None if that depends on other sites too.
-    tally
-        Sums over all its fetches, see `Tally.values`.
+    `stage`, `learning`, `failed`, `duplicates`, `pages`: as of its model. `is_due`: whether it would be
+    learned if somebody asked, see `SiteModel.waits_for_question`. `config`: number of the configuration it
+    was last seen under, of those that the table of sites remembers. `value`: what a fetch from it is worth to
+    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, see
+    `Tally.values`.
     """
 
     stage: int
@@ -350,12 +340,7 @@ class KnownValues:
     A frontier of many sites asks about all of them after each fetch, which changed one. Of values that depend
     on other sites too nothing may be kept.
 
-    Attributes
-    ----------
-    buckets
-        Values by the whole name of the bucket.
-    sites
-        Values by the name of the site.
+    `buckets`: values by the whole name of the bucket. `sites`: values by the name of the site.
     """
 
     def __init__(self) -> None:
@@ -392,10 +377,7 @@ class SiteTable(Mapping[str, SiteShard]):
 
     A table of another kind, which keeps sites elsewhere, gives the same answers; see `CrawlModel`.
 
-    Attributes
-    ----------
-    known_values
-        What was answered about sites that did not change since.
+    `known_values`: what was answered about sites that did not change since.
     """
 
     def __init__(self, make: Make, configure: Configure, config: CrawlConfig) -> None:
@@ -407,10 +389,7 @@ class SiteTable(Mapping[str, SiteShard]):
     def __getitem__(self, name: str) -> SiteShard:
         """Return a site, to read it.
 
-        Raises
-        ------
-        KeyError
-            If there is none of this name.
+        Raises `KeyError` if there is none of this name.
         """
         return self._sites[name]
 

@@ -207,22 +207,13 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 def decompress(body: bytes, content_encoding: str = "", *, max_bytes: int) -> bytes:
     """Undo the content encodings of a body, last applied first.
 
-    Parameters
-    ----------
-    body
-        Bytes as they came over the wire.
-    content_encoding
-        HTTP ``Content-Encoding``: ``gzip``, ``br``, ``zstd``, ``deflate``, or several by commas. What is no
-        coding, or was undone already, leaves the body as it is; a gzip body without coding is recognised by
-        its first bytes.
-    max_bytes
-        Bound of the result and of every step; reading stops there, so a bomb costs no memory.
+    `body`: bytes as they came over the wire. `content_encoding`: HTTP ``Content-Encoding``: ``gzip``, ``br``,
+    ``zstd``, ``deflate``, or several by commas. What is no coding, or was undone already, leaves the body as
+    it is; a gzip body without coding is recognised by its first bytes. `max_bytes`: bound of the result and
+    of every step; reading stops there, so a bomb costs no memory.
 
-    Raises
-    ------
-    InvalidPage
-        Field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY`` or ``CORRUPT_BODY``; field
-        ``content_encoding``, reason ``UNSUPPORTED_ENCODING`` for more than `MAX_ENCODINGS`.
+    Raises `InvalidPage`: field ``body``, reason ``BODY_TOO_LARGE``, ``TRUNCATED_BODY`` or ``CORRUPT_BODY``;
+    field ``content_encoding``, reason ``UNSUPPORTED_ENCODING`` for more than `MAX_ENCODINGS`.
     """
     encodings = [name.strip().lower() for name in content_encoding[:MAX_HEADER_CHARS].split(",")]
     if len(encodings) > MAX_ENCODINGS or len(content_encoding) > MAX_HEADER_CHARS:
@@ -453,12 +444,8 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     UTF-8 if most bytes outside of ASCII are, else windows-1252. Labels mean what browsers take them to mean
     (``latin1`` is windows-1252). A wrong or unknown label never raises: the next source is asked.
 
-    Parameters
-    ----------
-    body
-        Decompressed bytes of the page.
-    content_type
-        Value of the HTTP ``Content-Type`` header, empty if unknown.
+    `body`: decompressed bytes of the page. `content_type`: value of the HTTP ``Content-Type`` header, empty
+    if unknown.
 
     Notes
     -----

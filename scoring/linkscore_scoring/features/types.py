@@ -26,17 +26,10 @@ class PathTrie:
     leaf. Leaves are non-blank text nodes (tag ``text()``), ``img``, and ``a`` with an href. `parents[i] < i`
     always holds.
 
-    Attributes
-    ----------
-    parents
-        Node index of the parent, -1 for the root.
-    tags
-        Element name, lower case, or ``text()``.
-    classes
-        Class tokens of the element: split at white space, distinct, sorted, joined by one space; empty if
-        none.
-    leaves
-        Displayed leaves that end at this node (0 for inner nodes): the term frequency of the path.
+    `parents`: node index of the parent, -1 for the root. `tags`: element name, lower case, or ``text()``.
+    `classes`: class tokens of the element: split at white space, distinct, sorted, joined by one space; empty
+    if none. `leaves`: displayed leaves that end at this node (0 for inner nodes): the term frequency of the
+    path.
     """
 
     parents: list[int] = field(default_factory=list)
@@ -49,26 +42,14 @@ class PathTrie:
 class Links:
     """Outlinks of one page as columns, one row per anchor in document order (same URL twice = two rows).
 
-    Attributes
-    ----------
-    urls
-        Absolute http(s) URL to request, without fragment.
-    keys
-        Identity of the URL, see `urls.identity`.
-    anchors
-        Anchor text, white space collapsed, cut at `Limits.anchor_chars`.
-    link_paths
-        Index into `link_path_table`.
-    rels
-        ``rel`` attribute, lower case tokens joined by a space; empty if none.
-    link_path_table
-        Distinct raw link paths of the page, e.g. ``html/body/div/a[btn nav]`` (Xu 2018, section 3.2: element
-        path plus the class of the ``a``; digits are kept, filters apply at look-up).
-    blocks_before
-        Long text blocks of the page before each anchor, for telling links that stand between texts.
-    skipped
-        Anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a fragment, unparsable):
-        counts by reason.
+    `urls`: absolute http(s) URL to request, without fragment. `keys`: identity of the URL, see
+    `urls.identity`. `anchors`: anchor text, white space collapsed, cut at `Limits.anchor_chars`.
+    `link_paths`: index into `link_path_table`. `rels`: ``rel`` attribute, lower case tokens joined by a
+    space; empty if none. `link_path_table`: distinct raw link paths of the page, e.g. ``html/body/div/a[btn
+    nav]`` (Xu 2018, section 3.2: element path plus the class of the ``a``; digits are kept, filters apply at
+    look-up). `blocks_before`: long text blocks of the page before each anchor, for telling links that stand
+    between texts. `skipped`: anchors that name no crawlable URL (``mailto:``, ``javascript:``, empty, only a
+    fragment, unparsable): counts by reason.
     """
 
     urls: list[str] = field(default_factory=list)
@@ -112,17 +93,11 @@ class Head:
 class PageLayout:
     """Repeated records of a page, and the groups its links form (Jiang 2013, section 4.3; MiBAT, Song 2010).
 
-    Attributes
-    ----------
-    signals
-        What tells kinds of pages apart, (n_signals,) in the order of `features.layout.signals`.
-    groups
-        Index into `group_table` of each row of the page's `Links`.
-    group_table
-        Distinct groups of the page: column of a region of records, or tag path outside of all regions. The
-        same place on another page of the template has the same text.
-    records
-        Ordinal of the record in its region that each row stands in; -1 outside of all regions.
+    `signals`: what tells kinds of pages apart, (n_signals,) in the order of `features.layout.signals`.
+    `groups`: index into `group_table` of each row of the page's `Links`. `group_table`: distinct groups of
+    the page: column of a region of records, or tag path outside of all regions. The same place on another
+    page of the template has the same text. `records`: ordinal of the record in its region that each row
+    stands in; -1 outside of all regions.
     """
 
     signals: list[float] = field(default_factory=list)
@@ -157,23 +132,13 @@ class Words(IntFlag):
 class PageWords:
     """The words of a page, without their order.
 
-    Attributes
-    ----------
-    hashes
-        Of the distinct words, little-endian uint32, ascending.
-    title, headings, text
-        How often each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors;
-        uint8, at most 255.
-    lengths
-        Words of title, headings and text, all of them counted.
-    language
-        ISO 639 code of the main text; empty if not looked at, or too short to tell.
-    measures
-        Of how well it reads, in the order of `text_quality.Measures`; empty if not looked at.
-    meaning
-        How near it is to what is wanted by an embedding, in [0, 1]; None if none was asked.
-    excerpt
-        Title, headings and the beginning of the text, for an embedding; never kept.
+    `hashes`: of the distinct words, little-endian uint32, ascending. `title`, `headings`, `text`: how often
+    each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors; uint8, at most
+    255. `lengths`: words of title, headings and text, all of them counted. `language`: ISO 639 code of the
+    main text; empty if not looked at, or too short to tell. `measures`: of how well it reads, in the order of
+    `text_quality.Measures`; empty if not looked at. `meaning`: how near it is to what is wanted by an
+    embedding, in [0, 1]; None if none was asked. `excerpt`: title, headings and the beginning of the text,
+    for an embedding; never kept.
     """
 
     hashes: bytes = b""
@@ -196,39 +161,19 @@ class PageWords:
 class PageFeatures:
     """Features of one fetched page.
 
-    Attributes
-    ----------
-    url, key
-        Final URL (after redirects) and its identity.
-    paths
-        Tag paths of the displayed leaves.
-    block_hashes, block_chars
-        64-bit hash and length in characters of every long text block (text node of >= 25 characters,
-        stripped, outside anchors), in document order; a block that occurs twice is listed twice.
-    links
-        All outlinks.
-    canonical_key
-        Identity of ``<link rel=canonical>``, empty if none.
-    moved_to
-        Identity of where its head sends browsers at once, empty if nowhere: it is no page but a redirect.
-    nofollow
-        ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all the same).
-    charset
-        Encoding the body was read in.
-    text_chars, anchor_chars
-        Characters of displayed text outside and inside anchors.
-    notes
-        What was cut or repaired, e.g. ``links_cut``, ``depth_cut``, ``decode_errors``; for the per-item
-        status.
-    layout
-        Records and link groups; None unless a policy of the crawl reads them, or if the crawler sent features
-        of its own.
-    words
-        Its words; None unless a policy of the crawl reads them and the crawl says what is wanted in words.
-    title
-        Text of its `<title>`, for people; empty unless the crawl keeps titles.
-    facts
-        What settings of the crawl go by, as plain values by name (`engine.limits`); empty unless it has such.
+    `url`, `key`: final URL (after redirects) and its identity. `paths`: tag paths of the displayed leaves.
+    `block_hashes`, `block_chars`: 64-bit hash and length in characters of every long text block (text node of
+    >= 25 characters, stripped, outside anchors), in document order; a block that occurs twice is listed
+    twice. `links`: all outlinks. `canonical_key`: identity of ``<link rel=canonical>``, empty if none.
+    `moved_to`: identity of where its head sends browsers at once, empty if nowhere: it is no page but a
+    redirect. `nofollow`: ``<meta name=robots content=nofollow>`` (data for policies: links are extracted all
+    the same). `charset`: encoding the body was read in. `text_chars`, `anchor_chars`: characters of displayed
+    text outside and inside anchors. `notes`: what was cut or repaired, e.g. ``links_cut``, ``depth_cut``,
+    ``decode_errors``; for the per-item status. `layout`: records and link groups; None unless a policy of the
+    crawl reads them, or if the crawler sent features of its own. `words`: its words; None unless a policy of
+    the crawl reads them and the crawl says what is wanted in words. `title`: text of its `<title>`, for
+    people; empty unless the crawl keeps titles. `facts`: what settings of the crawl go by, as plain values by
+    name (`engine.limits`); empty unless it has such.
     """
 
     url: str
@@ -256,24 +201,12 @@ class Limits:
 
     All are bounds against hostile or broken pages, far beyond usual ones; chosen, not measured.
 
-    Attributes
-    ----------
-    body_bytes
-        Bytes of a body, decompressed.
-    elements
-        Elements read of a page; the rest is left out. The largest of 24,518 stored pages has 23,000, and each
-        costs up to 20 us with layout: twice as many would take a second.
-    depth
-        Elements above a leaf; deeper leaves count at their ancestor of this depth.
-    links
-        Anchors read of a page. The largest of 24,518 stored pages has 6,200, and each costs up to 50 us until
-        it is scored.
-    path_nodes
-        Nodes of a `PathTrie`.
-    anchor_chars
-        Characters kept of an anchor text.
-    url_chars
-        Characters of a URL; longer ones are skipped.
+    `body_bytes`: bytes of a body, decompressed. `elements`: elements read of a page; the rest is left out.
+    The largest of 24,518 stored pages has 23,000, and each costs up to 20 us with layout: twice as many would
+    take a second. `depth`: elements above a leaf; deeper leaves count at their ancestor of this depth.
+    `links`: anchors read of a page. The largest of 24,518 stored pages has 6,200, and each costs up to 50 us
+    until it is scored. `path_nodes`: nodes of a `PathTrie`. `anchor_chars`: characters kept of an anchor
+    text. `url_chars`: characters of a URL; longer ones are skipped.
     """
 
     body_bytes: int = 10_000_000

@@ -207,14 +207,8 @@ classes of the largest of 400 stored pages have 23,700; chosen so that pages of 
 class PathTree:
     """All element paths of a page, as they are met; node 0 is the place outside the root element.
 
-    Attributes
-    ----------
-    parents, steps
-        Parent node and last step of each node.
-    children
-        Nodes below each node, by step.
-    texts, leaves
-        Displayed texts right below each node; ``img`` and ``a`` leaves that end at it.
+    `parents`, `steps`: parent node and last step of each node. `children`: nodes below each node, by step.
+    `texts`, `leaves`: displayed texts right below each node; ``img`` and ``a`` leaves that end at it.
     """
 
     def __init__(self) -> None:
@@ -353,16 +347,9 @@ def cut_tags(markup: str, limits: Limits) -> tuple[Iterator[tuple[str, str]], bo
 class PageWalk:
     """What a walk collects, in document order.
 
-    Attributes
-    ----------
-    paths
-        The tree of tag paths with its leaves.
-    texts
-        Displayed texts outside anchors, stripped.
-    anchors, nodes
-        Tag and node in the tree of every ``a`` and ``area`` with href.
-    elements_cut
-        The page went on after `Limits.elements`.
+    `paths`: the tree of tag paths with its leaves. `texts`: displayed texts outside anchors, stripped.
+    `anchors`, `nodes`: tag and node in the tree of every ``a`` and ``area`` with href. `elements_cut`: the
+    page went on after `Limits.elements`.
     """
 
     def __init__(self, tags: TagTable, limits: Limits) -> None:

@@ -222,12 +222,8 @@ class TrapCaps(Stateful):
     good is none: a shape by its shapes, a tag path by any shape that it leads to. Links of what is good are
     never to skip.
 
-    Attributes
-    ----------
-    shapes, link_paths
-        Fetches of each, by URL pattern and by folded link path.
-    good
-        URL patterns whose last half brought something, in order.
+    `shapes`, `link_paths`: fetches of each, by URL pattern and by folded link path. `good`: URL patterns
+    whose last half brought something, in order.
     """
 
     shapes: Stored[dict[int, int]]
@@ -442,12 +438,7 @@ class CrawlBudget(_Spent, CrawlLimit):
 class SiteBudget(_Spent, SiteLimit):
     """What a site has spent of the budget of its crawl, what it still has, and its traps.
 
-    Attributes
-    ----------
-    traps
-        What is bounded by `Budget.max_trap_share`.
-    estimate
-        How much of what is wanted was found.
+    `traps`: what is bounded by `Budget.max_trap_share`. `estimate`: how much of what is wanted was found.
     """
 
     limit: BudgetLimit

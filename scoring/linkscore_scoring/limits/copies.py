@@ -76,19 +76,10 @@ class Contents(Stateful):
     ) -> int | None:
         """Return the content of a page, a new one if no other page has it; None of little text of its own.
 
-        Parameters
-        ----------
-        page
-            Identity hash of the page.
-        blocks
-            Characters of each of its long blocks, by hash.
-        texts
-            How many pages showed each block.
-        pages
-            Pages of the site.
-        near
-            Contents to compare with whatever blocks they are found by: those of pages whose URL differs in
-            one key. Blocks by which a content was found become common as the site is fetched.
+        `page`: identity hash of the page. `blocks`: characters of each of its long blocks, by hash. `texts`:
+        how many pages showed each block. `pages`: pages of the site. `near`: contents to compare with
+        whatever blocks they are found by: those of pages whose URL differs in one key. Blocks by which a
+        content was found become common as the site is fetched.
         """
         most = max(_COMMON, _COMMON_SHARE * pages)
         own = {block: size for block, size in blocks.items() if texts.shown(block) <= most}
@@ -220,16 +211,10 @@ class CopiedShapes(Stateful):
     ) -> None:
         """Learn from a page that shows a content.
 
-        Parameters
-        ----------
-        pattern, page
-            Of its URL: pattern, and identity hash.
-        number, content
-            The content, and its number.
-        names
-            Identity hash of the original that it names, its own if it names itself, None if none.
-        is_found_without
-            Says of a page by identity hash whether it was found without links on pages of a pattern.
+        `pattern`, `page`: of its URL: pattern, and identity hash. `number`, `content`: the content, and its
+        number. `names`: identity hash of the original that it names, its own if it names itself, None if
+        none. `is_found_without`: says of a page by identity hash whether it was found without links on pages
+        of a pattern.
         """
         named = self._pending.pop(page, [])
         for other, shown in named:

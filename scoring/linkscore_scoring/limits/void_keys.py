@@ -49,18 +49,9 @@ class Evidence:
 
     A content speaks once: pages that all show the same (errors, log-in pages, shells of scripts) are one try.
 
-    Attributes
-    ----------
-    tries, agreed
-        Contents that could have refuted it, and those that did not.
-    spoken
-        The contents, latest last.
-    withheld
-        Links withheld by it.
-    check_at
-        How many of these before one is let through.
-    let_through
-        Identity hash of a link that is fetched to look again; 0 if none is to be.
+    `tries`, `agreed`: contents that could have refuted it, and those that did not. `spoken`: the contents,
+    latest last. `withheld`: links withheld by it. `check_at`: how many of these before one is let through.
+    `let_through`: identity hash of a link that is fetched to look again; 0 if none is to be.
     """
 
     tries: int = 0
@@ -244,16 +235,9 @@ class VoidKeys(Stateful):
     ) -> None:
         """Learn from a page.
 
-        Parameters
-        ----------
-        path
-            URL pattern of the path of its URL.
-        url, page
-            The identity it was asked for by, and the hash of that.
-        content
-            Its content.
-        content_of
-            Returns the content of a page by identity hash, None if it has none.
+        `path`: URL pattern of the path of its URL. `url`, `page`: the identity it was asked for by, and the
+        hash of that. `content`: its content. `content_of`: returns the content of a page by identity hash,
+        None if it has none.
         """
         self._hosts[path] = host_of(url)
         for key, shown in self._bases.get(page, {}).items():

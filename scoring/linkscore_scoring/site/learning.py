@@ -362,16 +362,9 @@ SampledLink = tuple[int, int, int]
 class SampledPage:
     """A page kept for learning.
 
-    Attributes
-    ----------
-    seq
-        Sequence number of its event.
-    key, hash
-        Identity of the page's URL, as text and as 64-bit hash.
-    nodes
-        Nodes of its tag paths.
-    packed_paths, packed_links
-        Its tag paths and its distinct links, in msgpack; `paths` and `links` read them, in some 25 us.
+    `seq`: sequence number of its event. `key`, `hash`: identity of the page's URL, as text and as 64-bit
+    hash. `nodes`: nodes of its tag paths. `packed_paths`, `packed_links`: its tag paths and its distinct
+    links, in msgpack; `paths` and `links` read them, in some 25 us.
 
     Examples
     --------

@@ -110,33 +110,17 @@ class Stage(IntEnum):
 class SiteModel(Stateful):
     """Templates, navigation, novelty and memory of one site.
 
-    Attributes
-    ----------
-    name
-        Host with port, or registrable domain.
-    stage, revision
-        How far it is learned, and how many models were activated.
-    link_paths, memory, texts, patterns
-        link paths by id; URLs seen and fetched; text and whose it is; shapes of URLs.
-    history
-        What fetches brought over time, by URL shape and tag path.
-    sessions
-        What is known of session ids in URLs; whoever hands a fetch over shows it the links, and takes them
-        out.
-    pagination
-        Which families of page links hold what they promise.
-    templates, navigation
-        Active model; None and an empty table before the first learning.
-    crawled
-        Pages fetched by persistent cluster since the first learning, sample included.
-    plan
-        Links worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned.
-    titles
-        Titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles.
-    browse
-        What the browse logs of the site gave; None without logs.
-    on_demand
-        The first learning waits until somebody asks, see `waits_for_question`; the crawl's to set.
+    `name`: host with port, or registrable domain. `stage`, `revision`: how far it is learned, and how many
+    models were activated. `link_paths`, `memory`, `texts`, `patterns`: link paths by id; URLs seen and
+    fetched; text and whose it is; shapes of URLs. `history`: what fetches brought over time, by URL shape and
+    tag path. `sessions`: what is known of session ids in URLs; whoever hands a fetch over shows it the links,
+    and takes them out. `pagination`: which families of page links hold what they promise. `templates`,
+    `navigation`: active model; None and an empty table before the first learning. `crawled`: pages fetched by
+    persistent cluster since the first learning, sample included. `plan`: links worth fetching to learn the
+    site, with their URLs in `plan_urls`; kept until it is learned. `titles`: titles of the pages kept for
+    learning, by identity hash; empty unless the crawl keeps titles. `browse`: what the browse logs of the
+    site gave; None without logs. `on_demand`: the first learning waits until somebody asks, see
+    `waits_for_question`; the crawl's to set.
     """
 
     revision: Stored[int]
