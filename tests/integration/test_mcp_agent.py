@@ -143,38 +143,6 @@ async def test_a_server_that_is_not_there_is_said_to_the_agent() -> None:
         assert "127.0.0.1:1" in await it.refused("begin", start_urls=[START])
 
 
-@pytest.mark.long
-async def test_two_agents_at_once_crawl_apart_and_share_a_crawl_that_both_name(
-    target: str, fetch: Callable[[str], str | None]
-) -> None:
-    async def session(*flags: str) -> tuple[str, list[str]]:
-        async with agent(target, "--max-pages", "12", *flags) as it:
-            begun = await it.call("begin", start_urls=[START])
-            return begun["crawl"], await crawled(it, fetch, 2, says_worth=True)
-
-    (one, first), (other, second) = await asyncio.gather(session(), session())
-    assert one != other
-    assert (len(set(first)), len(set(second))) == (12, 12)
-    await asyncio.gather(session("--crawl", "both"), session("--crawl", "both"))
-    with Client(target) as client:
-        assert client.get_crawl(crawl="both").page_count == 24
-        assert not {one, other} & {each.name.removeprefix("crawls/") for each in client.list_crawls()}
-
-
-@pytest.mark.long
-async def test_pages_of_20_megabytes_are_cut_and_the_agent_goes_on(
-    target: str, fetch: Callable[[str], str | None]
-) -> None:
-    async with agent(target, "--max-pages", "9") as it:
-        await it.call("begin", start_urls=[START])
-        (first,) = (await it.call("next_urls"))["urls"]
-        large = (fetch(START) or "") + "<p>" + "words " * 3_500_000
-        assert (await it.call("report_page", url=first["url"], content=large))["new_links"] == 9
-        (second,) = (await it.call("next_urls"))["urls"]
-        await it.call("report_page", url=second["url"], content="text " * 4_000_000)
-        assert len(await crawled(it, fetch, 1, says_worth=True)) == 7
-
-
 @pytest.mark.slow
 async def test_a_server_that_goes_and_comes_back_costs_an_agent_an_answer_and_no_page(
     tmp_path: Path, fetch: Callable[[str], str | None]

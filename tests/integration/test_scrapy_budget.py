@@ -48,7 +48,6 @@ process.start()
 stats = crawler.stats.get_stats()
 print(json.dumps({k: v for k, v in stats.items() if isinstance(v, (int, float, str))}))
 """
-ITEMS = 60
 at: dict[int, Callable[[], object]] = {}
 """What happens before the fetch of a number is answered."""
 
@@ -132,34 +131,6 @@ def test_what_waited_goes_on_with_more_budget(
     assert sorted(path for path in set(seen) if seen.count(path) > 1) == ["/"]  # the start, as Scrapy does
     with Client(server.target) as client:
         assert client.get_crawl(crawl="more").page_count == 60
-
-
-def test_a_calendar_without_end_does_not_keep_a_crawl_from_ending(
-    shop: tuple[str, list[str]], server: ServerProcess
-) -> None:
-    base, seen = shop
-    stats = crawl(base, server.target, LINKSCORE_CRAWL="trap", LINKSCORE_BUDGET={"max_trap_share": 0.05})
-    assert stats["finish_reason"] == "finished"
-    assert sum("/item/" in path for path in seen) == ITEMS
-    assert sum("/week/" in path for path in seen) < ITEMS
-
-
-def test_without_a_budget_nothing_is_asked_again(shop: tuple[str, list[str]], server: ServerProcess) -> None:
-    base, seen = shop
-    stats = crawl(base, server.target, LINKSCORE_CRAWL="none", CLOSESPIDER_PAGECOUNT=80)
-    assert stats["finish_reason"] == "closespider_pagecount"
-    assert "linkscore/skipped" not in stats
-    assert len(seen) >= 80
-
-
-def test_a_crawl_that_has_spent_its_budget_takes_one_page_to_find_out(
-    shop: tuple[str, list[str]], server: ServerProcess, tmp_path: Path
-) -> None:
-    base, seen = shop
-    job = {"LINKSCORE_CRAWL": "again", "JOBDIR": str(tmp_path), "LINKSCORE_BUDGET": {"max_fetches": 30}}
-    crawl(base, server.target, **job)
-    stats = crawl(base, server.target, **job)
-    assert (len(seen), stats["finish_reason"]) == (31, "linkscore_budget")
 
 
 @pytest.mark.parametrize("path", ["/item/", "/no-such-thing/"])

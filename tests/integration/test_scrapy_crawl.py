@@ -15,7 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 
 from support.fake_linkscore import FakeLinkscore, serve
@@ -195,15 +194,6 @@ def test_new_values_reorder_the_frontier(site, fake, tmp_path) -> None:
     assert kinds(site)[:5] == ["home", "thread", "thread", "tag", "tag"]
 
 
-def test_the_three_settings_work_with_sixteen_at_once(site, fake, tmp_path) -> None:
-    site.pages["/home"] = [f"/{kind}/{i}" for i in range(40) for kind in ("tag", "thread")]
-    stats = crawl(site, tmp_path, fake, CONCURRENT_REQUESTS=16)
-    order = kinds(site)[1:]
-    assert len(order) == 81
-    assert order[:36].count("thread") == 36
-    assert stats["finish_reason"] == "finished"
-
-
 def test_items_are_feedback(site, fake, tmp_path) -> None:
     stats = crawl(site, tmp_path, fake, LINKSCORE_REPORT_EMPTY=False)
     told = {f.url.removeprefix(site.base): f.item_count for f in fake.feedback}
@@ -297,14 +287,6 @@ def test_observing_changes_nothing(site, fake, tmp_path) -> None:
     assert "linkscore/scored" not in stats
 
 
-def test_a_policy_the_server_does_not_know_ends_the_start(site, fake, tmp_path) -> None:
-    fake.failures["CreateCrawl"] = [grpc.StatusCode.INVALID_ARGUMENT] * 99
-    settings = {"LINKSCORE_TARGET": f"127.0.0.1:{fake.port}", "LINKSCORE_POLICY": "no_such"}
-    _, err = start(site, tmp_path, **settings).communicate(timeout=40)
-    assert err.count("linkscore: LINKSCORE_CRAWL: told to fail") == 1
-    assert site.seen == []
-
-
 @pytest.mark.long
 def test_another_reactor_leaves_the_crawl_as_it_was(site, fake, tmp_path) -> None:
     settings = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
@@ -313,13 +295,6 @@ def test_another_reactor_leaves_the_crawl_as_it_was(site, fake, tmp_path) -> Non
     assert len(site.seen) == 10
     assert not fake.calls
     assert stats["finish_reason"] == "finished"
-
-
-def test_an_unknown_setting_is_an_error(site, fake, tmp_path) -> None:
-    process = start(site, tmp_path, LINKSCORE_OBSERVE=True)
-    _, err = process.communicate(timeout=40)
-    assert "LINKSCORE_OBSERVE: no such setting" in err
-    assert site.seen == []
 
 
 def big_site(site: type[Site]) -> None:

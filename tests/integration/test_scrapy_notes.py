@@ -75,8 +75,3 @@ def test_a_callback_waits_for_type_and_thread_of_its_page(site: str, fake: FakeL
         [thread, told, thread, True],
         [f"{thread}?page=2", told, thread, True],
     ]
-
-
-def test_without_a_server_nothing_is_told_and_the_crawl_goes_on(site: str) -> None:
-    found = crawl(site, "127.0.0.1:1")
-    assert [note for _, note, *_ in found] == [{}, {}, {}]

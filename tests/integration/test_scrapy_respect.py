@@ -123,9 +123,3 @@ def test_a_crawl_that_respects_nothing_asks_for_no_file_and_fetches_everything(
     stats = crawl(base, server.target, LINKSCORE_CRAWL="none", ROBOTSTXT_OBEY=False)
     assert sorted(seen) == EVERYTHING
     assert not {"linkscore/skipped", "linkscore/reserved"} & stats.keys()
-
-
-def test_another_use_is_kept_from_nothing(library: tuple[str, list[str]], server: ServerProcess) -> None:
-    base, seen = library
-    crawl(base, server.target, LINKSCORE_CRAWL="search", LINKSCORE_RESPECT=["search"], ROBOTSTXT_OBEY=False)
-    assert sorted({*EVERYTHING, *FILES} - {*seen}) == ["/quiet/leaf"]  # nofollow

@@ -144,14 +144,6 @@ def test_a_server_that_wants_tls_says_so(site: str, tmp_path: Path) -> None:
     assert fetches(log) == 0
 
 
-def test_a_second_run_says_what_it_joins(site: str, server: str) -> None:
-    first, second = (
-        of_linkscore(crawl(site, LINKSCORE_TARGET=server, LINKSCORE_CRAWL="twice")) for _ in "12"
-    )
-    assert not any("earlier runs" in line for line in first)
-    assert sum("crawl twice has " in line and "pages of earlier runs" in line for line in second) == 1
-
-
 def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site: str) -> None:
     log = crawl(site, LINKSCORE_TARGET=NOBODY)
     warned, ended = of_linkscore(log)

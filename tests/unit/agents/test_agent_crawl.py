@@ -136,11 +136,6 @@ async def test_links_that_a_setting_of_the_crawl_forbids_are_not_given(server: S
     assert "everything that was found" in (await agent.next_urls())["stop"]
 
 
-async def test_who_asks_for_no_url_is_given_one_and_not_sent_away(server: Server) -> None:
-    agent = await begun(server)
-    assert urls(await agent.next_urls(-1)) == [f"{HOST}/"]
-
-
 async def test_every_page_counts_against_the_budget_also_one_that_nobody_named(server: Server) -> None:
     server.links[f"{HOST}/"] = [(f"{HOST}/{n}", "list", 0.5) for n in range(9)]
     agent = await begun(server, max_pages=3)
@@ -212,12 +207,6 @@ async def test_the_decision_of_a_crawl_with_a_budget_of_its_own_is_told(server: 
     assert (await agent.advise())["decision"] == "stop: no link waits"
     await agent.report_page(f"{HOST}/1", "text")
     assert (await agent.advise())["decision"] == "stop: the budget of pages is spent"
-
-
-@pytest.mark.parametrize("start", [[], ["a.example"], ["file:///etc/passwd"], ["http:///x"], ["http://[::1"]])
-async def test_a_start_that_is_no_url_of_the_web_is_refused(server: Server, start: list[str]) -> None:
-    with pytest.raises(AgentError, match="start_urls"):
-        await AgentCrawl(lambda: server).begin(start)  # type: ignore[arg-type, return-value]
 
 
 async def test_nothing_is_asked_before_a_crawl_is_begun(server: Server) -> None:

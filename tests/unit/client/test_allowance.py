@@ -19,12 +19,6 @@ def result(site: str = "a.org", **standing: object) -> pb.PageResult:
     return pb.PageResult(site=f"crawls/c/sites/{site}", standing=pb.Standing(**standing))
 
 
-def test_without_a_budget_everything_may_begin() -> None:
-    allowance = Allowance()
-    allowance.take(pb.PageResult(site="crawls/c/sites/a.org"))
-    assert [allowance.is_full(10_000), allowance.holds("a.org/x"), allowance.asks_again] == [False] * 3
-
-
 def test_what_is_pending_counts_against_what_is_left() -> None:
     allowance = Allowance()
     allowance.take(result(fetches_left=3))
@@ -86,16 +80,6 @@ def test_what_the_server_never_counts_is_spent_too() -> None:
     assert (allowance.spent, allowance.reason) == (True, "linkscore_budget")
 
 
-def test_only_a_bound_on_traps_has_links_asked_about_again() -> None:
-    assert [
-        Allowance(budget).asks_again for budget in (None, {"max_fetches": 3}, {"max_trap_share": 0.1})
-    ] == [
-        False,
-        False,
-        True,
-    ]
-
-
 async def session_of(fake: FakeLinkscore, *urls: str) -> CrawlSession:
     fake.bucket_of = lambda url: url.split("/")[2] + "/all"
     made = CrawlSession(
@@ -133,16 +117,6 @@ async def test_a_link_that_is_in_a_trap_by_now_is_passed_over(fake: FakeLinkscor
     await session.close()
 
 
-async def test_a_link_whose_site_has_stopped_meanwhile_is_not_dropped(fake: FakeLinkscore) -> None:
-    fake.standing = pb.Standing()
-    session = await session_of(fake, "http://a.org/1")
-    fake.skips["http://a.org/1"] = common_pb2.SKIP_REASON_SITE_STOPPED
-    item = await session.take()
-    assert item is not None
-    assert (item.url, session.counts["skipped"]) == ("http://a.org/1", 0)
-    await session.close()
-
-
 async def test_a_session_ends_when_only_the_server_that_is_away_could_say_more(
     fake: FakeLinkscore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,32 +130,6 @@ async def test_a_session_ends_when_only_the_server_that_is_away_could_say_more(
     assert (await session.take(), session.stopped) == (None, "linkscore_away")
     monkeypatch.setattr(connection, "PATIENCE_S", 0.0)
     assert (await session.take(), session.stopped) == (None, "linkscore_budget")
-    await session.close()
-
-
-async def test_pages_that_the_server_refuses_count_against_the_budget(fake: FakeLinkscore) -> None:
-    fake.standing = pb.Standing(fetches_left=2)
-    session = await session_of(fake, *(f"http://a.org/{n}" for n in range(5)))
-    fake.refuses = {"IngestPages": grpc.StatusCode.INVALID_ARGUMENT}
-    fetched = []
-    while (item := await session.take()) is not None:
-        fetched.append(item.url)
-        await session.fetched(item.url, b"<p>", [])
-        session.done(item)
-    assert (len(fetched), session.stopped) == (2, "linkscore_budget")
-    await session.close()
-
-
-async def test_a_crawl_that_ends_as_its_server_is_away_says_so() -> None:
-    session = CrawlSession("127.0.0.1:1", crawl="c", budget={"max_fetches": 2})
-    session.frontier.add_seed("http://a.org/1")
-    session.frontier.add_seed("http://a.org/2")
-    item = await session.take()
-    assert item is not None
-    await session.fetched(item.url, b"<p>", [])
-    assert session.stopped == ""  # something is under way
-    session.done(item)
-    assert (await session.take(), session.stopped) == (None, "linkscore_away")
     await session.close()
 
 

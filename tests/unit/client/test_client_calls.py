@@ -85,11 +85,6 @@ def test_lists_follow_page_tokens(client: Client) -> None:
     ]
 
 
-def test_ensure_switches_the_policy_of_a_crawl_that_is_there(client: Client) -> None:
-    assert client.ensure_crawl(crawl="news", policy="depth_first").policy.HasField("depth_first")
-    assert client.ensure_crawl(crawl="news").policy.HasField("depth_first")
-
-
 @pytest.mark.parametrize(
     ("name", "first", "then"),
     [
@@ -166,12 +161,6 @@ def test_ensure_takes_what_is_there_where_nothing_else_was_asked_for(client: Cli
     assert client.ensure_crawl(crawl="there", seed=3, scope=crawl_pb2.CRAWL_SCOPE_HOST).seed == 3
 
 
-async def test_ensure_of_the_aio_client_says_it_too(fake: FakeLinkscore, made: None) -> None:
-    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
-        with pytest.raises(err.AlreadyExists, match=r"crawl\.seed is 3, asked for 4"):
-            await client.ensure_crawl(crawl="there", seed=4)
-
-
 def test_a_stream_answers_in_order(client: Client, fake: FakeLinkscore) -> None:
     sent = [page(url=f"http://s/{i}", body=HTML) for i in range(5)]
     got = list(client.stream_pages(crawl="news", pages=sent, encoding=SCRAPY))
@@ -191,13 +180,6 @@ def test_unavailable_is_retried(client: Client, fake: FakeLinkscore) -> None:
     fake.failures["RankBuckets"] = [grpc.StatusCode.UNAVAILABLE] * 2
     assert client.rank_buckets(crawl="news", buckets=["tag"]).order == [0]
     assert fake.calls["RankBuckets"] == 3
-
-
-def test_unavailable_is_raised_after_four_attempts(client: Client, fake: FakeLinkscore) -> None:
-    fake.failures["RankBuckets"] = [grpc.StatusCode.UNAVAILABLE] * 9
-    with pytest.raises(err.Unavailable):
-        client.rank_buckets(crawl="news", buckets=["tag"])
-    assert fake.calls["RankBuckets"] == 4
 
 
 def test_streams_are_not_tried_again(client: Client, fake: FakeLinkscore) -> None:
@@ -288,23 +270,3 @@ async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
         assert (await client.report_feedback(crawl="news", feedback=[])).statuses == []
         assert (await client.get_crawl(crawl="news")).policy.uniform_random.seed == 7
         await client.delete_crawl(crawl="news")
-
-
-async def test_the_aio_stream_answers_in_order(fake: FakeLinkscore) -> None:
-    async def pages():
-        for i in range(3):
-            yield page(url=f"http://s/{i}", body=HTML)
-
-    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
-        got = [a.request_id async for a in client.stream_pages(crawl="news", pages=pages())]
-    assert got == [1, 2, 3]
-
-
-async def test_aio_errors_are_typed(fake: FakeLinkscore) -> None:
-    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
-        with pytest.raises(err.NotFound) as caught:
-            await client.ingest_pages(crawl="none", pages=[page(url="http://s/")])
-        assert caught.value.reason == "CRAWL_NOT_FOUND"
-        fake.hang.set()
-        with pytest.raises(err.DeadlineExceeded):
-            await client.get_crawl(crawl="none", timeout_s=0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
-from linkscore import AsyncClient, Client, outages, page
+from linkscore import outages, page
 from linkscore.connection import Connection
 from linkscore.outages import OwedPage
 from linkscore.session import CrawlSession, Found
@@ -167,18 +166,6 @@ async def test_a_server_that_lost_its_crawl_gets_it_again(
     assert adapter.pages == ["http://a.org/1"]
 
 
-async def test_a_server_that_comes_late_is_found(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
-) -> None:
-    is_away(fake)
-    await connection.ingest(owed("/1"))
-    await pauses.pass_(2)
-    fake.refuses = {}
-    pauses.end()
-    await caught_up(connection)
-    assert adapter.pages == ["http://a.org/1"]
-
-
 async def test_one_bad_page_does_not_keep_a_server_away(
     fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
 ) -> None:
@@ -194,20 +181,6 @@ async def test_one_bad_page_does_not_keep_a_server_away(
     assert adapter.pages == []
     assert adapter.links == [("key", pytest.approx(0.9))]
     assert fake.scored == ["http://a.org/thread/1"]
-
-
-async def test_a_refusal_in_the_buffer_does_not_stop_the_others(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
-) -> None:
-    await connection.greet()
-    is_away(fake)
-    for path in ("/1", "/2", "/3"):
-        await connection.ingest(owed(path))
-    fake.refuses = {}
-    fake.failures["IngestPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
-    pauses.end()
-    await caught_up(connection)
-    assert adapter.pages == ["http://a.org/2", "http://a.org/3"]
 
 
 async def test_a_fault_of_an_adapter_keeps_no_server_away(
@@ -252,15 +225,6 @@ async def test_a_token_file_that_is_missing_for_a_moment_loses_no_page(
     await made.close()
 
 
-async def test_a_bound_of_the_server_is_no_outage(fake: FakeLinkscore, connection: Connection) -> None:
-    await connection.greet()
-    fake.failures["IngestPages"] = [grpc.StatusCode.RESOURCE_EXHAUSTED]
-    fake.failure_details = [error_details_pb2.ErrorInfo(reason="LIMIT_EXCEEDED", domain="linkscore")]
-    assert await connection.ingest(owed("/1")) is None
-    assert not connection.away
-    assert len(connection.buffer) == 0
-
-
 async def test_it_says_where_how_it_goes_and_how_it_went(
     fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -301,13 +265,6 @@ async def test_the_end_says_what_was_never_sent(
     await connection.ingest(owed("/1"))
     await connection.close()
     assert caplog.records[-1].getMessage().endswith("1 pages were never sent")
-
-
-@pytest.mark.parametrize("target", ["", "http://localhost:7411", "localhost", "localhost:", ":7411", "a b:1"])
-@pytest.mark.parametrize("kind", [Client, AsyncClient, partial(CrawlSession, crawl="c")])
-def test_an_address_has_a_host_and_a_port(target: str, kind: Any) -> None:
-    with pytest.raises(ValueError, match="target: must be host:port"):
-        kind(target)
 
 
 async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-import grpc
 import pytest
 
 from linkscore.frontier import Place
@@ -53,17 +52,6 @@ async def test_a_place_stays_empty_until_a_page_is_answered(
     fake.hands_out = None
     assert await take(session, 1) == ["thread/2"]
     assert fake.in_flight[-1] == {}
-
-
-async def test_without_an_answer_all_places_are_filled(fake: FakeLinkscore, session: CrawlSession) -> None:
-    fake.hands_out = 0
-    first = await session.take()
-    assert first is not None
-    assert await session.take() is None
-    session.done(first)
-    fake.failures["RankBuckets"] = [grpc.StatusCode.INTERNAL] * 3
-    assert await take(session, 3) == ["thread/2", "tag/1", "tag/2"]
-    assert session.counts["errors/INTERNAL"] == 3
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,6 @@ def test_within_a_bucket_the_own_part_counts_then_who_came_first() -> None:
     assert taken(frontier) == "b c a"
 
 
-def test_equal_buckets_are_taken_in_the_order_their_links_came() -> None:
-    frontier = Frontier()
-    frontier.add("a", [Place("z", 0.5, 0.5)])
-    frontier.add("b", [Place("x", 0.5, 0.5)])
-    assert taken(frontier) == "a b"
-
-
 def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_one_it_is_taken_from() -> None:
     frontier = Frontier()
     frontier.add("a", [Place("x", 0.1, 0.1, b"x")], value="kept")
@@ -51,14 +44,6 @@ def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_o
     assert taken(frontier) == "b"
 
 
-def test_a_link_that_was_unknown_may_turn_out_to_be_good() -> None:
-    frontier = Frontier()
-    frontier.add_unknown("a")
-    frontier.add("b", [Place("x", 0.5, 0.5)])
-    frontier.add("a", [Place("y", 0.9, 0.9)])
-    assert taken(frontier) == "a b"
-
-
 def test_buckets_of_a_link_are_bounded() -> None:
     frontier = Frontier()
     for n in range(MAX_PLACES + 2):
@@ -66,17 +51,6 @@ def test_buckets_of_a_link_are_bounded() -> None:
     assert len(frontier.waiting) == MAX_PLACES
     frontier.clear()
     assert taken(frontier) == ""
-
-
-def test_what_is_taken_is_under_way_until_it_is_done() -> None:
-    frontier = Frontier()
-    frontier.add("a", [Place("x", 0.5, 0.5)])
-    frontier.add("b", [Place("x", 0.5, 0.5)])
-    first = frontier.take()
-    assert first is not None
-    assert (first.bucket, frontier.waiting, frontier.under_way) == ("x", {"x": 1}, {"x": 1})
-    frontier.done(first)
-    assert frontier.under_way == {}
 
 
 def test_links_handed_out_go_first_and_places_stay_empty_until_something_is_done() -> None:
@@ -94,16 +68,6 @@ def test_links_handed_out_go_first_and_places_stay_empty_until_something_is_done
     assert not frontier.held
     assert taken(frontier) == "a"
     assert frontier.held  # the unknown one waits for the answer
-
-
-def test_seeds_go_whatever_is_under_way() -> None:
-    frontier = Frontier()
-    frontier.add("a", [Place("x", 0.9, 0.9)])
-    frontier.take()
-    frontier.allotment.renew({}, short=True)
-    frontier.add_seed("s")
-    assert not frontier.held
-    assert taken(frontier) == "s"
 
 
 def test_a_full_download_slot_leaves_the_turn_to_another() -> None:

@@ -33,25 +33,6 @@ def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
     assert worth(outlook, "untried") == 1.0
 
 
-def test_what_was_taken_without_the_server_counts_as_tried_in_the_next_outage() -> None:
-    outlook = Outlook()
-    outlook.away = True
-    take(outlook, "a", 1)
-    first = worth(outlook, "a")
-    outlook.away = False
-    outlook.away = True
-    take(outlook, "a", 1)
-    assert worth(outlook, "a") > first
-
-
-def test_an_outage_goes_on_when_it_is_said_again() -> None:
-    outlook = Outlook()
-    outlook.away = True
-    take(outlook, "a", TRUST)
-    outlook.away = True
-    assert worth(outlook, "a") == pytest.approx(1 / 2)
-
-
 def test_a_bucket_nobody_tried_is_trusted_like_the_pages_of_its_shape() -> None:
     outlook = Outlook()
     for n in range(9):
@@ -84,18 +65,6 @@ def test_links_to_pages_that_are_not_there_go_last() -> None:
     assert worth(outlook, "door") == pytest.approx(1 / 4)
 
 
-def test_what_became_of_fetches_is_kept_for_a_bounded_number_of_shapes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(outages, "MAX_SHAPES", 2)
-    outlook = Outlook()
-    for name in ("a", "b", "c"):
-        outlook.placed(f"http://{name}.org/x", name, 0.5)
-        outlook.fetched(f"http://{name}.org/x", is_page=False)
-    outlook.away = True
-    assert [worth(outlook, name) for name in ("a", "b", "c")] == [1.0, 0.5, 0.5]
-
-
 @pytest.mark.parametrize(
     ("url", "fine", "coarse"),
     [
@@ -111,15 +80,6 @@ def test_what_became_of_fetches_is_kept_for_a_bounded_number_of_shapes(
 )
 def test_urls_of_a_kind_have_one_shape(url: str, fine: str, coarse: str) -> None:
     assert url_shapes(url) == (fine, coarse)
-
-
-def test_a_fine_shape_says_more_than_a_coarse_one() -> None:
-    shapes = Outlook()
-    shapes.placed("http://a.org/tag/news", "news", 0.5)
-    shapes.placed("http://a.org/tag/red", "tags", 0.4)
-    assert shapes.guess("http://a.org/tag/news") == ("news", 0.5)
-    assert shapes.guess("http://a.org/tag/blue") == ("tags", 0.4)
-    assert shapes.guess("http://b.org/tag/blue") is None
 
 
 def test_shapes_are_bounded_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,16 +99,6 @@ def owed(n: int, size: int = 100, links: int = 0) -> OwedPage:
     return OwedPage(sent, [(f"http://a.org/{n}/{i}", (n, i)) for i in range(links)])
 
 
-def test_pages_wait_oldest_first() -> None:
-    buffer = PageBuffer()
-    pages = [owed(n) for n in range(3)]
-    for one in pages:
-        buffer.add(one)
-    buffer.done(pages[0])
-    assert buffer.oldest is pages[1]
-    assert len(buffer) == 2
-
-
 def test_a_full_buffer_lets_the_oldest_page_go_and_keeps_its_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "MAX_BUFFER_BYTES", 2_500)
     buffer = PageBuffer()
@@ -158,14 +108,6 @@ def test_a_full_buffer_lets_the_oldest_page_go_and_keeps_its_links(monkeypatch: 
     assert [key for _, key in buffer.bare_links(3)] == [(0, 0), (0, 1), (1, 0)]
     assert [key for _, key in buffer.bare_links(3)] == [(1, 1)]
     assert buffer.bare_links(3) == []
-
-
-def test_links_without_a_page_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages, "MAX_BARE_LINKS", 4)
-    buffer = PageBuffer()
-    for n in range(4):
-        buffer.owe(owed(n, links=2))
-    assert [key[0] for _, key in buffer.bare_links(9)] == [2, 2, 3, 3]
 
 
 def filled() -> Frontier:
@@ -203,27 +145,3 @@ def test_a_guessed_link_waits_behind_the_scored_ones_of_its_bucket() -> None:
     frontier.add_unknown("http://a.org/else")
     urls = [item.url for _ in range(4) if (item := frontier.take()) is not None]
     assert [url.rpartition("/")[2] for url in urls] == ["1", "2", "new", "else"]
-
-
-def test_what_the_server_says_takes_the_place_of_a_guess() -> None:
-    frontier = Frontier()
-    frontier.add("http://a.org/tag/1", [Place("tag", 0.2, 0.2)])
-    frontier.add_guess("http://a.org/new", "tag", 0.2)
-    frontier.add("http://a.org/new", [Place("thread", 0.9, 0.9, b"t")])
-    assert frontier.waiting == {"tag": 1, "thread": 1}
-    first, second = frontier.take(), frontier.take()
-    assert first is not None
-    assert second is not None
-    assert (first.url, first.bucket, first.ticket) == ("http://a.org/new", "thread", b"t")
-    assert second.url == "http://a.org/tag/1"
-    assert frontier.take() is None
-    assert len(frontier) == 0
-
-
-def test_a_guess_that_was_right_is_taken_once() -> None:
-    frontier = Frontier()
-    frontier.add_guess("http://a.org/new", "thread", 0.9)
-    frontier.add("http://a.org/new", [Place("thread", 0.9, 0.9)])
-    assert frontier.waiting == {"thread": 1}
-    assert frontier.take() is not None
-    assert frontier.take() is None

@@ -37,10 +37,6 @@ def test_what_was_asked_for_as_a_listing_is_known_from_a_job_directory() -> None
     assert is_listing(response_to(kept, URLS))
 
 
-def test_a_sitemap_that_the_spider_asked_for_is_for_the_spider() -> None:
-    assert not is_listing(response_to(Request("http://h/s.xml"), URLS))
-
-
 @pytest.mark.parametrize("body", [b"<html><p>It moved.</p></html>", b""])
 def test_what_comes_in_place_of_a_sitemap_is_not_for_the_spider_and_leads_nowhere(body: bytes) -> None:
     assert is_listing(response_to(listing_request("http://h/s.xml"), body))
@@ -53,16 +49,6 @@ def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> Non
         ("http://h/a.xml", 1, False)
     ]
     assert followed(INDEX, ["http://h/a.xml"], above=MAX_DEPTH) == []
-
-
-def test_a_sitemap_that_is_due_itself_is_not_followed() -> None:
-    listings = Listings(SimpleNamespace(spider=None))
-    listings.are_due(["http://h/a.xml?x=1&b=2"])
-    answer = PageAnswer(
-        common_pb2.LinkScores(urls=["http://h/a.xml?b=2&x=1", "http://h/b.xml"], scores=[0.5] * 2)
-    )
-    response = response_to(listing_request("http://h/s.xml"), INDEX)
-    assert [each.url for each in listings.follow(response, answer)] == ["http://h/b.xml"]
 
 
 def test_no_more_sitemaps_are_followed_than_there_may_be() -> None:

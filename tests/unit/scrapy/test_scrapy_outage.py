@@ -83,31 +83,9 @@ def test_a_late_answer_takes_the_place_of_a_guess(queue: BucketQueue, crawler: F
     assert drain(queue) == ["a", "b"]
 
 
-def test_a_late_answer_may_say_that_the_guess_was_right(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(guessed("http://h/guess", "high"))
-    assert place(queue, crawler, "http://h/guess", "high", 0.9)
-    assert queue.buckets() == {"high": 1}
-    assert drain(queue) == ["guess"]
-    assert len(queue) == 0
-
-
 def again(crawler: FakeCrawler, request: Request) -> None:
     """Find a URL again: the duplicate filter drops it."""
     crawler.signals.send_catch_log(signals.request_dropped, request=request, spider=None)
-
-
-def test_a_guess_adds_nothing_to_a_request_that_is_scored(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(scored("http://h/a", ("high", 0.9)))
-    again(crawler, guessed("http://h/a", "low"))
-    assert queue.buckets() == {"high": 1}
-
-
-def test_a_guess_gives_way_to_a_score_of_another_page(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(guessed("http://h/a", "low", 0.1))
-    again(crawler, scored("http://h/a", ("high", 0.9)))
-    assert queue.buckets() == {"high": 1}
-    assert queue.pop().meta[META]["ticket"] == b"t"
-    assert len(queue) == 0
 
 
 def test_a_request_without_any_score_is_placed_too(queue: BucketQueue, crawler: FakeCrawler) -> None:
@@ -118,15 +96,6 @@ def test_a_request_without_any_score_is_placed_too(queue: BucketQueue, crawler: 
     assert place(queue, crawler, "http://h/b", "best", 1.0)
     assert len(queue) == 3
     assert drain(queue) == ["b", "c", "a"]  # the others in Scrapy's own order: last in, first out
-    assert len(queue) == 0
-
-
-def test_what_went_meanwhile_is_not_placed(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    leave(crawler)
-    queue.push(Request("http://h/a"))
-    assert drain(queue) == ["a"]
-    leave(crawler, away=False)
-    assert not place(queue, crawler, "http://h/a", "best", 1.0)
     assert len(queue) == 0
 
 
@@ -156,17 +125,6 @@ def test_a_job_goes_on_with_what_was_placed(crawler: FakeCrawler, tmp_path: Path
     assert len(again) == 3
     assert drain(again) == ["guess", "b", "a"]
     again.close()
-
-
-def test_a_page_that_is_sent_when_the_queue_is_closed_is_fine(crawler: FakeCrawler, tmp_path: Path) -> None:
-    queue = queue_of(crawler, tmp_path / "q")
-    request = guessed("http://h/guess", "high")
-    queue.push(request)
-    queue.close()
-    links = common_pb2.LinkScores(urls=[request.url], scores=[0.9], bucket_names=["b"], buckets=[0])
-    key = crawler.request_fingerprinter.fingerprint(request)
-    Session.of(crawler).late_links([(key, row) for row in rows(links)])
-    assert crawler.stats.counts["linkscore/late/scored"] == 0
 
 
 @pytest.fixture

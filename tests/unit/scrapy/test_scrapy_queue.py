@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from scrapy import Request, signals
@@ -19,12 +18,6 @@ def test_better_buckets_first_and_first_in_first_out_within(queue: BucketQueue) 
     assert len(queue) == 4
     assert drain(queue) == ["b", "d", "a", "c"]
     assert len(queue) == 0
-
-
-def test_equal_buckets_are_one_queue(queue: BucketQueue) -> None:
-    for name in "abcd":
-        queue.push(scored(f"http://h/{name}", (f"bucket {name in 'ac'}", 0.5)))
-    assert drain(queue) == ["a", "b", "c", "d"]
 
 
 def test_new_values_reorder_what_waits(queue: BucketQueue) -> None:
@@ -70,16 +63,6 @@ def test_a_busy_host_leaves_the_turn_to_another(queue: BucketQueue, crawler: Fak
     assert len(queue) == 1
     crawler.engine.downloader.active = set()
     assert queue.pop().url == "http://busy/a"
-
-
-def test_a_delayed_host_gets_few_requests_ahead(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    queue.push(scored("http://slow/a", ("best", 0.9)))
-    going, first, second = (Request(f"http://slow/{i}") for i in range(3))
-    crawler.engine.downloader.slots["slow"] = SimpleNamespace(concurrency=8, delay=1.0, transferring={going})
-    crawler.engine.downloader.active = {going, first, second}
-    assert queue.pop() is None
-    crawler.engine.downloader.active = {going, first}
-    assert queue.pop().url == "http://slow/a"
 
 
 def test_pages_being_scored_take_places(queue: BucketQueue, crawler: FakeCrawler) -> None:
@@ -150,19 +133,6 @@ def test_a_request_that_cannot_be_stored_leaves_no_trace(crawler: FakeCrawler, t
     assert len(queue) == 0
     assert queue.pop() is None
     queue.close()
-
-
-def test_the_state_of_another_queue_is_refused(crawler: FakeCrawler) -> None:
-    with pytest.raises(ValueError, match="SCHEDULER_PRIORITY_QUEUE"):
-        queue_of(crawler, "", [-1, 0])
-
-
-def test_buckets_are_counted_and_named_by_their_oldest_link(queue: BucketQueue) -> None:
-    for name, bucket in (("a", "z"), ("b", "y"), ("c", "z"), ("d", "x")):
-        queue.push(scored(f"http://h/{name}", (bucket, 0.5)))
-    assert list(queue.buckets().items()) == [("z", 2), ("y", 1), ("x", 1)]
-    assert queue.pop().url == "http://h/a"
-    assert list(queue.buckets().items()) == [("y", 1), ("z", 1), ("x", 1)]
 
 
 def test_what_was_handed_out_goes_first_and_a_short_answer_is_all_that_goes(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import grpc
 import pytest
 from scrapy import Request
 
@@ -109,16 +108,3 @@ async def test_after_a_short_answer_only_what_was_given_may_go(
     assert may_go(session, "a", "b") == []
     requests.clear()
     assert may_go(session, "a", "b") == [["a", "b"]], "nothing under way would bring an answer"
-
-
-async def test_while_the_server_is_out_the_order_alone_decides(
-    session: Session, fake: FakeLinkscore, queue: Queue
-) -> None:
-    fake.hands_out = 0
-    request = taken(session, "a")
-    await rank(session, after=2)
-    assert may_go(session, "a") == []
-    fake.failures["RankBuckets"] = [grpc.StatusCode.INTERNAL]
-    await rank(session, after=2)
-    assert may_go(session, "a") == [["a"]]
-    assert request
