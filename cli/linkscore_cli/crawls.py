@@ -76,12 +76,6 @@ _languages = click.option(
     metavar="CODE",
     help="Language of target pages: en; repeatable.",
 )
-_quality = click.option(
-    "--quality-weight",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.0,
-    help="Weight of readability in the reward of a page.",
-)
 _embedding = click.option(
     "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the queries by meaning."
 )
@@ -124,7 +118,6 @@ def list_(as_json: bool, connection: Connection) -> None:
 @_examples
 @_wanted
 @_languages
-@_quality
 @_embedding
 @_budget
 @_respect
@@ -157,7 +150,6 @@ def create(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
     languages: tuple[str, ...],
-    quality_weight: float,
     embedding: str,
     bounds: tuple[str, ...],
     respect: tuple[str, ...],
@@ -184,7 +176,7 @@ def create(
             observe_only=observe_only,
             seed=seed,
             examples=pages,
-            wanted=_wanted_of(queries, languages, quality_weight, embedding),
+            wanted=_wanted_of(queries, languages, embedding),
             groups=groups or 0,
             keep_titles=keep_titles,
             experience=[_experience(path) for path in experiences],
@@ -219,7 +211,6 @@ def show(with_sites: bool, as_json: bool, connection: Connection) -> None:
 @_examples
 @_wanted
 @_languages
-@_quality
 @_embedding
 @_budget
 @click.option("--no-budget", is_flag=True, help="Lift the budget.")
@@ -235,7 +226,6 @@ def update(
     examples: tuple[str, ...],
     queries: tuple[str, ...],
     languages: tuple[str, ...],
-    quality_weight: float,
     embedding: str,
     bounds: tuple[str, ...],
     no_budget: bool,
@@ -254,7 +244,7 @@ def update(
         "extra_policies": extra_policies if extra_policies or no_extra_policies else None,
         "observe_only": observe_only,
         "examples": _example_pages(examples) or None,
-        "wanted": _wanted_of(queries, languages, quality_weight, embedding),
+        "wanted": _wanted_of(queries, languages, embedding),
         "budget": {} if no_budget else budget_of(bounds, "--budget"),
         "respect": respect if respect or no_respect else None,
     }
@@ -312,13 +302,12 @@ def _one_of(name: str, given: Sequence[Any], none: str, is_none: bool) -> None:
 
 
 def _wanted_of(
-    queries: tuple[str, ...], languages: tuple[str, ...], quality_weight: float, embedding: str
+    queries: tuple[str, ...], languages: tuple[str, ...], embedding: str
 ) -> Mapping[str, Any] | None:
     """Return what a crawl is for in words; None if nothing is said."""
     said = {
         "queries": queries,
         "languages": languages,
-        "quality_weight": quality_weight,
         "embedding": embedding,
     }
     return said if any(said.values()) else None

@@ -58,12 +58,6 @@ _REPLAY_OUTPUTS = ("target", "report", "workers", "browse_logs", "browse_days")
 @click.option("--wanted", default="", help="Query for policies that read words, such as topic.")
 @click.option("--language", "languages", multiple=True, metavar="CODE", help="Language for them; repeatable.")
 @click.option(
-    "--quality-weight",
-    type=click.FloatRange(0.0, 1.0),
-    default=0.0,
-    help="Weight of readability for them.",
-)
-@click.option(
     "--embedding", default="", metavar="NAME", help="Plug-in that compares pages with the query by meaning."
 )
 @click.option(

@@ -65,31 +65,20 @@ def test_a_page_says_how_far_it_is_what_is_wanted(server: Stubs, new_crawl: Call
 
 
 def test_a_page_says_of_what_parts_its_relevance_is(server: Stubs, new_crawl: Callable[..., str]) -> None:
-    name = new_crawl(
-        groups=ONE, wanted=wanting("kayak", languages=["en"], least_words=100, quality_weight=1.0)
-    )
+    name = new_crawl(groups=ONE, wanted=wanting("kayak", languages=["en"], least_words=100))
     prose = "A kayak that leaks can be repaired at home, with glue and patience, as everybody here knows. "
-    junk = "kayak repair shop now "
-    parts = []
-    for n, text in enumerate((prose, junk)):
-        page = common_pb2.Page(
-            url=f"{HOME}{n}",
-            status_code=200,
-            content_type="text/html",
-            body=f"<title>Kayak</title><p>{text * 5}</p>".encode(),
-        )
-        (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
-        found = result.relevance_parts
-        assert result.relevance == pytest.approx(found.words * found.length * found.quality.value)
-        parts.append(found)
-    good, bad = parts
+    page = common_pb2.Page(
+        url=HOME,
+        status_code=200,
+        content_type="text/html",
+        body=f"<title>Kayak</title><p>{prose * 5}</p>".encode(),
+    )
+    (result,) = server.links.IngestPages(links_pb.IngestPagesRequest(crawl=name, pages=[page])).results
+    good = result.relevance_parts
+    assert result.relevance == pytest.approx(good.words * good.length)
     assert good.language == "en"
     assert good.length == pytest.approx(0.85)
     assert not good.HasField("meaning")
-    assert good.quality.length == good.quality.links == good.quality.readability == 1.0
-    assert bad.quality.readability == 0.0
-    assert bad.quality.repetition < 0.5
-    assert 0.0 < bad.quality.length < 0.5
 
 
 def test_relevance_that_has_no_parts_says_so(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -105,11 +94,11 @@ def test_what_is_wanted_is_read_back_without_texts_of_samples(
 ) -> None:
     text = pb.WantedSample(text="How a kayak is repaired", weight=2.0)
     body = pb.WantedSample(url="http://words.example/s", body=b"<title>Cars</title>", unwanted=True)
-    given = wanting("kayak", samples=[text, body], languages=["en"], least_words=50, quality_weight=0.5)
+    given = wanting("kayak", samples=[text, body], languages=["en"], least_words=50)
     name = new_crawl(groups=ONE, wanted=given)
     made = server.crawls.GetCrawl(pb.GetCrawlRequest(name=name)).crawl.wanted
     kept = [pb.WantedSample(weight=2.0), pb.WantedSample(url="http://words.example/s", unwanted=True)]
-    assert made == wanting("kayak", samples=kept, languages=["en"], least_words=50, quality_weight=0.5)
+    assert made == wanting("kayak", samples=kept, languages=["en"], least_words=50)
 
 
 def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: Callable[..., str]) -> None:
@@ -127,7 +116,6 @@ def test_what_is_wanted_may_change_and_be_taken_away(server: Stubs, new_crawl: C
         (wanting(""), "crawl.wanted.queries[0].text"),
         (wanting("x" * 100_000), "crawl.wanted.queries[0].text"),
         (wanting("a", languages=["xx"]), "crawl.wanted.languages[0]"),
-        (wanting("a", quality_weight=-0.5), "crawl.wanted.quality_weight"),
         (wanting("a", embedding="no_plug_in_has_this_name"), "crawl.wanted.embedding"),
         (wanting(embedding="a", languages=["en"]), "crawl.wanted.embedding"),
         (wanting("a", embedding_weight=0.5), "crawl.wanted.embedding_weight"),

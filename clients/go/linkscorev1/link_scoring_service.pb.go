@@ -215,89 +215,6 @@ func (x *IngestPagesRequest) GetEncoding() PriorityEncoding {
 	return PriorityEncoding_PRIORITY_ENCODING_UNSPECIFIED
 }
 
-// How well the main text of a page reads, for corpora of language models. Each part is 1 within published bounds, which
-// docs/guides/topics.md names, and falls in proportion beyond them.
-type TextQuality struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// All parts multiplied, in [0, 1].
-	Value float64 `protobuf:"fixed64,1,opt,name=value,proto3" json:"value,omitempty"`
-	// By its number of words, in [0, 1].
-	Length float64 `protobuf:"fixed64,2,opt,name=length,proto3" json:"length,omitempty"`
-	// By how much of the displayed text is anchors, in [0, 1].
-	Links float64 `protobuf:"fixed64,3,opt,name=links,proto3" json:"links,omitempty"`
-	// By how much of it repeats itself, in [0, 1].
-	Repetition float64 `protobuf:"fixed64,4,opt,name=repetition,proto3" json:"repetition,omitempty"`
-	// By sentences, words and signs, in [0, 1].
-	Readability   float64 `protobuf:"fixed64,5,opt,name=readability,proto3" json:"readability,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *TextQuality) Reset() {
-	*x = TextQuality{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *TextQuality) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*TextQuality) ProtoMessage() {}
-
-func (x *TextQuality) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use TextQuality.ProtoReflect.Descriptor instead.
-func (*TextQuality) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *TextQuality) GetValue() float64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
-func (x *TextQuality) GetLength() float64 {
-	if x != nil {
-		return x.Length
-	}
-	return 0
-}
-
-func (x *TextQuality) GetLinks() float64 {
-	if x != nil {
-		return x.Links
-	}
-	return 0
-}
-
-func (x *TextQuality) GetRepetition() float64 {
-	if x != nil {
-		return x.Repetition
-	}
-	return 0
-}
-
-func (x *TextQuality) GetReadability() float64 {
-	if x != nil {
-		return x.Readability
-	}
-	return 0
-}
-
 // What the relevance of a page is made of. A part the crawl does not ask for, or that is unknown, is absent.
 type RelevanceParts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -309,16 +226,14 @@ type RelevanceParts struct {
 	// the page worth 0.
 	Language string `protobuf:"bytes,3,opt,name=language,proto3" json:"language,omitempty"`
 	// Its words of main text as a share of `Wanted.least_words`, at most 1; multiplied with the rest.
-	Length *float64 `protobuf:"fixed64,4,opt,name=length,proto3,oneof" json:"length,omitempty"`
-	// How well it reads; counts as `Wanted.quality_weight` says.
-	Quality       *TextQuality `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
+	Length        *float64 `protobuf:"fixed64,4,opt,name=length,proto3,oneof" json:"length,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RelevanceParts) Reset() {
 	*x = RelevanceParts{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +245,7 @@ func (x *RelevanceParts) String() string {
 func (*RelevanceParts) ProtoMessage() {}
 
 func (x *RelevanceParts) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +258,7 @@ func (x *RelevanceParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RelevanceParts.ProtoReflect.Descriptor instead.
 func (*RelevanceParts) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *RelevanceParts) GetWords() float64 {
@@ -372,13 +287,6 @@ func (x *RelevanceParts) GetLength() float64 {
 		return *x.Length
 	}
 	return 0
-}
-
-func (x *RelevanceParts) GetQuality() *TextQuality {
-	if x != nil {
-		return x.Quality
-	}
-	return nil
 }
 
 // What became of one page.
@@ -435,7 +343,7 @@ type PageResult struct {
 
 func (x *PageResult) Reset() {
 	*x = PageResult{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -447,7 +355,7 @@ func (x *PageResult) String() string {
 func (*PageResult) ProtoMessage() {}
 
 func (x *PageResult) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -460,7 +368,7 @@ func (x *PageResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageResult.ProtoReflect.Descriptor instead.
 func (*PageResult) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *PageResult) GetStatus() *ItemStatus {
@@ -624,7 +532,7 @@ type Standing struct {
 
 func (x *Standing) Reset() {
 	*x = Standing{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +544,7 @@ func (x *Standing) String() string {
 func (*Standing) ProtoMessage() {}
 
 func (x *Standing) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +557,7 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standing.ProtoReflect.Descriptor instead.
 func (*Standing) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Standing) GetDecision() Decision {
@@ -707,7 +615,7 @@ type IngestPagesResponse struct {
 
 func (x *IngestPagesResponse) Reset() {
 	*x = IngestPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +627,7 @@ func (x *IngestPagesResponse) String() string {
 func (*IngestPagesResponse) ProtoMessage() {}
 
 func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +640,7 @@ func (x *IngestPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IngestPagesResponse.ProtoReflect.Descriptor instead.
 func (*IngestPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *IngestPagesResponse) GetResults() []*PageResult {
@@ -768,7 +676,7 @@ type StreamPagesRequest struct {
 
 func (x *StreamPagesRequest) Reset() {
 	*x = StreamPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +688,7 @@ func (x *StreamPagesRequest) String() string {
 func (*StreamPagesRequest) ProtoMessage() {}
 
 func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +701,7 @@ func (x *StreamPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesRequest.ProtoReflect.Descriptor instead.
 func (*StreamPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StreamPagesRequest) GetCrawl() string {
@@ -846,7 +754,7 @@ type StreamPagesResponse struct {
 
 func (x *StreamPagesResponse) Reset() {
 	*x = StreamPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +766,7 @@ func (x *StreamPagesResponse) String() string {
 func (*StreamPagesResponse) ProtoMessage() {}
 
 func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +779,7 @@ func (x *StreamPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamPagesResponse.ProtoReflect.Descriptor instead.
 func (*StreamPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StreamPagesResponse) GetRequestId() uint64 {
@@ -908,7 +816,7 @@ type ClassifyPagesRequest struct {
 
 func (x *ClassifyPagesRequest) Reset() {
 	*x = ClassifyPagesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +828,7 @@ func (x *ClassifyPagesRequest) String() string {
 func (*ClassifyPagesRequest) ProtoMessage() {}
 
 func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +841,7 @@ func (x *ClassifyPagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesRequest.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClassifyPagesRequest) GetCrawl() string {
@@ -973,7 +881,7 @@ type PageClassification struct {
 
 func (x *PageClassification) Reset() {
 	*x = PageClassification{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +893,7 @@ func (x *PageClassification) String() string {
 func (*PageClassification) ProtoMessage() {}
 
 func (x *PageClassification) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +906,7 @@ func (x *PageClassification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageClassification.ProtoReflect.Descriptor instead.
 func (*PageClassification) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PageClassification) GetStatus() *ItemStatus {
@@ -1061,7 +969,7 @@ type ClassifyPagesResponse struct {
 
 func (x *ClassifyPagesResponse) Reset() {
 	*x = ClassifyPagesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +981,7 @@ func (x *ClassifyPagesResponse) String() string {
 func (*ClassifyPagesResponse) ProtoMessage() {}
 
 func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +994,7 @@ func (x *ClassifyPagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassifyPagesResponse.ProtoReflect.Descriptor instead.
 func (*ClassifyPagesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ClassifyPagesResponse) GetClassifications() []*PageClassification {
@@ -1111,7 +1019,7 @@ type CandidateLink struct {
 
 func (x *CandidateLink) Reset() {
 	*x = CandidateLink{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1031,7 @@ func (x *CandidateLink) String() string {
 func (*CandidateLink) ProtoMessage() {}
 
 func (x *CandidateLink) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1044,7 @@ func (x *CandidateLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateLink.ProtoReflect.Descriptor instead.
 func (*CandidateLink) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CandidateLink) GetUrl() string {
@@ -1182,7 +1090,7 @@ type ScoreLinksRequest struct {
 
 func (x *ScoreLinksRequest) Reset() {
 	*x = ScoreLinksRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1102,7 @@ func (x *ScoreLinksRequest) String() string {
 func (*ScoreLinksRequest) ProtoMessage() {}
 
 func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1115,7 @@ func (x *ScoreLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksRequest.ProtoReflect.Descriptor instead.
 func (*ScoreLinksRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ScoreLinksRequest) GetCrawl() string {
@@ -1271,7 +1179,7 @@ type ScoreLinksResponse struct {
 
 func (x *ScoreLinksResponse) Reset() {
 	*x = ScoreLinksResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1283,7 +1191,7 @@ func (x *ScoreLinksResponse) String() string {
 func (*ScoreLinksResponse) ProtoMessage() {}
 
 func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1296,7 +1204,7 @@ func (x *ScoreLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreLinksResponse.ProtoReflect.Descriptor instead.
 func (*ScoreLinksResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ScoreLinksResponse) GetLinks() *LinkScores {
@@ -1348,7 +1256,7 @@ type BucketInFlight struct {
 
 func (x *BucketInFlight) Reset() {
 	*x = BucketInFlight{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1360,7 +1268,7 @@ func (x *BucketInFlight) String() string {
 func (*BucketInFlight) ProtoMessage() {}
 
 func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1373,7 +1281,7 @@ func (x *BucketInFlight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketInFlight.ProtoReflect.Descriptor instead.
 func (*BucketInFlight) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BucketInFlight) GetBucket() string {
@@ -1418,7 +1326,7 @@ type RankBucketsRequest struct {
 
 func (x *RankBucketsRequest) Reset() {
 	*x = RankBucketsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1338,7 @@ func (x *RankBucketsRequest) String() string {
 func (*RankBucketsRequest) ProtoMessage() {}
 
 func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1351,7 @@ func (x *RankBucketsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsRequest.ProtoReflect.Descriptor instead.
 func (*RankBucketsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RankBucketsRequest) GetCrawl() string {
@@ -1527,7 +1435,7 @@ type RankBucketsResponse struct {
 
 func (x *RankBucketsResponse) Reset() {
 	*x = RankBucketsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1447,7 @@ func (x *RankBucketsResponse) String() string {
 func (*RankBucketsResponse) ProtoMessage() {}
 
 func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1460,7 @@ func (x *RankBucketsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankBucketsResponse.ProtoReflect.Descriptor instead.
 func (*RankBucketsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RankBucketsResponse) GetOrder() []uint32 {
@@ -1612,7 +1520,7 @@ type WaitingSite struct {
 
 func (x *WaitingSite) Reset() {
 	*x = WaitingSite{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1532,7 @@ func (x *WaitingSite) String() string {
 func (*WaitingSite) ProtoMessage() {}
 
 func (x *WaitingSite) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1545,7 @@ func (x *WaitingSite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitingSite.ProtoReflect.Descriptor instead.
 func (*WaitingSite) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitingSite) GetSite() string {
@@ -1673,7 +1581,7 @@ type RankSitesRequest struct {
 
 func (x *RankSitesRequest) Reset() {
 	*x = RankSitesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1685,7 +1593,7 @@ func (x *RankSitesRequest) String() string {
 func (*RankSitesRequest) ProtoMessage() {}
 
 func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1698,7 +1606,7 @@ func (x *RankSitesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesRequest.ProtoReflect.Descriptor instead.
 func (*RankSitesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RankSitesRequest) GetCrawl() string {
@@ -1760,7 +1668,7 @@ type RankSitesResponse struct {
 
 func (x *RankSitesResponse) Reset() {
 	*x = RankSitesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1680,7 @@ func (x *RankSitesResponse) String() string {
 func (*RankSitesResponse) ProtoMessage() {}
 
 func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1693,7 @@ func (x *RankSitesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankSitesResponse.ProtoReflect.Descriptor instead.
 func (*RankSitesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RankSitesResponse) GetOrder() []uint32 {
@@ -1856,7 +1764,7 @@ type Feedback struct {
 
 func (x *Feedback) Reset() {
 	*x = Feedback{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1868,7 +1776,7 @@ func (x *Feedback) String() string {
 func (*Feedback) ProtoMessage() {}
 
 func (x *Feedback) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1881,7 +1789,7 @@ func (x *Feedback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Feedback.ProtoReflect.Descriptor instead.
 func (*Feedback) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Feedback) GetEventId() string {
@@ -1984,7 +1892,7 @@ type ReportFeedbackRequest struct {
 
 func (x *ReportFeedbackRequest) Reset() {
 	*x = ReportFeedbackRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +1904,7 @@ func (x *ReportFeedbackRequest) String() string {
 func (*ReportFeedbackRequest) ProtoMessage() {}
 
 func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +1917,7 @@ func (x *ReportFeedbackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackRequest.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReportFeedbackRequest) GetCrawl() string {
@@ -2037,7 +1945,7 @@ type ReportFeedbackResponse struct {
 
 func (x *ReportFeedbackResponse) Reset() {
 	*x = ReportFeedbackResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +1957,7 @@ func (x *ReportFeedbackResponse) String() string {
 func (*ReportFeedbackResponse) ProtoMessage() {}
 
 func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +1970,7 @@ func (x *ReportFeedbackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFeedbackResponse.ProtoReflect.Descriptor instead.
 func (*ReportFeedbackResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReportFeedbackResponse) GetStatuses() []*ItemStatus {
@@ -2087,7 +1995,7 @@ type ScoreTerm struct {
 
 func (x *ScoreTerm) Reset() {
 	*x = ScoreTerm{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2099,7 +2007,7 @@ func (x *ScoreTerm) String() string {
 func (*ScoreTerm) ProtoMessage() {}
 
 func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2112,7 +2020,7 @@ func (x *ScoreTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTerm.ProtoReflect.Descriptor instead.
 func (*ScoreTerm) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ScoreTerm) GetName() string {
@@ -2167,7 +2075,7 @@ type LinkExplanation struct {
 
 func (x *LinkExplanation) Reset() {
 	*x = LinkExplanation{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2087,7 @@ func (x *LinkExplanation) String() string {
 func (*LinkExplanation) ProtoMessage() {}
 
 func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2100,7 @@ func (x *LinkExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LinkExplanation.ProtoReflect.Descriptor instead.
 func (*LinkExplanation) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LinkExplanation) GetStatus() *ItemStatus {
@@ -2290,7 +2198,7 @@ type SuggestExamplesRequest struct {
 
 func (x *SuggestExamplesRequest) Reset() {
 	*x = SuggestExamplesRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2210,7 @@ func (x *SuggestExamplesRequest) String() string {
 func (*SuggestExamplesRequest) ProtoMessage() {}
 
 func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2223,7 @@ func (x *SuggestExamplesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesRequest.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SuggestExamplesRequest) GetCrawl() string {
@@ -2373,7 +2281,7 @@ type SuggestedExample struct {
 
 func (x *SuggestedExample) Reset() {
 	*x = SuggestedExample{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2293,7 @@ func (x *SuggestedExample) String() string {
 func (*SuggestedExample) ProtoMessage() {}
 
 func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2306,7 @@ func (x *SuggestedExample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestedExample.ProtoReflect.Descriptor instead.
 func (*SuggestedExample) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SuggestedExample) GetUrl() string {
@@ -2465,7 +2373,7 @@ type SuggestExamplesResponse struct {
 
 func (x *SuggestExamplesResponse) Reset() {
 	*x = SuggestExamplesResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2477,7 +2385,7 @@ func (x *SuggestExamplesResponse) String() string {
 func (*SuggestExamplesResponse) ProtoMessage() {}
 
 func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2490,7 +2398,7 @@ func (x *SuggestExamplesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestExamplesResponse.ProtoReflect.Descriptor instead.
 func (*SuggestExamplesResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SuggestExamplesResponse) GetExamples() []*SuggestedExample {
@@ -2534,7 +2442,7 @@ type RankRevisitsRequest struct {
 
 func (x *RankRevisitsRequest) Reset() {
 	*x = RankRevisitsRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2454,7 @@ func (x *RankRevisitsRequest) String() string {
 func (*RankRevisitsRequest) ProtoMessage() {}
 
 func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2467,7 @@ func (x *RankRevisitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsRequest.ProtoReflect.Descriptor instead.
 func (*RankRevisitsRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RankRevisitsRequest) GetCrawl() string {
@@ -2627,7 +2535,7 @@ type DuePage struct {
 
 func (x *DuePage) Reset() {
 	*x = DuePage{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2547,7 @@ func (x *DuePage) String() string {
 func (*DuePage) ProtoMessage() {}
 
 func (x *DuePage) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2560,7 @@ func (x *DuePage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DuePage.ProtoReflect.Descriptor instead.
 func (*DuePage) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DuePage) GetUrl() string {
@@ -2744,7 +2652,7 @@ type RankRevisitsResponse struct {
 
 func (x *RankRevisitsResponse) Reset() {
 	*x = RankRevisitsResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2756,7 +2664,7 @@ func (x *RankRevisitsResponse) String() string {
 func (*RankRevisitsResponse) ProtoMessage() {}
 
 func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2769,7 +2677,7 @@ func (x *RankRevisitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankRevisitsResponse.ProtoReflect.Descriptor instead.
 func (*RankRevisitsResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RankRevisitsResponse) GetPages() []*DuePage {
@@ -2822,7 +2730,7 @@ type NotifyChangedRequest struct {
 
 func (x *NotifyChangedRequest) Reset() {
 	*x = NotifyChangedRequest{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +2742,7 @@ func (x *NotifyChangedRequest) String() string {
 func (*NotifyChangedRequest) ProtoMessage() {}
 
 func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +2755,7 @@ func (x *NotifyChangedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedRequest.ProtoReflect.Descriptor instead.
 func (*NotifyChangedRequest) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NotifyChangedRequest) GetCrawl() string {
@@ -2884,7 +2792,7 @@ type NoticeStatus struct {
 
 func (x *NoticeStatus) Reset() {
 	*x = NoticeStatus{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2896,7 +2804,7 @@ func (x *NoticeStatus) String() string {
 func (*NoticeStatus) ProtoMessage() {}
 
 func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2909,7 +2817,7 @@ func (x *NoticeStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticeStatus.ProtoReflect.Descriptor instead.
 func (*NoticeStatus) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NoticeStatus) GetOutcome() NoticeOutcome {
@@ -2937,7 +2845,7 @@ type NotifyChangedResponse struct {
 
 func (x *NotifyChangedResponse) Reset() {
 	*x = NotifyChangedResponse{}
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2949,7 +2857,7 @@ func (x *NotifyChangedResponse) String() string {
 func (*NotifyChangedResponse) ProtoMessage() {}
 
 func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[33]
+	mi := &file_linkscore_v1_link_scoring_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2962,7 +2870,7 @@ func (x *NotifyChangedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotifyChangedResponse.ProtoReflect.Descriptor instead.
 func (*NotifyChangedResponse) Descriptor() ([]byte, []int) {
-	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{33}
+	return file_linkscore_v1_link_scoring_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NotifyChangedResponse) GetStatuses() []*NoticeStatus {
@@ -2981,21 +2889,12 @@ const file_linkscore_v1_link_scoring_service_proto_rawDesc = "" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12(\n" +
 	"\x05pages\x18\x02 \x03(\v2\x12.linkscore.v1.PageR\x05pages\x120\n" +
 	"\x06policy\x18\x03 \x01(\v2\x18.linkscore.v1.PolicySpecR\x06policy\x12:\n" +
-	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\x93\x01\n" +
-	"\vTextQuality\x12\x14\n" +
-	"\x05value\x18\x01 \x01(\x01R\x05value\x12\x16\n" +
-	"\x06length\x18\x02 \x01(\x01R\x06length\x12\x14\n" +
-	"\x05links\x18\x03 \x01(\x01R\x05links\x12\x1e\n" +
-	"\n" +
-	"repetition\x18\x04 \x01(\x01R\n" +
-	"repetition\x12 \n" +
-	"\vreadability\x18\x05 \x01(\x01R\vreadability\"\xd9\x01\n" +
+	"\bencoding\x18\x04 \x01(\x0e2\x1e.linkscore.v1.PriorityEncodingR\bencoding\"\xa4\x01\n" +
 	"\x0eRelevanceParts\x12\x19\n" +
 	"\x05words\x18\x01 \x01(\x01H\x00R\x05words\x88\x01\x01\x12\x1d\n" +
 	"\ameaning\x18\x02 \x01(\x01H\x01R\ameaning\x88\x01\x01\x12\x1a\n" +
 	"\blanguage\x18\x03 \x01(\tR\blanguage\x12\x1b\n" +
-	"\x06length\x18\x04 \x01(\x01H\x02R\x06length\x88\x01\x01\x123\n" +
-	"\aquality\x18\x05 \x01(\v2\x19.linkscore.v1.TextQualityR\aqualityB\b\n" +
+	"\x06length\x18\x04 \x01(\x01H\x02R\x06length\x88\x01\x01B\b\n" +
 	"\x06_wordsB\n" +
 	"\n" +
 	"\b_meaningB\t\n" +
@@ -3254,138 +3153,136 @@ func file_linkscore_v1_link_scoring_service_proto_rawDescGZIP() []byte {
 }
 
 var file_linkscore_v1_link_scoring_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_linkscore_v1_link_scoring_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_linkscore_v1_link_scoring_service_proto_goTypes = []any{
 	(RevisitReason)(0),              // 0: linkscore.v1.RevisitReason
 	(NoticeOutcome)(0),              // 1: linkscore.v1.NoticeOutcome
 	(*IngestPagesRequest)(nil),      // 2: linkscore.v1.IngestPagesRequest
-	(*TextQuality)(nil),             // 3: linkscore.v1.TextQuality
-	(*RelevanceParts)(nil),          // 4: linkscore.v1.RelevanceParts
-	(*PageResult)(nil),              // 5: linkscore.v1.PageResult
-	(*Standing)(nil),                // 6: linkscore.v1.Standing
-	(*IngestPagesResponse)(nil),     // 7: linkscore.v1.IngestPagesResponse
-	(*StreamPagesRequest)(nil),      // 8: linkscore.v1.StreamPagesRequest
-	(*StreamPagesResponse)(nil),     // 9: linkscore.v1.StreamPagesResponse
-	(*ClassifyPagesRequest)(nil),    // 10: linkscore.v1.ClassifyPagesRequest
-	(*PageClassification)(nil),      // 11: linkscore.v1.PageClassification
-	(*ClassifyPagesResponse)(nil),   // 12: linkscore.v1.ClassifyPagesResponse
-	(*CandidateLink)(nil),           // 13: linkscore.v1.CandidateLink
-	(*ScoreLinksRequest)(nil),       // 14: linkscore.v1.ScoreLinksRequest
-	(*ScoreLinksResponse)(nil),      // 15: linkscore.v1.ScoreLinksResponse
-	(*BucketInFlight)(nil),          // 16: linkscore.v1.BucketInFlight
-	(*RankBucketsRequest)(nil),      // 17: linkscore.v1.RankBucketsRequest
-	(*RankBucketsResponse)(nil),     // 18: linkscore.v1.RankBucketsResponse
-	(*WaitingSite)(nil),             // 19: linkscore.v1.WaitingSite
-	(*RankSitesRequest)(nil),        // 20: linkscore.v1.RankSitesRequest
-	(*RankSitesResponse)(nil),       // 21: linkscore.v1.RankSitesResponse
-	(*Feedback)(nil),                // 22: linkscore.v1.Feedback
-	(*ReportFeedbackRequest)(nil),   // 23: linkscore.v1.ReportFeedbackRequest
-	(*ReportFeedbackResponse)(nil),  // 24: linkscore.v1.ReportFeedbackResponse
-	(*ScoreTerm)(nil),               // 25: linkscore.v1.ScoreTerm
-	(*LinkExplanation)(nil),         // 26: linkscore.v1.LinkExplanation
-	(*SuggestExamplesRequest)(nil),  // 27: linkscore.v1.SuggestExamplesRequest
-	(*SuggestedExample)(nil),        // 28: linkscore.v1.SuggestedExample
-	(*SuggestExamplesResponse)(nil), // 29: linkscore.v1.SuggestExamplesResponse
-	(*RankRevisitsRequest)(nil),     // 30: linkscore.v1.RankRevisitsRequest
-	(*DuePage)(nil),                 // 31: linkscore.v1.DuePage
-	(*RankRevisitsResponse)(nil),    // 32: linkscore.v1.RankRevisitsResponse
-	(*NotifyChangedRequest)(nil),    // 33: linkscore.v1.NotifyChangedRequest
-	(*NoticeStatus)(nil),            // 34: linkscore.v1.NoticeStatus
-	(*NotifyChangedResponse)(nil),   // 35: linkscore.v1.NotifyChangedResponse
-	(*Page)(nil),                    // 36: linkscore.v1.Page
-	(*PolicySpec)(nil),              // 37: linkscore.v1.PolicySpec
-	(PriorityEncoding)(0),           // 38: linkscore.v1.PriorityEncoding
-	(*ItemStatus)(nil),              // 39: linkscore.v1.ItemStatus
-	(SiteStage)(0),                  // 40: linkscore.v1.SiteStage
-	(*LinkScores)(nil),              // 41: linkscore.v1.LinkScores
-	(*FetchSuggestion)(nil),         // 42: linkscore.v1.FetchSuggestion
-	(PageType)(0),                   // 43: linkscore.v1.PageType
-	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
-	(Decision)(0),                   // 45: linkscore.v1.Decision
-	(SkipReason)(0),                 // 46: linkscore.v1.SkipReason
-	(PageKind)(0),                   // 47: linkscore.v1.PageKind
-	(*FieldProblem)(nil),            // 48: linkscore.v1.FieldProblem
+	(*RelevanceParts)(nil),          // 3: linkscore.v1.RelevanceParts
+	(*PageResult)(nil),              // 4: linkscore.v1.PageResult
+	(*Standing)(nil),                // 5: linkscore.v1.Standing
+	(*IngestPagesResponse)(nil),     // 6: linkscore.v1.IngestPagesResponse
+	(*StreamPagesRequest)(nil),      // 7: linkscore.v1.StreamPagesRequest
+	(*StreamPagesResponse)(nil),     // 8: linkscore.v1.StreamPagesResponse
+	(*ClassifyPagesRequest)(nil),    // 9: linkscore.v1.ClassifyPagesRequest
+	(*PageClassification)(nil),      // 10: linkscore.v1.PageClassification
+	(*ClassifyPagesResponse)(nil),   // 11: linkscore.v1.ClassifyPagesResponse
+	(*CandidateLink)(nil),           // 12: linkscore.v1.CandidateLink
+	(*ScoreLinksRequest)(nil),       // 13: linkscore.v1.ScoreLinksRequest
+	(*ScoreLinksResponse)(nil),      // 14: linkscore.v1.ScoreLinksResponse
+	(*BucketInFlight)(nil),          // 15: linkscore.v1.BucketInFlight
+	(*RankBucketsRequest)(nil),      // 16: linkscore.v1.RankBucketsRequest
+	(*RankBucketsResponse)(nil),     // 17: linkscore.v1.RankBucketsResponse
+	(*WaitingSite)(nil),             // 18: linkscore.v1.WaitingSite
+	(*RankSitesRequest)(nil),        // 19: linkscore.v1.RankSitesRequest
+	(*RankSitesResponse)(nil),       // 20: linkscore.v1.RankSitesResponse
+	(*Feedback)(nil),                // 21: linkscore.v1.Feedback
+	(*ReportFeedbackRequest)(nil),   // 22: linkscore.v1.ReportFeedbackRequest
+	(*ReportFeedbackResponse)(nil),  // 23: linkscore.v1.ReportFeedbackResponse
+	(*ScoreTerm)(nil),               // 24: linkscore.v1.ScoreTerm
+	(*LinkExplanation)(nil),         // 25: linkscore.v1.LinkExplanation
+	(*SuggestExamplesRequest)(nil),  // 26: linkscore.v1.SuggestExamplesRequest
+	(*SuggestedExample)(nil),        // 27: linkscore.v1.SuggestedExample
+	(*SuggestExamplesResponse)(nil), // 28: linkscore.v1.SuggestExamplesResponse
+	(*RankRevisitsRequest)(nil),     // 29: linkscore.v1.RankRevisitsRequest
+	(*DuePage)(nil),                 // 30: linkscore.v1.DuePage
+	(*RankRevisitsResponse)(nil),    // 31: linkscore.v1.RankRevisitsResponse
+	(*NotifyChangedRequest)(nil),    // 32: linkscore.v1.NotifyChangedRequest
+	(*NoticeStatus)(nil),            // 33: linkscore.v1.NoticeStatus
+	(*NotifyChangedResponse)(nil),   // 34: linkscore.v1.NotifyChangedResponse
+	(*Page)(nil),                    // 35: linkscore.v1.Page
+	(*PolicySpec)(nil),              // 36: linkscore.v1.PolicySpec
+	(PriorityEncoding)(0),           // 37: linkscore.v1.PriorityEncoding
+	(*ItemStatus)(nil),              // 38: linkscore.v1.ItemStatus
+	(SiteStage)(0),                  // 39: linkscore.v1.SiteStage
+	(*LinkScores)(nil),              // 40: linkscore.v1.LinkScores
+	(*FetchSuggestion)(nil),         // 41: linkscore.v1.FetchSuggestion
+	(PageType)(0),                   // 42: linkscore.v1.PageType
+	(*timestamppb.Timestamp)(nil),   // 43: google.protobuf.Timestamp
+	(Decision)(0),                   // 44: linkscore.v1.Decision
+	(SkipReason)(0),                 // 45: linkscore.v1.SkipReason
+	(PageKind)(0),                   // 46: linkscore.v1.PageKind
+	(*FieldProblem)(nil),            // 47: linkscore.v1.FieldProblem
 }
 var file_linkscore_v1_link_scoring_service_proto_depIdxs = []int32{
-	36, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
-	37, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	38, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	3,  // 3: linkscore.v1.RelevanceParts.quality:type_name -> linkscore.v1.TextQuality
-	39, // 4: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
-	40, // 5: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
-	41, // 6: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
-	42, // 7: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
-	41, // 8: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
-	43, // 9: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
-	4,  // 10: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
-	44, // 11: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
-	6,  // 12: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
-	45, // 13: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
-	45, // 14: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
-	5,  // 15: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
-	36, // 16: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
-	38, // 17: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	37, // 18: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	5,  // 19: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
-	36, // 20: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
-	39, // 21: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
-	40, // 22: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
-	43, // 23: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
-	11, // 24: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
-	13, // 25: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
-	37, // 26: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
-	38, // 27: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
-	41, // 28: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
-	40, // 29: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
-	26, // 30: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
-	37, // 31: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
-	16, // 32: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
-	45, // 33: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
-	19, // 34: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
-	37, // 35: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	44, // 36: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
-	22, // 37: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
-	39, // 38: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
-	39, // 39: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
-	25, // 40: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
-	40, // 41: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
-	46, // 42: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
-	37, // 43: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
-	28, // 44: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
-	44, // 45: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
-	0,  // 46: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
-	44, // 47: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
-	47, // 48: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
-	31, // 49: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
-	44, // 50: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
-	1,  // 51: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
-	48, // 52: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
-	34, // 53: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
-	2,  // 54: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
-	8,  // 55: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
-	10, // 56: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
-	14, // 57: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
-	17, // 58: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
-	20, // 59: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
-	23, // 60: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
-	27, // 61: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
-	30, // 62: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
-	33, // 63: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
-	7,  // 64: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
-	9,  // 65: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
-	12, // 66: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
-	15, // 67: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
-	18, // 68: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
-	21, // 69: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
-	24, // 70: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
-	29, // 71: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
-	32, // 72: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
-	35, // 73: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
-	64, // [64:74] is the sub-list for method output_type
-	54, // [54:64] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	35, // 0: linkscore.v1.IngestPagesRequest.pages:type_name -> linkscore.v1.Page
+	36, // 1: linkscore.v1.IngestPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	37, // 2: linkscore.v1.IngestPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	38, // 3: linkscore.v1.PageResult.status:type_name -> linkscore.v1.ItemStatus
+	39, // 4: linkscore.v1.PageResult.stage:type_name -> linkscore.v1.SiteStage
+	40, // 5: linkscore.v1.PageResult.links:type_name -> linkscore.v1.LinkScores
+	41, // 6: linkscore.v1.PageResult.suggestions:type_name -> linkscore.v1.FetchSuggestion
+	40, // 7: linkscore.v1.PageResult.rescored:type_name -> linkscore.v1.LinkScores
+	42, // 8: linkscore.v1.PageResult.page_type:type_name -> linkscore.v1.PageType
+	3,  // 9: linkscore.v1.PageResult.relevance_parts:type_name -> linkscore.v1.RelevanceParts
+	43, // 10: linkscore.v1.PageResult.next_fetch_time:type_name -> google.protobuf.Timestamp
+	5,  // 11: linkscore.v1.PageResult.standing:type_name -> linkscore.v1.Standing
+	44, // 12: linkscore.v1.Standing.decision:type_name -> linkscore.v1.Decision
+	44, // 13: linkscore.v1.Standing.site_decision:type_name -> linkscore.v1.Decision
+	4,  // 14: linkscore.v1.IngestPagesResponse.results:type_name -> linkscore.v1.PageResult
+	35, // 15: linkscore.v1.StreamPagesRequest.page:type_name -> linkscore.v1.Page
+	37, // 16: linkscore.v1.StreamPagesRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	36, // 17: linkscore.v1.StreamPagesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	4,  // 18: linkscore.v1.StreamPagesResponse.result:type_name -> linkscore.v1.PageResult
+	35, // 19: linkscore.v1.ClassifyPagesRequest.pages:type_name -> linkscore.v1.Page
+	38, // 20: linkscore.v1.PageClassification.status:type_name -> linkscore.v1.ItemStatus
+	39, // 21: linkscore.v1.PageClassification.stage:type_name -> linkscore.v1.SiteStage
+	42, // 22: linkscore.v1.PageClassification.page_type:type_name -> linkscore.v1.PageType
+	10, // 23: linkscore.v1.ClassifyPagesResponse.classifications:type_name -> linkscore.v1.PageClassification
+	12, // 24: linkscore.v1.ScoreLinksRequest.links:type_name -> linkscore.v1.CandidateLink
+	36, // 25: linkscore.v1.ScoreLinksRequest.policy:type_name -> linkscore.v1.PolicySpec
+	37, // 26: linkscore.v1.ScoreLinksRequest.encoding:type_name -> linkscore.v1.PriorityEncoding
+	40, // 27: linkscore.v1.ScoreLinksResponse.links:type_name -> linkscore.v1.LinkScores
+	39, // 28: linkscore.v1.ScoreLinksResponse.stage:type_name -> linkscore.v1.SiteStage
+	25, // 29: linkscore.v1.ScoreLinksResponse.explanations:type_name -> linkscore.v1.LinkExplanation
+	36, // 30: linkscore.v1.RankBucketsRequest.policy:type_name -> linkscore.v1.PolicySpec
+	15, // 31: linkscore.v1.RankBucketsRequest.in_flight:type_name -> linkscore.v1.BucketInFlight
+	44, // 32: linkscore.v1.RankBucketsResponse.decision:type_name -> linkscore.v1.Decision
+	18, // 33: linkscore.v1.RankSitesRequest.sites:type_name -> linkscore.v1.WaitingSite
+	36, // 34: linkscore.v1.RankSitesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	43, // 35: linkscore.v1.Feedback.extraction_time:type_name -> google.protobuf.Timestamp
+	21, // 36: linkscore.v1.ReportFeedbackRequest.feedback:type_name -> linkscore.v1.Feedback
+	38, // 37: linkscore.v1.ReportFeedbackResponse.statuses:type_name -> linkscore.v1.ItemStatus
+	38, // 38: linkscore.v1.LinkExplanation.status:type_name -> linkscore.v1.ItemStatus
+	24, // 39: linkscore.v1.LinkExplanation.terms:type_name -> linkscore.v1.ScoreTerm
+	39, // 40: linkscore.v1.LinkExplanation.stage:type_name -> linkscore.v1.SiteStage
+	45, // 41: linkscore.v1.LinkExplanation.skip_reason:type_name -> linkscore.v1.SkipReason
+	36, // 42: linkscore.v1.SuggestExamplesRequest.policy:type_name -> linkscore.v1.PolicySpec
+	27, // 43: linkscore.v1.SuggestExamplesResponse.examples:type_name -> linkscore.v1.SuggestedExample
+	43, // 44: linkscore.v1.RankRevisitsRequest.now:type_name -> google.protobuf.Timestamp
+	0,  // 45: linkscore.v1.DuePage.reason:type_name -> linkscore.v1.RevisitReason
+	43, // 46: linkscore.v1.DuePage.last_fetch_time:type_name -> google.protobuf.Timestamp
+	46, // 47: linkscore.v1.DuePage.kind:type_name -> linkscore.v1.PageKind
+	30, // 48: linkscore.v1.RankRevisitsResponse.pages:type_name -> linkscore.v1.DuePage
+	43, // 49: linkscore.v1.NotifyChangedRequest.change_time:type_name -> google.protobuf.Timestamp
+	1,  // 50: linkscore.v1.NoticeStatus.outcome:type_name -> linkscore.v1.NoticeOutcome
+	47, // 51: linkscore.v1.NoticeStatus.problems:type_name -> linkscore.v1.FieldProblem
+	33, // 52: linkscore.v1.NotifyChangedResponse.statuses:type_name -> linkscore.v1.NoticeStatus
+	2,  // 53: linkscore.v1.LinkScoringService.IngestPages:input_type -> linkscore.v1.IngestPagesRequest
+	7,  // 54: linkscore.v1.LinkScoringService.StreamPages:input_type -> linkscore.v1.StreamPagesRequest
+	9,  // 55: linkscore.v1.LinkScoringService.ClassifyPages:input_type -> linkscore.v1.ClassifyPagesRequest
+	13, // 56: linkscore.v1.LinkScoringService.ScoreLinks:input_type -> linkscore.v1.ScoreLinksRequest
+	16, // 57: linkscore.v1.LinkScoringService.RankBuckets:input_type -> linkscore.v1.RankBucketsRequest
+	19, // 58: linkscore.v1.LinkScoringService.RankSites:input_type -> linkscore.v1.RankSitesRequest
+	22, // 59: linkscore.v1.LinkScoringService.ReportFeedback:input_type -> linkscore.v1.ReportFeedbackRequest
+	26, // 60: linkscore.v1.LinkScoringService.SuggestExamples:input_type -> linkscore.v1.SuggestExamplesRequest
+	29, // 61: linkscore.v1.LinkScoringService.RankRevisits:input_type -> linkscore.v1.RankRevisitsRequest
+	32, // 62: linkscore.v1.LinkScoringService.NotifyChanged:input_type -> linkscore.v1.NotifyChangedRequest
+	6,  // 63: linkscore.v1.LinkScoringService.IngestPages:output_type -> linkscore.v1.IngestPagesResponse
+	8,  // 64: linkscore.v1.LinkScoringService.StreamPages:output_type -> linkscore.v1.StreamPagesResponse
+	11, // 65: linkscore.v1.LinkScoringService.ClassifyPages:output_type -> linkscore.v1.ClassifyPagesResponse
+	14, // 66: linkscore.v1.LinkScoringService.ScoreLinks:output_type -> linkscore.v1.ScoreLinksResponse
+	17, // 67: linkscore.v1.LinkScoringService.RankBuckets:output_type -> linkscore.v1.RankBucketsResponse
+	20, // 68: linkscore.v1.LinkScoringService.RankSites:output_type -> linkscore.v1.RankSitesResponse
+	23, // 69: linkscore.v1.LinkScoringService.ReportFeedback:output_type -> linkscore.v1.ReportFeedbackResponse
+	28, // 70: linkscore.v1.LinkScoringService.SuggestExamples:output_type -> linkscore.v1.SuggestExamplesResponse
+	31, // 71: linkscore.v1.LinkScoringService.RankRevisits:output_type -> linkscore.v1.RankRevisitsResponse
+	34, // 72: linkscore.v1.LinkScoringService.NotifyChanged:output_type -> linkscore.v1.NotifyChangedResponse
+	63, // [63:73] is the sub-list for method output_type
+	53, // [53:63] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_linkscore_v1_link_scoring_service_proto_init() }
@@ -3395,25 +3292,25 @@ func file_linkscore_v1_link_scoring_service_proto_init() {
 	}
 	file_linkscore_v1_common_proto_init()
 	file_linkscore_v1_policy_proto_init()
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[1].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[2].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[3].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[4].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[14].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[13].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[16].OneofWrappers = []any{}
 	file_linkscore_v1_link_scoring_service_proto_msgTypes[17].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[18].OneofWrappers = []any{}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[20].OneofWrappers = []any{
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*Feedback_Reward)(nil),
 		(*Feedback_ItemCount)(nil),
 		(*Feedback_Relevant)(nil),
 	}
-	file_linkscore_v1_link_scoring_service_proto_msgTypes[26].OneofWrappers = []any{}
+	file_linkscore_v1_link_scoring_service_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_linkscore_v1_link_scoring_service_proto_rawDesc), len(file_linkscore_v1_link_scoring_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   34,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

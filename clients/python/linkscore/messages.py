@@ -181,7 +181,7 @@ def bucket_values(links: common_pb2.LinkScores) -> list[float]:
     return best
 
 
-_WANTED_NUMBERS = ("least_words", "quality_weight", "embedding", "embedding_weight")
+_WANTED_NUMBERS = ("least_words", "embedding", "embedding_weight")
 
 
 def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
@@ -192,7 +192,7 @@ def wanted_spec(wanted: Wanted | None) -> crawl_pb2.Wanted | None:
     wanted
         A query; or a mapping of ``query`` (one text), ``queries`` (texts, or mappings of ``text`` and
         ``weight``), ``samples`` (URLs, or mappings of ``url``, ``text``, ``body``, ``unwanted``,
-        ``weight``), ``languages`` (ISO 639 codes), ``least_words``, ``quality_weight``, ``embedding`` and
+        ``weight``), ``languages`` (ISO 639 codes), ``least_words``, ``embedding`` and
         ``embedding_weight``; or the message.
 
     Raises

@@ -49,7 +49,6 @@ class CrawlRow:
             f"in {', '.join(wanted.languages)}" if wanted.languages else "",
             f"{len(wanted.samples)} samples" if wanted.samples else "",
             f"{wanted.least_words} words and more" if wanted.least_words else "",
-            f"quality {wanted.quality_weight:g}" if wanted.quality_weight else "",
             f"embedding {wanted.embedding}" if wanted.embedding else "",
         ]
         return ", ".join(filter(None, said))

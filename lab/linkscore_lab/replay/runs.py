@@ -57,9 +57,9 @@ class ReplayProtocol:
     leave_site_out
         Policies with a parameter `page_types` use the model that was trained without the site, unless their
         own parameters say otherwise. Of a site no model was trained with the whole one is without it.
-    wanted, languages, quality_weight, embedding
-        What policies which go by words are told: a query, languages, how much it counts that a page reads
-        well, and a plug-in that compares pages with the query by meaning. See `Wanted`.
+    wanted, languages, embedding
+        What policies which go by words are told: a query, languages, and a plug-in that compares pages with
+        the query by meaning. See `Wanted`.
     experience
         What crawls start from: documents learned elsewhere, `Experience.to_bytes`.
     limits
@@ -84,7 +84,6 @@ class ReplayProtocol:
     latency_spread: float = 0.0
     wanted: str = ""
     languages: tuple[str, ...] = ()
-    quality_weight: float = 0.0
     embedding: str = ""
     experience: tuple[bytes, ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -92,15 +91,10 @@ class ReplayProtocol:
     @property
     def in_words(self) -> Wanted | None:
         """What is wanted in words; None if nothing is."""
-        if not (self.wanted or self.languages or self.quality_weight or self.embedding):
+        if not (self.wanted or self.languages or self.embedding):
             return None
         queries = (WantedQuery(self.wanted),) if self.wanted else ()
-        return Wanted(
-            queries,
-            languages=tuple(self.languages),
-            quality_weight=self.quality_weight,
-            embedding=self.embedding,
-        )
+        return Wanted(queries, languages=tuple(self.languages), embedding=self.embedding)
 
 
 @dataclass(frozen=True, slots=True)

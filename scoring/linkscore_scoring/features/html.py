@@ -248,10 +248,8 @@ class Extractor:
         if head.refresh:
             self._add_refresh(features, head)
         if words and (root := self._parse(markup, features)) is not None:
-            chars = features.text_chars + features.anchor_chars
             strip_skipped(root)
-            in_anchors = features.anchor_chars / max(1, chars)
-            features.words = page_words(root, features.title, words, in_anchors=in_anchors)
+            features.words = page_words(root, features.title, words)
         if not title:
             features.title = ""
         return features

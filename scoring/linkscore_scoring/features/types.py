@@ -123,8 +123,7 @@ class Words(IntFlag):
     NONE = 0
     COUNTED = 1
     LANGUAGE = 2
-    QUALITY = 4
-    EXCERPT = 8
+    EXCERPT = 4
     WITH_LANGUAGE = COUNTED | LANGUAGE
 
 
@@ -135,8 +134,7 @@ class PageWords:
     `hashes`: of the distinct words, little-endian uint32, ascending. `title`, `headings`, `text`: how often
     each word stands in the title, in ``h1`` to ``h3``, in long text blocks outside anchors; uint8, at most
     255. `lengths`: words of title, headings and text, all of them counted. `language`: ISO 639 code of the
-    main text; empty if not looked at, or too short to tell. `measures`: of how well it reads, in the order of
-    `text_quality.Measures`; empty if not looked at. `meaning`: how near it is to what is wanted by an
+    main text; empty if not looked at, or too short to tell. `meaning`: how near it is to what is wanted by an
     embedding, in [0, 1]; None if none was asked. `excerpt`: title, headings and the beginning of the text,
     for an embedding; never kept.
     """
@@ -147,7 +145,6 @@ class PageWords:
     text: bytes = b""
     lengths: list[int] = field(default_factory=lambda: [0, 0, 0])
     language: str = ""
-    measures: list[float] = field(default_factory=list)
     meaning: float | None = None
     excerpt: str = ""
 

@@ -296,12 +296,8 @@ def matching_words(text: str, terms: Container[int], *, is_url: bool = False) ->
     return list(found)[:_MAX_LINK_WORDS]
 
 
-def page_words(
-    root: etree._Element, title: str, read: Words = Words.COUNTED, *, in_anchors: float = 0.0
-) -> PageWords:
+def page_words(root: etree._Element, title: str, read: Words = Words.COUNTED) -> PageWords:
     """Return the words of a page of a title, as parsed, without what is not displayed; its tree is used up.
-
-    `in_anchors` is the share of its displayed characters that are in anchors.
 
     Main text is every text of 25 characters and more outside of anchors, as everywhere in linkscore: menus,
     lists of links and buttons are not part of it.
@@ -316,12 +312,10 @@ def page_words(
     found = (text for heading in root.iter(*_HEADINGS) for text in heading.itertext())
     headings = " ".join(islice(found, _MAX_HEADING_TEXTS))
     etree.strip_elements(root, "a", "title", with_tail=False)
-    return words_of_texts(title, headings, *_blocks(root.itertext()), read=read, in_anchors=in_anchors)
+    return words_of_texts(title, headings, *_blocks(root.itertext()), read=read)
 
 
-def words_of_texts(
-    title: str, headings: str, *blocks: str, read: Words = Words.COUNTED, in_anchors: float = 0.0
-) -> PageWords:
+def words_of_texts(title: str, headings: str, *blocks: str, read: Words = Words.COUNTED) -> PageWords:
     """Return the words of a page whose texts were taken apart already; see `page_words`."""
     texts = [" ".join(one[:MAX_TEXT_CHARS].split()) for one in (title, headings, " ".join(blocks))]
     found = [words_of(one) for one in texts]
@@ -338,12 +332,6 @@ def words_of_texts(
     )
     if Words.LANGUAGE in read:
         page.language = language_of(texts[2] or texts[1])
-    if Words.QUALITY in read:
-        spaced = not _UNSPACED.search(texts[2][:_LANGUAGE_CHARS])
-        read_blocks = _within(blocks, MAX_TEXT_CHARS)
-        words = words_of(" ".join(dict.fromkeys(read_blocks)))
-        measured = measure(read_blocks, words, in_anchors, spaced=spaced)
-        page.measures = [round(float(value), 4) for value in measured]
     if Words.EXCERPT in read:
         page.excerpt = "\n".join(filter(None, texts))[:EXCERPT_CHARS]
     return page
@@ -378,17 +366,14 @@ def _url_text(url: str) -> str:
 
 
 def _blocks(texts: Iterable[str]) -> list[str]:
-    return _within((found for text in texts if len(found := text.strip()) >= BLOCK_CHARS), MAX_TEXT_CHARS)
-
-
-def _within(texts: Iterable[str], most_chars: int) -> list[str]:
-    """Return the first texts, up to the one with which there are enough characters."""
+    """Return the first long texts, up to the one with which there are enough characters."""
     found, chars = [], 0
-    for text in texts:
-        found.append(text)
-        chars += len(text)
-        if chars > most_chars:
-            break
+    for text in map(str.strip, texts):
+        if len(text) >= BLOCK_CHARS:
+            found.append(text)
+            chars += len(text)
+            if chars > MAX_TEXT_CHARS:
+                break
     return found
 
 

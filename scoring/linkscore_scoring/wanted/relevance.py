@@ -181,8 +181,6 @@ class PageRelevance:
         ISO 639 code; empty if not looked at, or too short to tell.
     length
         Words of main text as a share of the least length, at most 1; None if any length does.
-    quality
-        How well it reads; None if that does not count.
     """
 
     value: float
@@ -190,7 +188,6 @@ class PageRelevance:
     meaning: float | None = None
     language: str = ""
     length: float | None = None
-    quality: TextQuality | None = None
 
 
 def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_words: float) -> PageRelevance:
@@ -210,16 +207,13 @@ def relevance_of(page: PageWords, wanted: Wanted, topic: Topic | None, without_w
     value = without_words if by_words is None else by_words
     if page.meaning is not None:
         value += wanted.meaning_share * (page.meaning - value)
-    length = quality = None
+    length = None
     if wanted.least_words:
         length = min(1.0, page.lengths[2] / wanted.least_words)
         value *= length
-    if wanted.quality_weight and page.measures:
-        quality = quality_of(Measures(*page.measures))
-        value *= 1.0 - wanted.quality_weight * (1.0 - quality.value)
     if wanted.languages and page.language not in ("", *wanted.languages):
         value = 0.0
-    return PageRelevance(value, by_words, page.meaning, page.language, length, quality)
+    return PageRelevance(value, by_words, page.meaning, page.language, length)
 
 
 def expansion_of(

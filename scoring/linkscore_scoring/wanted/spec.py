@@ -78,8 +78,6 @@ class Wanted:
         ISO 639 codes: pages in any other language are not wanted.
     least_words
         Words of main text from which on a page counts in full; one of half as many counts half.
-    quality_weight
-        How much of what a page is worth depends on how well it reads, in [0, 1].
     embedding
         Name of a plug-in that compares pages with the queries by meaning; empty: by words alone.
     embedding_weight
@@ -96,7 +94,6 @@ class Wanted:
     samples: tuple[WantedSample, ...] = ()
     languages: tuple[str, ...] = ()
     least_words: int = 0
-    quality_weight: float = 0.0
     embedding: str = ""
     embedding_weight: float | None = None
 
@@ -106,7 +103,6 @@ class Wanted:
         return (
             Words.COUNTED
             | (Words.LANGUAGE if self.languages else Words.NONE)
-            | (Words.QUALITY if self.quality_weight else Words.NONE)
             | (Words.EXCERPT if self.embedding else Words.NONE)
         )
 
@@ -125,13 +121,9 @@ class Wanted:
     def problems(self, field: str) -> Iterator[FieldProblem]:
         """Yield a problem for each field that breaks a rule; `field` is the path of this one."""
         if not (
-            self.queries
-            or self.languages
-            or self.least_words
-            or self.quality_weight
-            or any(not s.unwanted for s in self.samples)
+            self.queries or self.languages or self.least_words or any(not s.unwanted for s in self.samples)
         ):
-            rule = "must have a query, a wanted sample, a language, least_words or quality_weight"
+            rule = "must have a query, a wanted sample, a language or least_words"
             yield FieldProblem(field, rule, "REQUIRED")
         for name, items, most in (
             ("queries", self.queries, MAX_QUERIES),
@@ -152,8 +144,6 @@ class Wanted:
         if not 0 <= self.least_words <= MAX_LEAST_WORDS:
             rule = f"must be in [0, {MAX_LEAST_WORDS}], got {self.least_words}"
             yield FieldProblem(f"{field}.least_words", rule)
-        if not 0.0 <= self.quality_weight <= 1.0:
-            yield FieldProblem(f"{field}.quality_weight", f"must be in [0, 1], got {self.quality_weight}")
         yield from self._embedding_problems(field)
 
     def _embedding_problems(self, field: str) -> Iterator[FieldProblem]:

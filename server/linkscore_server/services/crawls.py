@@ -313,7 +313,6 @@ def wanted_of(crawl: pb.Crawl) -> Wanted | None:
         tuple(samples),
         tuple(message.languages),
         message.least_words,
-        message.quality_weight,
         message.embedding,
         message.embedding_weight if message.HasField("embedding_weight") else None,
     )

@@ -152,14 +152,9 @@ def _add_revisit(result: pb.PageResult, revisit: Revisit) -> None:
 
 def relevance_parts(found: PageRelevance | None) -> pb.RelevanceParts | None:
     """Return what relevance is made of; None of a page that says nothing of its own."""
-    if found is None or (found.words, found.length, found.quality) == (None, None, None):
+    if found is None or (found.words, found.length) == (None, None):
         return None
-    parts = pb.RelevanceParts(
-        words=found.words, meaning=found.meaning, language=found.language, length=found.length
-    )
-    if (quality := found.quality) is not None:
-        parts.quality.CopyFrom(same_fields(pb.TextQuality, quality))
-    return parts
+    return same_fields(pb.RelevanceParts, found)
 
 
 def classification(crawl: str, found: PageClassified) -> pb.PageClassification:

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from linkscore_lab.archives import write_warc
-from linkscore_lab.datasets.relevance import TAGS, ByTag, ByUrl, carried_tags, choose_relevance
+from linkscore_lab.datasets.relevance import TAGS, ByTag, carried_tags, choose_relevance
 from linkscore_lab.replay import prepare, run
 from linkscore_lab.replay.prepare import SiteSource
 from linkscore_lab.replay.suite import read_suite
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.wanted import Wanted, WantedQuery
-from support.tagged_blog import HOME, POSTS, TOPICS, tagged_blog
+from support.tagged_blog import POSTS, TOPICS, tagged_blog
 
 
 @pytest.fixture(scope="module")
@@ -72,27 +71,11 @@ def test_a_replay_refuses_an_embedding_that_is_not_there(
         run(sources.archives, ["topic"], relevance=ByTag("maps"), wanted="maps", embedding="boats")
 
 
-def test_a_replay_prefers_text_that_reads_well(tmp_path: Path) -> None:
-    sentence = "The harbour of {n} was built by hand when the first ships of the valley came home again. "
-    rows = "".join(f"<a href='/good/{n}'>{n}</a>" for n in range(12))
-    home = f"<div>{rows}</div><p>" + "".join(f"<a href='/poor/{n}'>{n}</a>" for n in range(12)) + "</p>"
-    pages = {HOME: home}
-    pages |= {f"{HOME}good/{n}": f"<p>{sentence.format(n=n)}{n} more of it. " * 4 for n in range(12)}
-    pages |= {f"{HOME}poor/{n}": f"<p>{f'# {n} buy now ' * 40}" for n in range(12)}
-    warc = write_warc(tmp_path / "texts.warc.gz", pages)
-
-    def good(**wanted: Any) -> int:
-        (row,) = run([warc], ["topic"], relevance=ByUrl("/good/"), budget="13", seeds=1, **wanted)
-        return row.curve[-1]
-
-    assert good(quality_weight=1.0) > good(wanted="buy now")
-
-
 def test_a_suite_says_all_that_is_wanted_in_words(sources: SiteSource, tmp_path: Path) -> None:
     path = tmp_path / "suite.toml"
     site = f'[[site]]\nwarc = "{sources.archives[0]}"\nwanted_tag = "maps"\n'
-    path.write_text(f'wanted = "maps"\nlanguages = ["en"]\nquality_weight = 0.5\n{site}')
-    asked = Wanted((WantedQuery("maps"),), languages=("en",), quality_weight=0.5)
+    path.write_text(f'wanted = "maps"\nlanguages = ["en"]\n{site}')
+    asked = Wanted((WantedQuery("maps"),), languages=("en",))
     assert read_suite(path).protocol.in_words == asked
     path.write_text(f'languages = ["Klingon"]\n{site}')
     with pytest.raises(InvalidInput) as caught:

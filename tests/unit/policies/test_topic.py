@@ -30,7 +30,7 @@ def crawl(wanted: Wanted | None = KAYAKS) -> CrawlModel:
     return CrawlModel(config, ticket_key=b"key")
 
 
-ALL = Words.WITH_LANGUAGE | Words.QUALITY
+ALL = Words.WITH_LANGUAGE
 
 
 def fetch(model: CrawlModel, path: str, html: str, *, words: Words = ALL) -> PageOutcome:
@@ -130,31 +130,16 @@ def test_pages_in_another_language_and_short_pages_are_worth_less() -> None:
 
 
 PROSE = "A kayak that leaks can be repaired at home, with glue and patience, as everybody here knows. "
-JUNK = "kayak repair kayak repair kayak repair shop now "
-
-
-def test_pages_that_read_badly_are_worth_less_where_the_crawl_asks_for_it() -> None:
-    pages = [f"<title>Kayak repair</title><p>{text * 6}</p>" for text in (PROSE, JUNK)]
-    worth = []
-    for weight in (0.0, 0.5, 1.0):
-        model = crawl(replace(KAYAKS, quality_weight=weight))
-        found = [fetch(model, f"/{n}", page).relevance for n, page in enumerate(pages)]
-        worth.append([one.value for one in found if one is not None])
-        assert [one is not None and one.quality is not None for one in found] == [weight > 0.0] * 2
-    (_, plain), (_, half), (_, whole) = worth
-    assert plain > half > whole
-    assert whole < 0.3 * plain
 
 
 def test_the_parts_of_relevance_make_up_its_value() -> None:
-    model = crawl(replace(KAYAKS, languages=("en",), least_words=200, quality_weight=0.5))
+    model = crawl(replace(KAYAKS, languages=("en",), least_words=200))
     found = fetch(model, "/", f"<title>Kayak repair</title><p>{PROSE * 6}</p>").relevance
     assert found is not None
     assert found.words is not None
     assert found.length is not None
-    assert found.quality is not None
     assert found.language == "en"
-    assert found.value == pytest.approx(found.words * found.length * (0.5 + 0.5 * found.quality.value))
+    assert found.value == pytest.approx(found.words * found.length)
 
 
 def test_a_page_near_the_query_by_meaning_is_worth_more_and_no_model_is_needed_to_read_its_event_again() -> (

@@ -29,8 +29,6 @@ A_PAGE = "http://a.org/1"
         (Wanted((QUERY,) * 21), "wanted.queries"),
         (Wanted((QUERY,), languages=("en", "klingon")), "wanted.languages[1]"),
         (Wanted((QUERY,), least_words=-1), "wanted.least_words"),
-        (Wanted((QUERY,), quality_weight=1.5), "wanted.quality_weight"),
-        (Wanted((QUERY,), quality_weight=float("nan")), "wanted.quality_weight"),
         (Wanted(languages=("en",), embedding="e"), "wanted.embedding"),
         (Wanted((QUERY,), embedding="e" * 101), "wanted.embedding"),
         (Wanted((QUERY,), embedding_weight=0.5), "wanted.embedding_weight"),
@@ -72,9 +70,7 @@ def test_words_are_read_if_words_are_wanted_and_a_policy_reads_them() -> None:
 
 
 def test_what_is_read_of_words_follows_from_what_is_asked() -> None:
-    assert Wanted((QUERY,), quality_weight=0.5).reads == Words.COUNTED | Words.QUALITY
     assert Wanted((QUERY,), embedding="e").reads == Words.COUNTED | Words.EXCERPT
-    assert CrawlConfig("c", TOPIC, wanted=Wanted(quality_weight=1.0)).words == Words.COUNTED | Words.QUALITY
 
 
 def test_the_configuration_is_the_same_after_a_restart() -> None:

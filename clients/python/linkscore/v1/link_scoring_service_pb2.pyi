@@ -48,33 +48,17 @@ class IngestPagesRequest(_message.Message):
     encoding: _common_pb2.PriorityEncoding
     def __init__(self, crawl: _Optional[str] = ..., pages: _Optional[_Iterable[_Union[_common_pb2.Page, _Mapping]]] = ..., policy: _Optional[_Union[_policy_pb2.PolicySpec, _Mapping]] = ..., encoding: _Optional[_Union[_common_pb2.PriorityEncoding, str]] = ...) -> None: ...
 
-class TextQuality(_message.Message):
-    __slots__ = ("value", "length", "links", "repetition", "readability")
-    VALUE_FIELD_NUMBER: _ClassVar[int]
-    LENGTH_FIELD_NUMBER: _ClassVar[int]
-    LINKS_FIELD_NUMBER: _ClassVar[int]
-    REPETITION_FIELD_NUMBER: _ClassVar[int]
-    READABILITY_FIELD_NUMBER: _ClassVar[int]
-    value: float
-    length: float
-    links: float
-    repetition: float
-    readability: float
-    def __init__(self, value: _Optional[float] = ..., length: _Optional[float] = ..., links: _Optional[float] = ..., repetition: _Optional[float] = ..., readability: _Optional[float] = ...) -> None: ...
-
 class RelevanceParts(_message.Message):
-    __slots__ = ("words", "meaning", "language", "length", "quality")
+    __slots__ = ("words", "meaning", "language", "length")
     WORDS_FIELD_NUMBER: _ClassVar[int]
     MEANING_FIELD_NUMBER: _ClassVar[int]
     LANGUAGE_FIELD_NUMBER: _ClassVar[int]
     LENGTH_FIELD_NUMBER: _ClassVar[int]
-    QUALITY_FIELD_NUMBER: _ClassVar[int]
     words: float
     meaning: float
     language: str
     length: float
-    quality: TextQuality
-    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ..., quality: _Optional[_Union[TextQuality, _Mapping]] = ...) -> None: ...
+    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., language: _Optional[str] = ..., length: _Optional[float] = ...) -> None: ...
 
 class PageResult(_message.Message):
     __slots__ = ("status", "site", "cluster", "stage", "links", "novel_chars", "suggestions", "event_seq", "model_revision", "rescored", "learning", "thread_id", "page_type", "relevance", "relevance_parts", "next_fetch_time", "change_rate", "changed_share", "standing", "reserved_uses")
