@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.features.types import PageWords
 from linkscore_scoring.features.words import (
-    Measures,
-    TextQuality,
-    quality_of,
     url_forms,
     url_hashes,
     word_hash,
