@@ -78,7 +78,7 @@ def frontier(log_level: str, target_token_file: Path | None, **given: Any) -> No
     from linkscore_cli.files import reading, text_of
     from linkscore_frontier import app
     from linkscore_server.observability import logs
-    from linkscore_server.tls_files import tls_problems
+    from linkscore_server.operator_files import tls_problems
 
     logs.set_up(log_level)
     for name in ("tls_cert", "tls_key", "tls_client_ca"):

@@ -18,22 +18,7 @@ class CannotListen(OSError):
 
 
 def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.socket:
-    """Return a socket that has an address ``host:port``.
-
-    Parameters
-    ----------
-    setting
-        What the address is from, for the message.
-    address
-        The address; port 0 takes a free one.
-    is_shared
-        Whether processes of this user may listen at the same port.
-
-    Raises
-    ------
-    CannotListen
-        If the address is taken or none of this machine.
-    """
+    """Return a socket that has an address ``host:port``; other processes may listen at a shared one."""
     host, _, port = address.rpartition(":")
     try:
         family, kind, proto, _, end = socket.getaddrinfo(
@@ -58,12 +43,6 @@ def bound(setting: str, address: str, *, is_shared: bool = False) -> socket.sock
 
 
 def check_free(setting: str, address: str) -> None:
-    """See whether a server can listen at an address.
-
-    Raises
-    ------
-    CannotListen
-        If it cannot.
-    """
+    """See whether a server can listen at an address."""
     if address and not address.startswith("unix:"):
         bound(setting, address).close()

@@ -105,21 +105,7 @@ _START_S = 600.0
 
 
 class Application:
-    """A linkscore server.
-
-    Parameters
-    ----------
-    settings
-        Checked settings.
-    store, folder
-        Where events go, and what lies beside; as `settings.data_dir` says if neither is given.
-    clock
-        Seconds since the epoch.
-    tracing
-        Where traces go; as `settings.otlp_endpoint` says if not given.
-    share
-        Which of several workers this is, if it is one.
-    """
+    """A linkscore server."""
 
     def __init__(
         self,
@@ -168,13 +154,7 @@ class Application:
         self._is_drained = False
 
     async def start(self) -> None:
-        """Listen, load the state, then say SERVING.
-
-        Raises
-        ------
-        OSError
-            If an address cannot be bound.
-        """
+        """Listen, load the state, then say SERVING."""
         await self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         for lack in unprotected(self.settings):
             _log.warning("%s is reached from other machines without %s", self.settings.listen, lack)
@@ -429,13 +409,6 @@ def private_server(data_dir: Path) -> Iterator[str]:
     """Serve a data folder, which no other server may have open; gives the address.
 
     On leaving, minings that became due are waited for.
-
-    Raises
-    ------
-    LimitExceeded
-        If another server has the folder open.
-    OSError
-        If it cannot be read.
     """
     loop = asyncio.new_event_loop()
     thread = tasks.thread(loop.run_forever, "linkscore-private")

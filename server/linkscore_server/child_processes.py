@@ -20,13 +20,6 @@ def child_processes(
     """Return a pool of processes, none of which is started before it is needed.
 
     They end when this one ends, however it ends, and leave Ctrl-C to it.
-
-    Parameters
-    ----------
-    processes
-        Most at a time.
-    begin
-        Called in each first, with `args`.
     """
     context = multiprocessing.get_context("spawn")  # gRPC's threads do not survive a fork
     return ProcessPoolExecutor(

@@ -16,19 +16,7 @@ PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 class DataFolder:
     """A folder that this process has, or none: then nothing is kept on a disk.
 
-    Parameters
-    ----------
-    path
-        The folder, made if it is not there; None: there is none.
-    lock
-        Descriptor of the lock, if one that holds it started this process: it holds as long as either does.
-
-    Raises
-    ------
-    LimitExceeded
-        If another server has it.
-    OSError
-        If it cannot be made or locked.
+    `lock` is its descriptor if one that holds it started this process: it holds as long as either does.
     """
 
     def __init__(self, path: Path | None, *, lock: int | None = None) -> None:

@@ -32,10 +32,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
 from linkscore_server.door import METADATA
+from linkscore_server.operator_files import tls_problems
 from linkscore_server.services.contract import SERVICES
 from linkscore_server.services.errors import REQUEST_ID, MalformedMessage, overloaded, status_of
 from linkscore_server.settings import Settings
-from linkscore_server.tls_files import tls_problems
 
 OPENAPI = Path(__file__).with_name("openapi.json")
 _JSON = "application/json"
@@ -230,15 +230,7 @@ class _Protocol(HttpToolsProtocol):
 
 
 class JsonPort(uvicorn.Server):
-    """The port, served on the event loop of the server; signals stay the server's.
-
-    Parameters
-    ----------
-    settings
-        Files of TLS.
-    server
-        Address of the own server in plain text.
-    """
+    """The port, served on the event loop of the server; signals stay the server's."""
 
     def __init__(self, settings: Settings, server: str) -> None:
         self._settings = settings

@@ -15,8 +15,7 @@ from typing import Any
 
 from linkscore_cli.extras import install_command
 from linkscore_scoring.errors import FieldProblem, InvalidInput
-from linkscore_server.text_files import text_of
-from linkscore_server.tls_files import tls_problems
+from linkscore_server.operator_files import text_of, tls_problems
 from linkscore_server.tokens import parse_tokens
 
 ENVIRONMENT_PREFIX = "LINKSCORE_"
@@ -326,13 +325,7 @@ def _is_importable(*modules: str) -> bool:
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> Settings:
-    """Return the settings from all their sources.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unknown key, every value that cannot be read and every rule broken, all at once.
-    """
+    """Return the settings from all their sources."""
     problems: list[FieldProblem] = []
     raw: dict[str, Any] = {}
     raw.update(_from_file(file, problems))

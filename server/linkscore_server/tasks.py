@@ -40,15 +40,7 @@ def heard(future: _F) -> _F:
 
 
 async def kept(work: Awaitable[_T], what: str, among: set[asyncio.Task[Any]]) -> _T:
-    """Await what must not stop half-way when the caller gives up; then the log says how it failed.
-
-    Parameters
-    ----------
-    work, what
-        What to do, and its name for people.
-    among
-        The tasks of the caller's owner: it is one of them until it ends.
-    """
+    """Await what must not stop half-way when the caller gives up; then the log says how it failed."""
     task = asyncio.ensure_future(work)
     among.add(task)
     task.add_done_callback(among.discard)
@@ -81,17 +73,7 @@ def beside(
     *,
     failed: Callable[[BaseException], None] = lambda error: None,
 ) -> asyncio.Task[Any]:
-    """Begin what nobody awaits: a failure is logged, and `failed` hears of it, to fail those who wait for it.
-
-    Parameters
-    ----------
-    work, what
-        What to do, and its name for people.
-    among
-        Tasks it is one of until it ends.
-    failed
-        Called with the error that ended it; not if it was cancelled.
-    """
+    """Begin what nobody awaits; a failure is logged, and `failed` hears of it, to fail those who wait."""
     task = asyncio.create_task(work)
 
     def ended(done: asyncio.Task[Any]) -> None:

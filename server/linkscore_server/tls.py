@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from linkscore_server.tls_files import tls_problems
+from linkscore_server.operator_files import tls_problems
 
 _log = logging.getLogger(__name__)
 
@@ -19,20 +19,6 @@ def server_credentials(
     """Return credentials that follow their files: a new connection gets the certificate of now.
 
     Files that are gone, or that do not fit together while they are being replaced, change nothing.
-
-    Parameters
-    ----------
-    cert, key
-        Paths of the PEM chain and its private key.
-    client_ca
-        Path of the authorities that clients must have a certificate of; empty if none is asked for.
-    failed
-        Called when the files have changed and cannot be used.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read now.
     """
     files = _CertificateFiles([Path(path) for path in (cert, key, client_ca) if path], failed)
     return grpc.dynamic_ssl_server_credentials(

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from linkscore_server.text_files import text_of
+from linkscore_server.operator_files import text_of
 
 _log = logging.getLogger(__name__)
 _LINE = re.compile(r"(?P<name>\S+)\s+(?P<role>\S+)\s+(?P<crawls>\S+)\s+sha256:(?P<digest>\S+)(?P<limit>.*)")
@@ -85,13 +85,7 @@ def digest_of(token: str) -> str:
 
 
 def parse_tokens(text: str) -> dict[str, Caller]:
-    """Return the callers of a token file by the digest of their token.
-
-    Raises
-    ------
-    ValueError
-        Naming line and rule; never what stands there, it could be a token.
-    """
+    """Return the callers of a token file by the digest of their token."""
     numbered = enumerate((line.strip() for line in text.splitlines()), 1)
     lines = [(number, line) for number, line in numbered if line and not (line + " ").startswith("# ")]
     callers: dict[str, Caller] = {}
@@ -135,20 +129,6 @@ class TokenFile:
 
     Every look-up costs a `stat`. A file that is gone or cannot be used any more changes nothing: that is
     logged once, and the callers known before go on.
-
-    Parameters
-    ----------
-    path
-        The file.
-    failed
-        Called when the file has changed and cannot be used.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it cannot be used; names line and rule.
     """
 
     def __init__(self, path: Path, failed: Callable[[], None] = lambda: None) -> None:

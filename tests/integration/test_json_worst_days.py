@@ -1,30 +1,24 @@
-"""JSON over HTTP on days when something else goes wrong: disks, signals, tokens, several processes."""
+"""JSON over HTTP while a server ends, and when its certificate changes."""
 
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import signal
 import socket
 import ssl
-import subprocess
-import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from linkscore_lab.conformance.scenarios import make_certificates
-from linkscore_server.tokens import digest_of
 from support.json_calls import JSON, Posted, port_of, post
 from support.server_process import PATIENCE_S, ServerProcess, serving
 
 pytestmark = pytest.mark.long
-TOKEN = "secret-token-of-somebody-who-may-do-everything"
 
 
 def pages(crawl: str, *numbers: int, chars: int = 40) -> bytes:
@@ -55,21 +49,6 @@ def waited(until: Callable[[], bool]) -> bool:
     while not until() and time.monotonic() < end:
         time.sleep(0.05)
     return until()
-
-
-def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
-    with serving(tmp_path, *JSON, "--log-level", "info", max_file_bytes=300_000) as process:
-        created(process)
-        taken = 0
-        while (answer := ingested(process, taken)).status == 200:
-            taken += 1
-        assert (answer.status, answer.reason) == (429, "DISK_FULL")
-        assert counted(process) == taken > 3
-        assert post(process, "CrawlService/ListCrawls", b"{}").status == 200
-        process.kill()
-    with serving(tmp_path, *JSON) as process:
-        assert counted(process) == taken
-        assert ingested(process, taken).status == 200
 
 
 def test_a_call_in_flight_is_answered_when_the_server_is_told_to_end(tmp_path: Path) -> None:
@@ -130,54 +109,3 @@ def test_a_server_goes_on_after_sighup_and_has_the_new_certificate(tmp_path: Pat
 
         assert waited(is_new)
         assert process.terminate() == 0
-
-
-def test_a_token_that_is_taken_away_is_refused_on_a_connection_that_is_kept(tmp_path: Path) -> None:
-    tokens = tmp_path / "tokens"
-    tokens.write_text(f"a admin * sha256:{digest_of(TOKEN)}\n")
-    with serving(tmp_path, *JSON, "--token-file", str(tokens)) as process:
-        created(process, token=TOKEN)
-        with closing(http.client.HTTPConnection("127.0.0.1", port_of(process), timeout=PATIENCE_S)) as kept:
-
-            def status() -> int:
-                headers = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
-                kept.request("POST", "/linkscore.v1.LinkScoringService/IngestPages", pages("day", 0), headers)
-                answer = kept.getresponse()
-                answer.read()
-                return answer.status
-
-            assert status() == 200
-            another = "another-token"
-            tokens.write_text(f"b admin * sha256:{digest_of(another)}\n")
-            assert waited(lambda: status() == 401)
-        process.process.send_signal(signal.SIGHUP)
-        assert counted(process, token=another) == 1
-
-
-@pytest.mark.slow
-def test_two_workers_share_the_port_and_the_crawl(tmp_path: Path) -> None:
-    with serving(tmp_path, *JSON, "--workers", "2") as process:
-        assert waited(lambda: "JSON on" in process.log.read_text())
-        created(process)
-        failed: list[int] = []
-
-        def send(first: int) -> None:
-            failed.extend(n for n in range(first, first + 15) if ingested(process, n).status != 200)
-
-        threads = [threading.Thread(target=send, args=(15 * n,)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert (failed, counted(process)) == ([], 60)
-        process.process.send_signal(signal.SIGHUP)
-        assert waited(lambda: "replaced" in process.log.read_text())
-        assert waited(lambda: _is_answered(process))
-        assert counted(process) == 60
-
-
-def _is_answered(process: ServerProcess) -> bool:
-    try:
-        return ingested(process, 0).status == 200
-    except (OSError, http.client.HTTPException, subprocess.TimeoutExpired):
-        return False

@@ -20,8 +20,7 @@ from linkscore_scoring.features.html import extract
 from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_server.store import NewEvent, open_store
-from linkscore_server.tables.columns import TABLES
-from linkscore_server.tables.files import Tables, tables_in
+from linkscore_server.tables.files import TABLES, Tables, tables_in
 from linkscore_server.tables.rows import add_state
 from support.command_line import run
 from support.server_process import serving

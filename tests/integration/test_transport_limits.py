@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import grpc
@@ -17,36 +16,11 @@ from linkscore.v1 import (
 from linkscore.v1 import (
     link_scoring_service_pb2 as pb,
 )
-from support.life_crawl import CRAWL, create, ingest, page_count
+from support.life_crawl import CRAWL, create, ingest
 from support.server_process import refusal, serving, stubs
 from support.small_site import url_of
 
 pytestmark = pytest.mark.long
-
-
-def watched(target: str, wait_s: float, keepalive_ms: int) -> list[grpc.ChannelConnectivity]:
-    """Hold an idle connection with pings; return its states from the first call on."""
-    pings = {"keepalive_permit_without_calls": 1, "http2.max_pings_without_data": 0}
-    with stubs(target, keepalive_time_ms=keepalive_ms, **pings) as server:
-        create(server)
-        states: list[grpc.ChannelConnectivity] = []
-        lost = threading.Event()
-
-        def note(state: grpc.ChannelConnectivity) -> None:
-            states.append(state)
-            if grpc.ChannelConnectivity.READY in states and state != grpc.ChannelConnectivity.READY:
-                lost.set()
-
-        server.channel.subscribe(note)
-        lost.wait(wait_s)
-        assert page_count(server) == 0
-    return states[states.index(grpc.ChannelConnectivity.READY) :]
-
-
-@pytest.mark.slow
-def test_pings_every_ten_seconds_are_tolerated_also_without_calls(tmp_path: Path) -> None:
-    with serving(tmp_path) as process:
-        assert watched(process.target, 45, 10_000) == [grpc.ChannelConnectivity.READY]
 
 
 def test_a_message_over_the_limit_is_refused_and_the_limit_is_a_setting(tmp_path: Path) -> None:

@@ -58,13 +58,7 @@ def settings_options(command: _Command) -> _Command:
 
 
 def read_settings(config: Path | None, flags: dict[str, Any]) -> Settings:
-    """Return the settings of a command line.
-
-    Raises
-    ------
-    InvalidInput
-        Naming all that cannot work.
-    """
+    """Return the settings of a command line."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -25,13 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve_metrics(listen: str, registry: CollectorRegistry) -> WSGIServer:
-    """Answer Prometheus at ``host:port``, in threads; `shutdown` and `server_close` end it.
-
-    Raises
-    ------
-    OSError
-        If the address cannot be bound.
-    """
+    """Answer Prometheus at ``host:port``, in threads; `shutdown` and `server_close` end it."""
     host, _, port = listen.rpartition(":")
     server, _ = start_http_server(int(port), host.strip("[]"), registry)
     _log.info("metrics on %s:%d", host, server.server_port)

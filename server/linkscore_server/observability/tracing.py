@@ -67,13 +67,7 @@ NO_TRACING = Tracing()
 
 
 class OpenTelemetry(Tracing):
-    """Traces by OpenTelemetry.
-
-    Parameters
-    ----------
-    provider
-        Where spans go.
-    """
+    """Traces by OpenTelemetry."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider

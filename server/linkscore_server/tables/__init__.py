@@ -1,5 +1,5 @@
 """A crawl as tables for analysts: `linkscore export tables` writes Parquet files.
 
-`columns` says what tables there are, `rows` makes them of a log and of the state it led to, `files` writes
-them in bounded memory, `command` is the command.
+`files` says what tables there are and writes them in bounded memory, `rows` makes them of a log and of the
+state it led to, `command` is the command.
 """

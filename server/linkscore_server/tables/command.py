@@ -43,8 +43,7 @@ def export_tables(crawl: str, out: Path, data_dir: Path, *, events_only: bool) -
     from linkscore_scoring.engine.groups import Shard
     from linkscore_server.crawls.libraries import registrable_domain
     from linkscore_server.crawls.opening import opened
-    from linkscore_server.tables.columns import OF_THE_STATE, TABLES
-    from linkscore_server.tables.files import tables_in
+    from linkscore_server.tables.files import OF_THE_STATE, TABLES, tables_in
     from linkscore_server.tables.rows import EventRows, add_state
 
     names = [name for name in TABLES if not (events_only and name in OF_THE_STATE)]

@@ -1,4 +1,5 @@
-"""Tables written as Parquet files, by way of a DuckDB file beside them: what waits in memory is bounded."""
+"""The tables of a crawl, and how they become Parquet files: by way of a DuckDB file beside them, so that what
+waits in memory is bounded. docs/guides/tables.md says what the columns mean."""
 
 from __future__ import annotations
 
@@ -12,7 +13,47 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from linkscore_server.tables.columns import TABLES
+_DDL = {
+    "fetches": (
+        "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, requested VARCHAR, "
+        "page UBIGINT, source_page UBIGINT, status_code INTEGER, fetch_error VARCHAR, "
+        "fetched_at DOUBLE, is_repeat BOOLEAN"
+    ),
+    "pages": (
+        "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, page UBIGINT, "
+        "canonical VARCHAR, title VARCHAR, charset VARCHAR, nofollow BOOLEAN, "
+        "text_blocks UINTEGER, text_chars UINTEGER, anchor_chars UINTEGER, links UINTEGER"
+    ),
+    "links": (
+        "shard UTINYINT, seq UBIGINT, position UINTEGER, page UBIGINT, url VARCHAR, "
+        "target UBIGINT, anchor VARCHAR, link_path VARCHAR, rel VARCHAR"
+    ),
+    "rewards": (
+        "shard UTINYINT, seq UBIGINT, site VARCHAR, url VARCHAR, page UBIGINT, "
+        "source_page UBIGINT, reward DOUBLE, reported_at DOUBLE, is_repeat BOOLEAN"
+    ),
+    "arms": (
+        "shard UTINYINT, site VARCHAR, url_pattern VARCHAR, tag_path VARCHAR, bucket VARCHAR, "
+        "value DOUBLE, waiting UBIGINT, fetched UBIGINT, reported UBIGINT, early_reward DOUBLE, "
+        "late_reward DOUBLE"
+    ),
+    "templates": (
+        "shard UTINYINT, site VARCHAR, template VARCHAR, sample_pages UINTEGER, "
+        "crawled_pages UBIGINT, judged UBIGINT, reward DOUBLE, dissimilarity DOUBLE, "
+        "min_depth UINTEGER, example_url VARCHAR"
+    ),
+    "decisions": (
+        "shard UTINYINT, site VARCHAR, policy VARCHAR, fetches UBIGINT, decision VARCHAR, "
+        "reason VARCHAR, found_share DOUBLE, found_share_low DOUBLE, found_share_high DOUBLE"
+    ),
+    "judged": "shard UTINYINT, site VARCHAR, page UBIGINT, number UBIGINT, reward DOUBLE",
+}
+TABLES: dict[str, dict[str, str]] = {
+    name: dict(column.split(" ") for column in columns.split(", ")) for name, columns in _DDL.items()
+}
+"""Columns by table. Times are seconds since the epoch; a page is named by the hash of its identity."""
+OF_THE_STATE = frozenset({"arms", "templates", "decisions", "judged"})
+"""Tables made of what the crawl knows; the others are in its log, event by event."""
 
 _ROWS = 20_000
 """Rows of a table that wait in memory: some 20 MB of links. Chosen, not measured."""
@@ -22,30 +63,14 @@ _MEMORY_MB = 256
 
 
 class Tables:
-    """Takes rows in.
-
-    Parameters
-    ----------
-    connection
-        Where they are kept.
-    names
-        The tables there shall be.
-    between
-        Folder for files that are not whole yet, on the disk they shall be on.
-
-    Attributes
-    ----------
-    counts
-        Rows of each table so far.
-    """
+    """Takes rows in."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str], between: Path) -> None:
         self._connection, self._between = connection, between
         self._waiting: dict[str, list[Sequence[Any]]] = {name: [] for name in names}
         self.counts = dict.fromkeys(self._waiting, 0)
         for name in self._waiting:
-            columns = ", ".join(f"{column} {kind}" for column, kind in TABLES[name].items())
-            connection.execute(f"CREATE TABLE {name} ({columns})")
+            connection.execute(f"CREATE TABLE {name} ({_DDL[name]})")
 
     def add(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
         """Add rows, values in the order of the columns."""

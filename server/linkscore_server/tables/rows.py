@@ -21,17 +21,7 @@ _ALL = 1 << 30
 
 
 class EventRows:
-    """Makes rows of the events of a shard.
-
-    Parameters
-    ----------
-    tables
-        Take them in.
-    shard
-        Number of the shard among the groups of its crawl.
-    ticket_key
-        Secret of the tickets; with another one, or none, no fetch has a source.
-    """
+    """Makes rows of the events of a shard."""
 
     def __init__(self, tables: Tables, shard: int, ticket_key: bytes) -> None:
         self._tables, self._shard, self._key = tables, shard, ticket_key

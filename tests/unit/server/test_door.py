@@ -48,25 +48,6 @@ def exemplars(metrics: Metrics) -> list[dict[str, str]]:
     return [sample.exemplar.labels for sample in samples if sample.exemplar]
 
 
-async def test_an_answer_passes_and_is_measured() -> None:
-    metrics = Metrics()
-    handler = await intercepted(door(metrics), unary(echo))
-    assert await handler.stream_unary(Sent(RAW), Context()) == RAW
-    assert calls(metrics, "OK") == 1
-
-
-async def test_a_failure_becomes_a_status_and_is_measured_by_its_code() -> None:
-    async def call(request: Any, context: Context) -> str:
-        raise ZeroDivisionError("inside")
-
-    metrics, context = Metrics(), Context()
-    handler = await intercepted(door(metrics), unary(call))
-    assert await handler.stream_unary(Sent(RAW), context) is None
-    assert context.code == grpc.StatusCode.INTERNAL
-    assert "inside" not in str(context.details)
-    assert calls(metrics, "INTERNAL") == 1
-
-
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -208,20 +189,6 @@ async def test_only_a_known_token_lets_a_call_in_and_without_nothing_is_read(
     handler = await intercepted(door(caller_of=known.get), unary(echo), authorization=given)
     assert (await handler.stream_unary(sent, context) == RAW) == allowed
     assert (context.code, sent.read) == ((None, 1) if allowed else (grpc.StatusCode.UNAUTHENTICATED, 0))
-
-
-async def test_a_stream_without_a_token_is_not_read_either() -> None:
-    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
-        yield await never(None, context)
-
-    context, sent = Context(), Sent(b"x")
-    handler = await intercepted(
-        door(caller_of=lambda _: None),
-        grpc.stream_stream_rpc_method_handler(answers),
-        "LinkScoringService/StreamPages",
-    )
-    assert [answer async for answer in handler.stream_stream(sent, context)] == []
-    assert (context.code, sent.read) == (grpc.StatusCode.UNAUTHENTICATED, 0)
 
 
 @pytest.mark.parametrize("sent", [Sent(b"\xff\xff\xff"), Sent()], ids=["garbage", "nothing"])

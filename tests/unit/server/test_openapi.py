@@ -63,8 +63,3 @@ def test_an_answer_of_the_server_is_as_it_says(described: dict[str, Any]) -> Non
     valid.validate(said)
     said["results"][0]["eventSeq"] = 7  # protobuf writes long numbers as texts
     assert not valid.is_valid(said)
-
-
-def test_comments_of_the_contract_are_its_descriptions(described: dict[str, Any]) -> None:
-    crawl = described["components"]["schemas"]["IngestPagesRequest"]["properties"]["crawl"]
-    assert crawl == {"type": "string", "description": "Resource name `crawls/{crawl}`. Required."}

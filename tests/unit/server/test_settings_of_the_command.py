@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from linkscore_cli.main import main
@@ -61,36 +58,3 @@ def test_check_config_names_all_problems_at_once(tmp_path: Path) -> None:
     assert got.exit_code == 1
     for name in ("colour", "max_links", "log_level", "no_such", "drain_s"):
         assert f"{name}: " in got.output
-
-
-@pytest.mark.parametrize(
-    ("flag", "value"),
-    [
-        ("listen", "nowhere"),
-        ("listen", ""),
-        ("listen", "a:70000"),
-        ("listen", "unix:"),
-        ("metrics-listen", "unix:/x"),
-        ("drain-s", "inf"),
-        ("max-crawls", "-1"),
-        ("tls-key", "/dev/null"),
-        ("tls-client-ca", "/dev/null"),
-        ("token-file", "/no/such"),
-        ("config", "/no/such"),
-    ],
-)
-def test_a_setting_that_cannot_work_is_refused_by_name(flag: str, value: str) -> None:
-    got = run("check-config", f"--{flag}", value)
-    assert got.exit_code == 1
-    assert got.output.startswith(("config" if flag == "config" else flag.replace("-", "_"), "tls_cert"))
-
-
-def test_variables_that_kubernetes_sets_are_no_settings() -> None:
-    got = run("check-config", LINKSCORE_PORT="tcp://10.0.0.1:7411", LINKSCORE_SERVICE_HOST="10.0.0.1")
-    assert got.exit_code == 0
-
-
-def test_the_module_is_the_command() -> None:
-    command = [sys.executable, "-m", "linkscore_cli", "--help"]
-    got = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "serve" in got.stdout

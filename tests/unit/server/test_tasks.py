@@ -31,16 +31,6 @@ async def test_what_nobody_awaits_is_logged_and_its_waiters_hear(caplog: pytest.
     assert "in the middle" in caplog.text
 
 
-async def test_what_is_cancelled_has_not_failed(caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[BaseException] = []
-    task = tasks.beside(asyncio.sleep(3_600), "the work", failed=heard.append)
-    await asyncio.sleep(0)
-    task.cancel()
-    await asyncio.wait([task])
-    await asyncio.sleep(0)
-    assert (heard, caplog.text) == ([], "")
-
-
 async def test_what_must_not_end_is_begun_again(caplog: pytest.LogCaptureFixture) -> None:
     begun, twice = 0, asyncio.Event()
 
@@ -107,14 +97,6 @@ async def test_who_gives_up_ends_when_its_thread_has(
         with pytest.raises(OSError, match="as made") if error else nullcontext():
             assert await tasks.in_thread(executor, work) == "done"
     assert caplog.records == []
-
-
-async def test_who_awaits_hears_of_the_failure_itself(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(ZeroDivisionError):
-        await tasks.awaited(failing())
-    with pytest.raises(ZeroDivisionError):
-        await tasks.kept(failing(), "the change", set())
-    assert caplog.text == ""
 
 
 def test_a_thread_that_fails_is_logged_and_its_waiters_hear(caplog: pytest.LogCaptureFixture) -> None:

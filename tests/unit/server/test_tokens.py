@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from pathlib import Path
 
@@ -19,14 +18,6 @@ LINE = f"crawler-1 write news-*,forum sha256:{digest_of(SECRET)}"
 def test_a_line_names_caller_role_and_crawls() -> None:
     found = parse_tokens(f"# the crawlers\n\n{LINE}\n")
     assert found == {digest_of(SECRET): Caller("crawler-1", Role.WRITE, ("news-*", "forum"))}
-
-
-@pytest.mark.parametrize(
-    ("words", "most"), [("", math.inf), (" \t crawls=3 ", 3), ("crawls=999999", 999_999)]
-)
-def test_after_the_digest_stands_how_many_crawls_the_token_may_have(words: str, most: float) -> None:
-    (found,) = parse_tokens(f"{LINE} {words}").values()
-    assert found.most_crawls == most
 
 
 @pytest.mark.parametrize(
@@ -131,11 +122,6 @@ def test_the_command_writes_the_token_alone_into_a_file_of_its_own(tmp_path: Pat
     again = run(*asked)
     assert again.exit_code == 2
     assert f"--out: is there already: {file}" in again.output.replace("\n", " ")
-
-
-def test_what_goes_to_a_file_by_redirection_is_the_token_alone() -> None:
-    made = run("token", "--name", "crawler-1", "--role", "write")
-    assert made.stderr.split() == [made.stderr.strip()]
 
 
 @pytest.mark.parametrize("wrong", [("--name", "a b"), ("--role", "owner"), ("--crawls", "News")])

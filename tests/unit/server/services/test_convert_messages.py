@@ -12,7 +12,7 @@ from linkscore.v1 import policy_pb2
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.errors import InvalidInput, InvalidPage
+from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
 from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
@@ -38,17 +38,6 @@ def test_pages_of_names_have_no_gaps_and_no_repetition(names: set[str], size: in
         if not token:
             break
     assert found == ordered
-
-
-def test_a_name_that_went_away_between_pages_is_no_problem() -> None:
-    assert page_of(["a", "c", "d"], 1, "b") == (["c"], "c")
-
-
-def test_without_a_size_a_page_has_a_hundred_names() -> None:
-    names = [f"{n:04d}" for n in range(150)]
-    assert page_of(names, 0, "") == (names[:100], "0099")
-    with pytest.raises(InvalidInput, match="page_size: must be at most 1000, got 1001"):
-        page_of(names, 1_001, "")
 
 
 def test_the_policies_of_the_contract_are_those_of_the_library() -> None:
