@@ -20,21 +20,17 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
+from support.fleet import SITES, Fleet, Load, page_on
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
-from support.small_site import HOST, page
 
 pytestmark = pytest.mark.long
 
-SITES = [f"site{n}.test" for n in range(8)]
-AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
+class Processes(Fleet):
+    """The workers of one server, as servers that are asked by turns."""
 
-def page_on(site: str, n: int) -> common.Page:
-    """Return page `n` of the small site as if it were of another host."""
-    made = page(n, event_id=f"{site} {n}")
-    made.url = made.url.replace(HOST, site)
-    made.body = made.body.replace(HOST.encode(), site.encode())
-    return made
+    def __init__(self, server: ServerProcess) -> None:
+        self.servers = [server]
 
 
 def create(server: Stubs, name: str, groups: int) -> str:
@@ -63,39 +59,6 @@ def wait_until(is_so: object, patience_s: float = PATIENCE_S) -> None:
         time.sleep(0.05)
 
 
-class Load:
-    """Sends every page of every site until it is acknowledged, from a thread a site."""
-
-    def __init__(self, target: str, crawl: str, pages: int) -> None:
-        self.target, self.crawl, self.pages = target, crawl, pages
-        self.acknowledged: set[tuple[str, int]] = set()
-        self.failures: list[BaseException] = []
-        self.threads = [threading.Thread(target=self.send, args=(site,)) for site in SITES]
-
-    def send(self, site: str) -> None:
-        try:
-            with stubs(self.target) as server:
-                for n in range(self.pages):
-                    self.until_acknowledged(server, site, n)
-        except BaseException as exc:
-            self.failures.append(exc)
-            raise
-
-    def until_acknowledged(self, server: Stubs, site: str, n: int) -> None:
-        request = pb.IngestPagesRequest(crawl=self.crawl, pages=[page_on(site, n)])
-        while True:
-            try:
-                [result] = server.links.IngestPages(request, timeout=PATIENCE_S).results
-            except grpc.RpcError as exc:
-                if exc.code() not in AWAY:
-                    raise
-                time.sleep(0.05)
-                continue
-            assert result.status.code in (common.ITEM_CODE_OK, common.ITEM_CODE_DUPLICATE)
-            self.acknowledged.add((site, n))
-            return
-
-
 def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "2") as process:
         with stubs(process.target) as server:
@@ -103,71 +66,15 @@ def test_a_killed_worker_loses_no_acknowledged_page_and_comes_back(tmp_path: Pat
             shards = server.crawls.ListShards(crawl_pb.ListShardsRequest(crawl=crawl)).shards
             assert [row.group for row in shards] == [0, 1, 2, 3]
             assert {row.owner for row in shards} == {"worker 0", "worker 1"}
-        load = Load(process.target, crawl, pages=25)
-        for thread in load.threads:
-            thread.start()
+        load = Load(Processes(process), crawl)
         for victim in (0, 1):
-            aim = (victim + 1) * 50
-            wait_until(lambda aim=aim: len(load.acknowledged) >= aim or load.failures)
+            load.wait_for(50)
             killed = workers_of(process)[victim]
             os.kill(killed, signal.SIGKILL)
             wait_until(lambda pid=killed: len(workers_of(process)) == 2 and pid not in workers_of(process))
-        for thread in load.threads:
-            thread.join(2 * PATIENCE_S)
-        assert load.failures == []
-        assert len(load.acknowledged) == 25 * len(SITES)
-        with stubs(process.target) as server:
-            again = pb.IngestPagesRequest(
-                crawl=crawl, pages=[page_on(site, n) for site, n in load.acknowledged]
-            )
-            codes = {result.status.code for result in server.links.IngestPages(again).results}
-            assert (codes, pages_of(server, crawl)) == ({common.ITEM_CODE_DUPLICATE}, 25 * len(SITES))
+        load.end()
+        load.check()
         assert process.terminate() == 0
-
-
-@pytest.mark.slow
-def test_streams_through_a_killed_worker_end_as_unavailable_and_leave_no_traceback(tmp_path: Path) -> None:
-    stop, codes = threading.Event(), set()
-
-    def stream(site: str) -> None:
-        def sent() -> Iterator[pb.StreamPagesRequest]:
-            for n in itertools.count():
-                if stop.is_set():
-                    return
-                yield pb.StreamPagesRequest(crawl=crawl, page=page_on(site, n % 30))
-                stop.wait(0.01)
-
-        with stubs(process.target, use_local_subchannel_pool=1) as server:
-            while not stop.is_set():
-                try:
-                    for _ in server.links.StreamPages(sent(), timeout=PATIENCE_S):
-                        answered.add(site)
-                except grpc.RpcError as exc:
-                    codes.add(exc.code())
-                    stop.wait(0.1)
-
-    answered: set[str] = set()
-    with serving(tmp_path, "--workers", "2") as process:
-        with stubs(process.target) as server:
-            crawl = create(server, "streamed", 4)
-        threads = [threading.Thread(target=stream, args=(site,)) for site in SITES]
-        for thread in threads:
-            thread.start()
-        for victim in (0, 1):
-            wait_until(lambda: len(answered) == len(SITES))
-            killed = workers_of(process)[victim]
-            os.kill(killed, signal.SIGKILL)
-            wait_until(lambda pid=killed: len(workers_of(process)) == 2 and pid not in workers_of(process))
-            answered.clear()
-        wait_until(lambda: len(answered) == len(SITES))
-        stop.set()
-        for thread in threads:
-            thread.join(PATIENCE_S)
-        assert process.terminate() == 0
-        assert [
-            line for line in process.records() if line["logger"] == "asyncio" or "exception" in line
-        ] == []
-    assert codes == {grpc.StatusCode.UNAVAILABLE}
 
 
 def test_a_worker_that_somebody_else_ends_is_replaced(tmp_path: Path) -> None:
@@ -188,12 +95,9 @@ def test_a_stopped_worker_is_replaced(tmp_path: Path) -> None:
         stopped = workers_of(process)[1]
         os.kill(stopped, signal.SIGSTOP)
         wait_until(lambda: len(workers_of(process)) == 2 and stopped not in workers_of(process), 300)
-        load = Load(process.target, crawl, pages=2)
-        for thread in load.threads:
-            thread.start()
-        for thread in load.threads:
-            thread.join(2 * PATIENCE_S)
-        assert load.failures == []
+        load = Load(Processes(process), crawl)
+        load.wait_for(2 * len(SITES))
+        load.end()
         said = [line["message"] for line in process.records()]
         assert f"worker 1, process {stopped}, is stopped, it is killed" in said
 
@@ -232,35 +136,6 @@ def test_workers_are_replaced_and_no_page_is_lost(tmp_path: Path) -> None:
         assert not set(before) & set(workers_of(process))
         with stubs(process.target) as server:
             assert pages_of(server, crawl) == sum(sent.values())
-
-
-@pytest.mark.slow
-def test_calls_while_workers_are_replaced_are_answered_or_unavailable(tmp_path: Path) -> None:
-    stop, codes = threading.Event(), set()
-
-    def ask() -> None:
-        with stubs(process.target, use_local_subchannel_pool=1, enable_retries=0) as server:
-            while not stop.is_set():
-                try:
-                    pages_of(server, crawl)
-                except grpc.RpcError as exc:
-                    codes.add(exc.code())
-
-    with serving(tmp_path, "--workers", "2") as process:
-        with stubs(process.target) as server:
-            crawl = create(server, "asked", 4)
-        threads = [threading.Thread(target=ask) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        process.process.send_signal(signal.SIGHUP)
-        wait_until(
-            lambda: any("all workers are replaced" in line["message"] for line in process.records()),
-            3 * PATIENCE_S,
-        )
-        stop.set()
-        for thread in threads:
-            thread.join(PATIENCE_S)
-    assert codes <= {grpc.StatusCode.UNAVAILABLE}
 
 
 def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -12,12 +12,15 @@ from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.guard import FAILURES
 from linkscore_scoring.site.model import SiteModel, Stage
+from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.settings import Settings
 
 _BUSIEST = 5
 """Shards whose pace is a metric of its own, by rank: labels that name them would be without bound. Chosen."""
 
+_Gauge = tuple[str, str, float]
+"""Name, meaning and value."""
 _ROLES = {SERVED: "served", EXTRA: "extra"}
 
 
@@ -28,8 +31,7 @@ class RegistryCollector(Collector):
     """
 
     def __init__(self, registry: CrawlRegistry, settings: Settings) -> None:
-        self._registry = registry
-        self._settings = settings
+        self._registry, self._settings = registry, settings
 
     def describe(self) -> list[Metric]:
         """Return nothing: the names are known only by collecting."""
@@ -37,100 +39,74 @@ class RegistryCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Count."""
-        tables = [actor.model.sites for actor in self._registry.actors()]
+        actors = self._registry.actors()
+        tables = [actor.model.sites for actor in actors]
         shards = [shard for table in tables for shard in table.in_memory]
         sites = [shard.model for shard in shards]
-        yield from self._crawls()
-        yield self._busiest()
+        for name, meaning, value in (*self._crawls(actors), *self._memory(), *self._disk()):
+            yield GaugeMetricFamily(f"linkscore_{name}", meaning, value=value)
+        yield _busiest(actors)
         yield _by_stage(sites, evicted=sum(map(len, tables)) - len(sites))
-        yield from self._memory()
-        yield from self._disk()
         yield from self._bounds(sites)
         yield from _policies(shards)
         evicted = sum(site.memory.evicted for site in sites)
-        yield GaugeMetricFamily(
-            "linkscore_links_evicted",
-            "Links forgotten because of site_links, in the sites in memory",
-            value=evicted,
-        )
+        meaning = "Links forgotten because of site_links, in the sites in memory"
+        yield GaugeMetricFamily("linkscore_links_evicted", meaning, value=evicted)
 
-    def _crawls(self) -> Iterator[Metric]:
-        yield GaugeMetricFamily("linkscore_crawls", "Crawls", value=self._registry.crawl_count)
-        yield GaugeMetricFamily(
-            "linkscore_crawls_open", "Crawls in memory", value=len(self._registry.actors())
-        )
-        yield GaugeMetricFamily(
-            "linkscore_crawls_damaged",
-            "Crawls whose log could not be read",
-            value=len(self._registry.damaged),
-        )
-        yield GaugeMetricFamily(
-            "linkscore_events_to_replay",
-            "Events that a start applies before it serves, 3 ms each",
-            value=sum(actor.replay_count for actor in self._registry.actors()),
-        )
+    def _crawls(self, actors: Sequence[CrawlActor]) -> Iterator[_Gauge]:
+        registry = self._registry
+        yield "crawls", "Crawls", registry.crawl_count
+        yield "crawls_open", "Crawls in memory", len(actors)
+        yield "crawls_damaged", "Crawls whose log could not be read", len(registry.damaged)
+        replayed = sum(actor.replay_count for actor in actors)
+        yield "events_to_replay", "Events that a start applies before it serves, 3 ms each", replayed
 
-    def _busiest(self) -> GaugeMetricFamily:
-        family = GaugeMetricFamily(
-            "linkscore_busiest_shards_events_per_second",
-            "Events a second of the busiest open shards, by rank; `crawls shards --busiest` names them",
-            labels=["rank"],
-        )
-        paces = sorted((actor.pace.events_per_s for actor in self._registry.actors()), reverse=True)
-        for rank, events_per_s in enumerate(paces[:_BUSIEST], 1):
-            family.add_metric([str(rank)], events_per_s)
-        return family
-
-    def _memory(self) -> Iterator[Metric]:
+    def _memory(self) -> Iterator[_Gauge]:
         budget = self._registry.memory.budget
-        yield GaugeMetricFamily(
-            "linkscore_site_memory_bytes", "Memory of the sites, estimated", value=budget.used
-        )
-        yield GaugeMetricFamily(
-            "linkscore_site_memory_limit_bytes",
-            "Bound of it: site_memory_mb, or less while the process is close to memory_mb",
-            value=budget.limit,
-        )
-        yield GaugeMetricFamily(
-            "linkscore_memory_limit_bytes",
-            "The setting memory_mb; compare process_resident_memory_bytes",
-            value=self._settings.memory_mb << 20,
-        )
+        yield "site_memory_bytes", "Memory of the sites, estimated", budget.used
+        bound = "Bound of it: site_memory_mb, or less while the process is close to memory_mb"
+        yield "site_memory_limit_bytes", bound, budget.limit
+        most = "The setting memory_mb; compare process_resident_memory_bytes"
+        yield "memory_limit_bytes", most, self._settings.memory_mb << 20
 
-    def _disk(self) -> Iterator[Metric]:
+    def _disk(self) -> Iterator[_Gauge]:
         space = self._registry.space
         space.look()
-        yield GaugeMetricFamily(
-            "linkscore_disk_free_bytes",
-            "Free space on the disk of the data folder; NaN where there is none",
-            value=space.free,
-        )
-        yield GaugeMetricFamily(
-            "linkscore_disk_full",
-            "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0",
-            value=float(space.is_on),
-        )
+        free = "Free space on the disk of the data folder; NaN where there is none"
+        yield "disk_free_bytes", free, space.free
+        full = "1 while pages and feedback are refused for want of disk space (min_free_mb), else 0"
+        yield "disk_full", full, float(space.is_on)
 
     def _bounds(self, sites: list[SiteModel]) -> Iterator[Metric]:
-        s = self._settings
-        uses = {
-            "site_links": (s.site_links, [len(site.memory) for site in sites]),
-            "site_blocks": (s.site_blocks, [len(site.texts) for site in sites]),
-            "site_apaths": (s.site_apaths, [len(site.link_paths) for site in sites]),
-        }
+        s, labels = self._settings, ["bound"]
         limit = GaugeMetricFamily(
-            "linkscore_bound", "Settings that bound the memory of a site", labels=["bound"]
+            "linkscore_bound", "Settings that bound the memory of a site", labels=labels
         )
         used = GaugeMetricFamily(
             "linkscore_bound_used",
             "Largest use of a bound by any site; at linkscore_bound the oldest entries are forgotten",
-            labels=["bound"],
+            labels=labels,
         )
-        for name, (most, counts) in uses.items():
+        for name, most, counts in (
+            ("site_links", s.site_links, [len(site.memory) for site in sites]),
+            ("site_blocks", s.site_blocks, [len(site.texts) for site in sites]),
+            ("site_apaths", s.site_apaths, [len(site.link_paths) for site in sites]),
+        ):
             limit.add_metric([name], most)
             used.add_metric([name], max(counts, default=0))
-        yield limit
-        yield used
+        yield from (limit, used)
+
+
+def _busiest(actors: Sequence[CrawlActor]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(
+        "linkscore_busiest_shards_events_per_second",
+        "Events a second of the busiest open shards, by rank; `shards status --busiest` names them",
+        labels=["rank"],
+    )
+    paces = sorted((actor.pace.events_per_s for actor in actors), reverse=True)
+    for rank, events_per_s in enumerate(paces[:_BUSIEST], 1):
+        family.add_metric([str(rank)], events_per_s)
+    return family
 
 
 def _by_stage(sites: list[SiteModel], evicted: int) -> GaugeMetricFamily:

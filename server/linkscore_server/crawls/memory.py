@@ -86,28 +86,21 @@ class MemoryKeeper:
 
         Ends early when none can be: the next events try again.
         """
+        stuck = set[CrawlActor]()
         async with self._evicting:
-            await self._enforce_budget()
-
-    async def _enforce_budget(self) -> None:
-        stuck: set[CrawlActor] = set()
-        while self.budget.is_over:
-            others = (actor for actor in self._actors() if actor not in stuck)
-            lru = min(others, key=lambda actor: actor.model.sites.lru, default=None)
-            if lru is None or lru.model.sites.lru == math.inf:
-                return
-            evicted = await self._evict(lru)
-            self._metrics.sites_evicted.inc(evicted)
-            if not evicted:
-                stuck.add(lru)
-
-    async def _evict(self, actor: CrawlActor) -> int:
-        """Evict sites of a crawl; returns how many. The crawl that asked for room may be another one."""
-        try:
-            return await actor.evict_sites(_AT_A_TIME)
-        except Exception:
-            _log.exception("crawl %s: sites cannot be evicted", actor.model.config.name)
-            return 0
+            while self.budget.is_over:
+                others = (actor for actor in self._actors() if actor not in stuck)
+                lru = min(others, key=lambda actor: actor.model.sites.lru, default=None)
+                if lru is None or lru.model.sites.lru == math.inf:
+                    break
+                evicted = 0
+                try:  # the crawl that asked for room may be another one
+                    evicted = await lru.evict_sites(_AT_A_TIME)
+                except Exception:
+                    _log.exception("crawl %s: sites cannot be evicted", lru.model.config.name)
+                self._metrics.sites_evicted.inc(evicted)
+                if not evicted:
+                    stuck.add(lru)
 
     def check(self) -> None:
         """Let in what needs memory, or not."""

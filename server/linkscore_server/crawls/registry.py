@@ -7,7 +7,6 @@ import dataclasses
 import logging
 import re
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -154,7 +153,6 @@ class CrawlRegistry:
         self._questions = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="linkscore-ask")
         self._locks, self._change_locks, self._creating = Locks(), Locks(), asyncio.Lock()
         self._openings: dict[str, asyncio.Task[CrawlActor]] = {}
-        self._asked: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._beside: set[asyncio.Task[Any]] = set()
         self._is_closing = False
@@ -226,17 +224,13 @@ class CrawlRegistry:
             yield
 
     async def _opened(self, name: str) -> CrawlActor:
-        self._asked[name] += 1
-        try:
-            while (actor := self._actors.get(name)) is None or actor.is_lost:
-                opening = self._being_opened(name)
-                done, _ = await asyncio.wait([opening], timeout=wait_s())
-                if not done:
-                    raise CrawlOpening(f"crawl {name!r} is being opened, its events are applied; try again")
-                opening.result()
-            return actor
-        finally:
-            self._asked -= Counter([name])
+        while (actor := self._actors.get(name)) is None or actor.is_lost:
+            opening = self._being_opened(name)
+            done, _ = await asyncio.wait([opening], timeout=wait_s())
+            if not done:
+                raise CrawlOpening(f"crawl {name!r} is being opened, its events are applied; try again")
+            opening.result()
+        return actor
 
     def _being_opened(self, name: str) -> asyncio.Task[CrawlActor]:
         """Return the one task that opens a crawl, which goes on when who asked gives up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from linkscore.v1 import crawl_service_pb2 as pb
@@ -15,7 +16,7 @@ from linkscore_scoring.errors import LinkscoreError
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
-from linkscore_server.front.owners import Owners
+from linkscore_server.front.owners import Owner, Owners
 from linkscore_server.services.contract import check_count
 from linkscore_server.services.crawls import config_of
 from linkscore_server.services.errors import NotServing
@@ -112,10 +113,15 @@ class CrawlCoordinator:
     async def _align(self, first: Shard) -> None:
         config = (await self._registry.open(first.key)).model.config
         for shard in shards_of(config.name, config.groups)[1:]:
-            await self._owners.of(shard).ask("configure", shard=shard.key, config=config.to_state())
+            told = partial(_configured, shard.key, config.to_state())
+            await self._owners.reach(shard, told)
 
     async def close(self) -> None:
         """Stop."""
         for task in self._aligning:
             task.cancel()
         await asyncio.gather(*self._aligning, return_exceptions=True)
+
+
+async def _configured(key: str, config: dict[str, Any], owner: Owner) -> None:
+    await owner.ask("configure", shard=key, config=config)

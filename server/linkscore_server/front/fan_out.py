@@ -19,55 +19,13 @@ from linkscore.v1 import site_model_service_pb2 as site_pb
 from linkscore_scoring.engine.fetch_plan import Offer, allocate
 from linkscore_scoring.engine.queries import best_sites
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.front.owners import Owners
-from linkscore_server.front.parts import RoutedCrawl, may_repeat
-from linkscore_server.front.scatter_gather import ask_group, events_in, gathered, without
+from linkscore_server.front.parts import Groups, RoutedCrawl, gathered
+from linkscore_server.front.scatter_gather import events_in, without
 from linkscore_server.services import results, sites
 from linkscore_server.services.messages import DEFAULT_PAGE_SIZE, MAX_BROWSE_SITES, site_of
 from linkscore_server.services.revisits import DUE_PAGES, MAX_DUE_PAGES, MAX_RANKED
-from linkscore_server.settings import Settings
 
 _START = re.compile(r"[0-9]{1,7}")
-
-
-class Groups:
-    """The groups of one crawl for one call."""
-
-    def __init__(
-        self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
-    ) -> None:
-        self.crawl = crawl
-        self.settings = settings
-        self._owners = owners
-        self._method = method
-        self._context = context
-
-    async def send(self, group: int, request: Any) -> Any:
-        """Send a request that names the shard to the owner of a group."""
-        return await self._owners.reach(
-            self.crawl.shards[group],
-            lambda owner: owner.call(self._method, request, self._context),
-            may_repeat=may_repeat(request),
-        )
-
-    async def send_all(self, request: Any, field: str = "crawl") -> list[Any]:
-        """Send a request about the crawl to every group; returns the answers in their order."""
-
-        async def sent(group: int) -> Any:
-            own = type(request)()
-            own.CopyFrom(request)
-            setattr(own, field, self.crawl.resource(group))
-            return await self.send(group, own)
-
-        return await gathered([sent(group) for group in range(self.crawl.groups)])
-
-    async def ask(self, group: int, question: str, request: Any) -> dict[str, Any]:
-        """Ask the owner of a group a question about a request, which is changed to name the shard."""
-        request.crawl = self.crawl.resource(group)
-        packed = request.SerializeToString()
-        return await self._owners.reach(
-            self.crawl.shards[group], lambda owner: owner.ask(question, request=packed)
-        )
 
 
 Answer = Callable[[Groups, Any], Awaitable[Any]]
@@ -88,7 +46,7 @@ async def suggest_seeds(groups: Groups, request: site_pb.SuggestSeedsRequest) ->
         request.max_results = sites.MAX_SEEDS  # what is second in each group may be first of all
         return merged_seeds(await groups.send_all(request), n)
     site, _ = sites.seed_query(request, groups.crawl.name, groups.crawl.site_of)
-    return await ask_group(groups.crawl, groups.crawl.group_of_site(site), request, groups.send)
+    return await groups.to(groups.crawl.group_of_site(site), request)
 
 
 def merged_seeds(answers: Sequence[site_pb.SuggestSeedsResponse], n: int) -> site_pb.SuggestSeedsResponse:
@@ -190,7 +148,7 @@ async def suggest_examples(groups: Groups, request: pb.SuggestExamplesRequest) -
     crawl = groups.crawl
     n, site = results.example_query(request, crawl.name)
     if site:
-        return await ask_group(crawl, crawl.group_of_site(site), request, groups.send)
+        return await groups.to(crawl.group_of_site(site), request)
     asked = await gathered([groups.ask(group, "examples", without(request)) for group in range(crawl.groups)])
     answers = [pb.SuggestExamplesResponse.FromString(got["answer"]) for got in asked]
     worth = [
@@ -210,7 +168,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
     """Ask each group what its sites are worth; no policy of such a crawl draws hosts over all sites."""
     crawl, most = groups.crawl, groups.settings.max_sites_per_call
     if not request.sites or len(request.sites) > most:
-        return await ask_group(crawl, 0, request, groups.send)
+        return await groups.to(0, request)
     names, waiting, n = results.site_ranking_query(request, crawl.name)
     by_group = _rows_by_group(names, crawl.group_of_site)
 
@@ -218,7 +176,7 @@ async def rank_sites(groups: Groups, request: pb.RankSitesRequest) -> Any:
         part = pb.RankSitesRequest(n=0, sites=[request.sites[row] for row in rows])
         if request.HasField("policy"):
             part.policy.CopyFrom(request.policy)
-        return rows, await ask_group(crawl, group, part, groups.send)
+        return rows, await groups.to(group, part)
 
     found = await gathered([values_of(group, rows) for group, rows in by_group.items()])
     values = np.zeros(len(names))
@@ -236,7 +194,7 @@ async def rank_buckets(groups: Groups, request: pb.RankBucketsRequest) -> Any:
     """Let each group offer fetches, and hand places out by the offers."""
     crawl, most = groups.crawl, groups.settings.max_buckets_per_call
     if not request.buckets or len(request.buckets) > most:
-        return await ask_group(crawl, 0, request, groups.send)
+        return await groups.to(0, request)
     results.fetches_in_flight(request)
     by_group = _rows_by_group(request.buckets, crawl.group_of_bucket)
     asked = await gathered(
@@ -262,15 +220,15 @@ async def rank_revisits(groups: Groups, request: pb.RankRevisitsRequest) -> Any:
     crawl = groups.crawl
     if request.site:
         site = site_of(request.site, crawl.name, "site")
-        return await ask_group(crawl, crawl.group_of_site(site), request, groups.send)
+        return await groups.to(crawl.group_of_site(site), request)
     if request.page_size > MAX_DUE_PAGES:
-        return await ask_group(crawl, 0, request, groups.send)  # which says what is wrong
+        return await groups.to(0, request)  # which says what is wrong
     starts = _starts(request.page_token, crawl.groups)
 
     async def due_from(group: int, start: int) -> pb.RankRevisitsResponse:
         part = without(request)
         part.page_token = str(start)
-        got: pb.RankRevisitsResponse = await ask_group(crawl, group, part, groups.send)
+        got: pb.RankRevisitsResponse = await groups.to(group, part)
         return got
 
     found = await gathered([due_from(group, start) for group, start in enumerate(starts)])

@@ -61,7 +61,7 @@ class Front:
         self.router = Router(
             self.owners, registry, settings, store, domain_of=registrable_domain, clock=clock
         )
-        self.servicers = servicers_of(self.router, services)
+        self.servicers = servicers_of(self.router)
         self.cluster: Cluster | None = None
         self._peer_server: grpc.aio.Server | None = None
         self._has_begun = False

@@ -1,9 +1,10 @@
-"""A crawl as whoever routes calls knows it: enough to say which group a URL, a bucket or a ticket is of."""
+"""A crawl in groups as whoever routes calls knows it: which one has what a call is about, and who has it."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,10 @@ from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.groups import Shard, group_of, group_of_hash, shards_of
 from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.urls.identity import host_of
+from linkscore_server.front.owners import Owners
 from linkscore_server.services.messages import crawl_name, parse_site
 from linkscore_server.services.pages import has_page
+from linkscore_server.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,60 @@ class RoutedCrawl:
     def group_of_page(self, page: common_pb2.Page) -> int:
         """Return the group of a page: of the URL that it came from, if it came."""
         return self.group_of_url((page.final_url or page.url) if has_page(page) else page.url)
+
+
+class Groups:
+    """The groups of one crawl for one call."""
+
+    def __init__(
+        self, crawl: RoutedCrawl, owners: Owners, method: str, context: Any, settings: Settings
+    ) -> None:
+        self.crawl = crawl
+        self.settings = settings
+        self._owners = owners
+        self._method = method
+        self._context = context
+
+    async def send(self, group: int, request: Any) -> Any:
+        """Send a request that names the shard to the owner of a group."""
+        return await self._owners.reach(
+            self.crawl.shards[group],
+            lambda owner: owner.call(self._method, request, self._context),
+            may_repeat=may_repeat(request),
+        )
+
+    async def to(self, group: int, request: Any) -> Any:
+        """Send a request about the crawl to the owner of a group; the request is changed."""
+        request.crawl = self.crawl.resource(group)
+        return await self.send(group, request)
+
+    async def send_all(self, request: Any, field: str = "crawl") -> list[Any]:
+        """Send a request about the crawl to every group; returns the answers in their order."""
+
+        async def sent(group: int) -> Any:
+            own = type(request)()
+            own.CopyFrom(request)
+            setattr(own, field, self.crawl.resource(group))
+            return await self.send(group, own)
+
+        return await gathered([sent(group) for group in range(self.crawl.groups)])
+
+    async def ask(self, group: int, question: str, request: Any) -> dict[str, Any]:
+        """Ask the owner of a group a question about a request, which is changed to name the shard."""
+        request.crawl = self.crawl.resource(group)
+        packed = request.SerializeToString()
+        return await self._owners.reach(
+            self.crawl.shards[group], lambda owner: owner.ask(question, request=packed)
+        )
+
+
+async def gathered(calls: Sequence[Awaitable[Any]]) -> list[Any]:
+    """Wait for all calls, and raise the first error if there is one: no call is left half-way."""
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    for got in found:
+        if isinstance(got, BaseException):
+            raise got
+    return found
 
 
 def may_repeat(request: Any) -> bool:

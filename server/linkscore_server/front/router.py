@@ -17,9 +17,9 @@ from linkscore_scoring.errors import CorruptState, InvalidInput
 from linkscore_server.crawls.opening import config_of
 from linkscore_server.crawls.registry import CrawlNotFound, CrawlRegistry
 from linkscore_server.front.coordinator import CrawlCoordinator
-from linkscore_server.front.fan_out import FAN_OUT, Groups
+from linkscore_server.front.fan_out import FAN_OUT
 from linkscore_server.front.owners import Owner, Owners
-from linkscore_server.front.parts import RoutedCrawl, may_repeat
+from linkscore_server.front.parts import Groups, RoutedCrawl, may_repeat
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.front.shards import list_shards
 from linkscore_server.front.streams import GroupedImport, GroupedStream, first_of, with_first
@@ -142,7 +142,7 @@ class Router:
             return await self._whole(name, method, request, context)
         groups = Groups(crawl, self._owners, method, context, self._settings)
         if method in SCATTER_GATHER:
-            return await SCATTER_GATHER[method].answer(crawl, request, groups.send, self._settings)
+            return await SCATTER_GATHER[method].answer(groups, request)
         return await FAN_OUT[method](groups, request)
 
     async def _whole(self, name: str, method: str, request: Any, context: Any) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,12 +12,9 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
-from linkscore_server.front.parts import RoutedCrawl, name_event
+from linkscore_server.front.parts import Groups, RoutedCrawl, gathered, name_event
 from linkscore_server.services.revisits import MAX_NOTICES
-from linkscore_server.settings import Settings
 
-Ask = Callable[[int, Any], Awaitable[Any]]
-"""Sends a request to the owner of a group."""
 Part = tuple[list[int], Any]
 """Rows of the whole question, and what their group answered."""
 
@@ -35,22 +31,22 @@ class ScatterGather:
     most: str | int  # bound of the rows: a number, or the setting that says it
     before: Callable[[Any], None] | None = None  # done to each row first
 
-    async def answer(self, crawl: RoutedCrawl, request: Any, ask: Ask, settings: Settings) -> Any:
+    async def answer(self, groups: Groups, request: Any) -> Any:
         """Ask each group about its rows; one that fails fails the call when all have answered."""
         rows = getattr(request, self.rows)
-        limit = getattr(settings, self.most) if isinstance(self.most, str) else self.most
+        limit = getattr(groups.settings, self.most) if isinstance(self.most, str) else self.most
         if not rows or len(rows) > limit:
-            return await ask_group(crawl, 0, request, ask)  # which says what is wrong
+            return await groups.to(0, request)  # which says what is wrong
         by_group: dict[int, list[int]] = {}
         for at, row in enumerate(rows):
             if self.before is not None:
                 self.before(row)
-            by_group.setdefault(self.group_of(crawl, row), []).append(at)
+            by_group.setdefault(self.group_of(groups.crawl, row), []).append(at)
         if len(by_group) == 1:
-            return await ask_group(crawl, next(iter(by_group)), request, ask)
+            return await groups.to(next(iter(by_group)), request)
         parts = [(at, self._part(request, [rows[i] for i in at])) for at in by_group.values()]
         found = await gathered(
-            [ask_group(crawl, group, part, ask) for group, (_, part) in zip(by_group, parts, strict=True)]
+            [groups.to(group, part) for group, (_, part) in zip(by_group, parts, strict=True)]
         )
         return self.merged(len(rows), [(at, got) for (at, _), got in zip(parts, found, strict=True)])
 
@@ -58,21 +54,6 @@ class ScatterGather:
         part = without(request, self.rows)
         getattr(part, self.rows).extend(rows)
         return part
-
-
-async def ask_group(crawl: RoutedCrawl, group: int, request: Any, ask: Ask) -> Any:
-    """Send a request about a crawl to the owner of a group; the request is changed."""
-    request.crawl = crawl.resource(group)
-    return await ask(group, request)
-
-
-async def gathered(calls: Sequence[Awaitable[Any]]) -> list[Any]:
-    """Wait for all calls, and raise the first error if there is one: no call is left half-way."""
-    found = await asyncio.gather(*calls, return_exceptions=True)
-    for got in found:
-        if isinstance(got, BaseException):
-            raise got
-    return found
 
 
 def without(request: Any, *left_out: str) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Container
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import grpc
 import msgpack
@@ -20,18 +20,8 @@ from linkscore_server.services.errors import REQUEST_ID as KEY
 from linkscore_server.services.errors import begin_request, status_of
 
 
-class AnswersAll(Protocol):
-    """Answers every call of the contract by its name, ``Service/Method``; see `owners.Owner`."""
-
-    async def call(self, method: str, request: Any, context: Any) -> Any:
-        """Answer a call that has one answer to a request, or to a stream of them."""
-
-    def stream(self, method: str, requests: AsyncIterator[Any], context: Any) -> AsyncGenerator[Any, None]:
-        """Answer a stream with a stream."""
-
-
-def servicers_of(answers: AnswersAll, there: Container[str] = SERVICES) -> dict[str, Any]:
-    """Return the services that are there as gRPC takes them, all of whose calls somebody answers."""
+def servicers_of(answers: Any) -> dict[str, Any]:
+    """Return the services as gRPC takes them, all of whose calls somebody answers by `call` and `stream`."""
     return {
         name: SimpleNamespace(
             **{
@@ -40,11 +30,10 @@ def servicers_of(answers: AnswersAll, there: Container[str] = SERVICES) -> dict[
             }
         )
         for name, file in SERVICES.items()
-        if name in there
     }
 
 
-def _handler(answers: AnswersAll, name: str, method: Any) -> Any:
+def _handler(answers: Any, name: str, method: Any) -> Any:
     async def answer(request: Any, context: Any) -> Any:
         return await answers.call(name, request, context)
 
@@ -69,7 +58,7 @@ class ForPeers:
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(OWNER, methods),))
 
     async def call(self, method: str, request: Any, context: Any) -> Any:
-        """See `AnswersAll`."""
+        """See `owners.Owner`."""
         is_of_crawl = method == UPDATE and is_crawl_name(crawl_in(method, request))
         answers = self._router if is_of_crawl else self._local
         return await _answered(context, lambda: answers.call(method, request, context))
@@ -77,7 +66,7 @@ class ForPeers:
     async def stream(
         self, method: str, requests: AsyncIterator[Any], context: Any
     ) -> AsyncGenerator[Any, None]:
-        """See `AnswersAll`."""
+        """See `owners.Owner`."""
         _begin(context)
         try:
             async with aclosing(self._local.stream(method, requests, context)) as responses:

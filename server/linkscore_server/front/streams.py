@@ -14,8 +14,7 @@ from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
 from linkscore_server import tasks
 from linkscore_server.front.owners import Owners
-from linkscore_server.front.parts import RoutedCrawl, name_event
-from linkscore_server.front.scatter_gather import gathered
+from linkscore_server.front.parts import RoutedCrawl, gathered, name_event
 from linkscore_server.services.errors import NotServing
 from linkscore_server.services.messages import parse_crawl
 

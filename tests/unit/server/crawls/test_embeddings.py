@@ -76,13 +76,6 @@ async def test_a_model_that_fails_costs_no_page(
     assert name in caplog.text
 
 
-async def test_a_crawl_without_an_embedding_asks_none(embeddings: Embeddings, toy: Toy) -> None:
-    embeddings.load("toy")
-    await embeddings.compare(Wanted(WANTED.queries), pages("a canoe"))
-    await embeddings.compare(None, pages("a canoe"))
-    assert toy.asked == []
-
-
 def test_a_name_that_no_plug_in_brings_is_refused(embeddings: Embeddings) -> None:
     with pytest.raises(InvalidInput) as caught:
         embeddings.check(Wanted(WANTED.queries, embedding="toys"))

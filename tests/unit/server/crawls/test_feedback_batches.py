@@ -12,7 +12,6 @@ from prometheus_client import generate_latest
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.learning import CrawlClosed
 from linkscore_server.crawls.learning_pool import LearningPool
 from linkscore_server.crawls.sites import StoredCrawl
 from linkscore_server.observability.metrics import RECENT_REWARDS, Metrics
@@ -71,33 +70,11 @@ async def test_a_batch_is_one_group_applied_in_its_order(actor: CrawlActor, log:
     assert actor.model.seq == 3
 
 
-async def test_a_batch_the_log_refuses_is_not_applied(actor: CrawlActor, log: Counting) -> None:
-    log.full = True
-    with pytest.raises(OSError, match="No space"):
-        await actor.submit_all([given(1), given(2)])
-    assert actor.model.feedbacks == 0
-    log.full = False
-    assert await actor.submit_all([given(1), given(2)]) == [True, True]
-
-
 async def test_an_event_of_a_batch_that_cannot_be_applied_fails_alone(actor: CrawlActor) -> None:
     bad = given(2, reward="no number")  # type: ignore[arg-type]
     first, broken, last = await actor.submit_all([given(1), bad, given(3)])
     assert (first, last) == (True, True)
     assert isinstance(broken, Exception)
-
-
-async def test_batches_and_single_events_keep_the_order_they_came_in(actor: CrawlActor) -> None:
-    waiting = [actor.submit_all([given(1), given(2)]), asyncio.create_task(actor.submit(given(2)))]
-    await asyncio.sleep(0)
-    waiting.append(actor.submit_all([given(3), given(1)]))
-    assert await asyncio.gather(*waiting) == [[True, True], False, [True, False]]
-
-
-async def test_a_closed_writer_takes_no_batch(actor: CrawlActor) -> None:
-    await actor.close()
-    with pytest.raises(CrawlClosed):
-        actor.submit_all([given(1)])
 
 
 async def test_other_calls_get_their_turn_within_a_batch(actor: CrawlActor) -> None:

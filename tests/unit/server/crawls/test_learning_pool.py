@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
 import pytest
@@ -82,16 +81,6 @@ def test_a_process_that_dies_costs_no_learning_and_the_next_has_another(
     pool.run(job(20))
     assert pool._pool
     assert not caplog.text
-
-
-def test_where_no_process_can_be_started_the_server_learns(
-    make_pool: Callable[..., LearningPool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*args: Any) -> Future[Any]:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(ProcessPoolExecutor, "submit", refused)
-    assert packed(make_pool(pages_here=0).run(job()).to_state()) == packed(run(job()).to_state())
 
 
 def test_what_a_learning_fails_with_is_told_and_leaves_the_process(

@@ -10,12 +10,11 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import page_of
 from linkscore_server.crawls import opening
 from linkscore_server.crawls.actor import CrawlActor
-from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort, asked_at_most_each
+from linkscore_server.crawls.memory import MemoryKeeper, MemoryShort
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.settings import Settings
@@ -76,16 +75,6 @@ async def test_sites_of_all_crawls_keep_within_one_bound_and_nothing_is_lost(
     assert packed(actors[1].model.to_state()) == replayed(store, "b")
 
 
-async def test_memory_grows_no_faster_than_it_is_given_back(registry: CrawlRegistry) -> None:
-    actor = await made(registry, "a")
-    most = 0
-    for at in range(0, 400, 10):
-        await asyncio.gather(*(actor.submit(fetched(n)) for n in range(at, at + 10)))
-        most = max(most, registry.memory.budget.used)
-    assert most < 4.5 * (1 << 20), "the bound and one group of ten sites, 330 KB each"
-    assert len(actor.model.sites) == 37
-
-
 async def test_the_coldest_site_of_any_crawl_goes_first(registry: CrawlRegistry) -> None:
     cold, hot = [await made(registry, name) for name in ("cold", "hot")]
     for actor in (cold, hot):
@@ -130,22 +119,6 @@ async def test_a_site_whose_state_is_damaged_is_read_from_its_events(
     assert "state of site '0.example'" in caplog.text
 
 
-async def test_an_event_that_is_damaged_keeps_its_crawl_closed_and_no_other(
-    registry: CrawlRegistry, store: Store
-) -> None:
-    for name in "ab":
-        actor = await made(registry, name)
-        await actor.submit(fetched(1))
-        await actor.discard()
-    del actor
-    registry._actors.clear()
-    statement = ("UPDATE event SET body = ? WHERE seq = 2 AND shard = ?", [(b"\0", store.number_of("a"))])
-    store.writer.call(lambda session: session.commit([statement])).result()
-    with pytest.raises(CorruptState, match=r"crawl 'a'.* event 2.* damaged"):
-        await registry.open("a")
-    await registry.open("b")
-
-
 def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in() -> None:
     used = [0]
     settings = Settings(site_memory_mb=100, memory_mb=200)
@@ -169,12 +142,3 @@ def test_near_its_bound_the_process_keeps_fewer_sites_and_at_it_takes_nothing_in
     for _ in range(100):
         keeper.check()
     assert keeper.budget.limit == 100 << 20
-
-
-def test_the_kernel_is_asked_again_when_its_answer_is_too_old() -> None:
-    asked = iter(range(1, 10))
-    always, once = (
-        asked_at_most_each(0.0, lambda: next(asked)),
-        asked_at_most_each(3600.0, lambda: next(asked)),
-    )
-    assert [once(), once(), always(), always(), once()] == [1, 1, 2, 3, 1]

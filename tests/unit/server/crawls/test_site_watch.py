@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from linkscore_scoring.engine.reports import NamedTrap, SiteAdvice, TrapKind, TrapReport
-from linkscore_scoring.errors import NotFound
 from linkscore_scoring.site.crawl_history import Tally
 from linkscore_server.crawls.site_watch import FIRST_LOOK, SiteWatch
 from linkscore_server.observability.metrics import Metrics
@@ -79,15 +78,3 @@ async def test_what_is_new_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
         "a.test/print lo",
         "no examples, fe",
     ]
-
-
-async def test_a_crawl_that_is_deleted_meanwhile_is_nothing_to_tell() -> None:
-    watch, crawl = SiteWatch(Metrics()), Crawl()
-
-    async def gone(question: object) -> None:
-        crawl.asked += 1
-        raise NotFound("no such site")
-
-    crawl.ask = gone  # type: ignore[method-assign]
-    await fetch(watch, crawl, FIRST_LOOK + 20)
-    assert crawl.asked == 2

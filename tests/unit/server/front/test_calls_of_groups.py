@@ -10,7 +10,7 @@ import pytest
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb
 from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.errors import InvalidInput
-from linkscore_server.front.fan_out import FAN_OUT, Groups, merged_seeds, rank_revisits, suggest_seeds
+from linkscore_server.front.fan_out import FAN_OUT, Groups, merged_seeds, rank_revisits
 from linkscore_server.front.router import CHANGES
 from linkscore_server.front.scatter_gather import SCATTER_GATHER
 from linkscore_server.services.contract import RPCS
@@ -40,28 +40,6 @@ def test_a_seed_of_several_groups_counts_for_the_news_of_all() -> None:
     ]
     assert merged.policy_state == "2 of 3 groups name seeds; that with most news: y"
     assert merged.policy == "news_prefix"
-
-
-def test_seeds_of_groups_do_not_depend_on_their_order_and_none_is_an_answer() -> None:
-    answers = [seeds(5, "x", a=3, b=2), seeds(5, "x", c=3), seeds(1, "x")]
-    assert merged_seeds(answers, 9).seeds == merged_seeds(answers[::-1], 9).seeds
-    assert list(merged_seeds([seeds(1, "x"), seeds(1, "x")], 9).seeds) == []
-
-
-async def test_a_page_that_is_second_in_every_group_can_be_first_of_all() -> None:
-    asked: list[int] = []
-
-    async def send_all(request: pb.SuggestSeedsRequest) -> list[pb.SuggestSeedsResponse]:
-        asked.append(request.max_results)
-        return [seeds(20, "x", a=6, portal=5), seeds(20, "x", b=9, portal=8)]
-
-    request = pb.SuggestSeedsRequest(crawl="crawls/c", max_results=1)
-    found = await suggest_seeds(cast("Groups", SimpleNamespace(send_all=send_all)), request)
-    assert ([seed.url for seed in found.seeds], asked) == (["portal"], [1_000])
-
-
-def test_without_seeds_the_state_is_that_of_a_group() -> None:
-    assert merged_seeds([seeds(1, "abstains: few records"), seeds(1, "x")], 9).policy_state[:8] == "abstains"
 
 
 class Ranked:
@@ -101,12 +79,6 @@ async def test_due_pages_of_all_groups_come_best_first_and_once(size: int) -> No
         token = answer.next_page_token
     worths = [(worth, str(group)) for group, of in enumerate(groups.worths) for worth in of]
     assert found == sorted(worths, key=lambda entry: (-entry[0], entry[1]))
-
-
-async def test_freshness_of_groups_is_that_of_their_pages_and_full_where_none_is_known() -> None:
-    answer = await Ranked([1.0], [2.0, 3.0, 4.0]).rank(1)
-    assert (answer.expected_freshness, answer.known_page_count, answer.event_seq) == (0.375, 4, 19)
-    assert (await Ranked([], []).rank(1)).expected_freshness == 1.0
 
 
 @pytest.mark.parametrize("token", ["3", "1.2.3", "1.", "-1.2", "1.x", "1.2\n", "12345678.1", "\u0661.1"])

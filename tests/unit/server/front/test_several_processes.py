@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter as Counted
-
 import grpc
 import pytest
 from google.rpc import code_pb2, error_details_pb2, status_pb2
@@ -11,8 +9,7 @@ from grpc_status import rpc_status
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as open_metrics
 
-from linkscore_scoring.engine.groups import Shard
-from linkscore_server.front.owners import error_of, place_of
+from linkscore_server.front.owners import error_of
 from linkscore_server.front.workers import WorkersCollector, share_of
 from linkscore_server.services.errors import CallerGone, Forwarded, NotServing, status_of
 from linkscore_server.settings import Settings
@@ -55,14 +52,6 @@ def test_a_worker_gets_its_share_of_what_bounds_the_server() -> None:
         "",
     )
     assert own.max_inflight_bytes == settings.max_message_bytes  # one message must always fit
-
-
-def test_every_shard_has_one_owner_and_all_own_some() -> None:
-    shards = [Shard("books", group, 16) for group in range(16)] + [Shard(f"c{n}") for n in range(40)]
-    for n in (2, 3, 8):
-        of_books = Counted(place_of(shard, n) for shard in shards[:16])
-        assert max(of_books.values()) - min(of_books.values()) <= 1
-        assert len({place_of(shard, n) for shard in shards[16:]}) == n
 
 
 def test_metrics_of_workers_keep_their_values_and_say_whose_they_are() -> None:

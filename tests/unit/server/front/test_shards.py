@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-import pytest
-
 from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.groups import Shard
 from linkscore_server.front.owners import Owner, Owners
@@ -49,18 +47,6 @@ TWO = (Having("books@0-of-3", "books@2-of-3", "news"), Having("books@1-of-3", "a
 BOOKS = [("crawls/books", n, f"worker {n % 2}") for n in range(3)]
 
 
-def test_rows_come_by_crawl_and_group_whoever_has_them() -> None:
-    [page] = listed(*TWO)
-    assert page == [("crawls/alone", 0, "worker 1"), *BOOKS, ("crawls/news", 0, "worker 0")]
-
-
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_pages_together_are_the_whole_list(size: int) -> None:
-    pages = listed(*TWO, page_size=size)
-    assert [row for page in pages for row in page] == listed(*TWO)[0]
-    assert max(map(len, pages)) == size
-
-
 def test_a_caller_gets_rows_of_its_crawls_only() -> None:
     assert listed(*TWO, crawl="crawls/books") == [BOOKS]
     assert listed(*TWO, foreign="books", page_size=1) == [
@@ -73,15 +59,3 @@ def test_a_process_that_does_not_answer_has_a_row_on_the_first_page() -> None:
     pages = listed(TWO[0], Away(), page_size=1)
     assert pages[0][0] == ("", 0, "worker 1")
     assert [row for page in pages for row in page][1:] == [BOOKS[0], BOOKS[2], ("crawls/news", 0, "worker 0")]
-
-
-def test_one_that_falls_silent_between_two_questions_is_said_too() -> None:
-    class Dying(Having):
-        async def ask(self, question: str, *, keys: list[str] | None = None) -> dict[str, Any]:
-            if question == "shards":
-                return {"keys": self.keys}
-            raise NotServing("gone")
-
-    assert listed(Dying("books"), TWO[1]) == [
-        [("", 0, "worker 0"), ("crawls/alone", 0, "worker 1"), ("crawls/books", 1, "worker 1")]
-    ]

@@ -117,18 +117,6 @@ def test_a_shard_that_another_server_had_meanwhile_is_told(server: Callable[[str
     assert first.ownership.tick().returned == frozenset()
 
 
-def test_a_server_that_leaves_hands_its_shards_over(server: Callable[[str], Server]) -> None:
-    first, second = server("a:1"), server("b:1")
-    _make(first)
-    shares = _settled(first, second)
-
-    second.ownership.leave(shares[1])
-
-    found = first.ownership.tick()
-    assert found.mine == frozenset(SHARDS)
-    assert list(found.servers.values()) == ["a:1"]
-
-
 def test_a_server_that_does_not_beat_loses_its_connection_and_its_shards(
     server: Callable[[str], Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:

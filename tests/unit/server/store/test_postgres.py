@@ -12,7 +12,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from linkscore_server.store import NewEvent, SiteRow, Store, StoreAway, open_store
+from linkscore_server.store import SiteRow, Store, StoreAway, open_store
 from support import postgres
 from support.postgres import Postgres
 from support.store_events import event
@@ -113,14 +113,6 @@ def test_a_stopped_database_is_left_when_the_writer_is_interrupted(where: str) -
         assert again.commit([event(3)]).result() == again.last_seq
 
 
-def test_bodies_of_a_megabyte_and_texts_of_all_kinds_are_kept(where: str) -> None:
-    with closing(open_store(where)) as store:
-        given = [NewEvent("ünï.example", "%s ? ' \\", os.urandom(1 << 20)), NewEvent("b.example", "", b"")]
-        store.create("50%").commit(given).result()
-
-        assert [tuple(one)[1:] for one in store.open("50%").events()] == given
-
-
 def test_a_password_is_not_told() -> None:
     engine = pytest.importorskip("linkscore_server.store.postgres").PostgresEngine(
         "postgresql://me:secret@db.example/crawls"
@@ -172,22 +164,3 @@ def test_a_commit_whose_standby_was_not_waited_for_is_away(replicated: tuple[Pos
             for one in stopped:
                 os.kill(one, signal.SIGCONT)
         assert shard.is_away
-
-
-@pytest.mark.slow
-def test_a_promoted_standby_has_all_that_was_acknowledged(replicated: tuple[Postgres, Postgres]) -> None:
-    primary, standby = replicated
-    where = primary.schema("promoted")
-    with closing(open_store(where)) as store:
-        shard = store.create("books")
-        for number in range(200):
-            shard.commit([event(number)]).result()
-        waiting = [shard.commit([event(number)]) for number in range(200, 400)]
-        primary.kill()
-        acknowledged = 200 + sum(future.exception() is None for future in waiting)
-    standby.promote()
-
-    standby_where = where.replace(f":{primary.port}/", f":{standby.port}/")
-    with psycopg.connect(standby_where) as con:
-        (count,) = con.execute("SELECT count(*) FROM event").fetchone() or (0,)
-    assert count >= acknowledged

@@ -17,7 +17,6 @@ from linkscore_server.store import (
     Store,
     StoreAway,
     failpoints,
-    open_store,
 )
 from linkscore_server.store.writer import MAX_GROUP
 from support.store_events import event
@@ -39,18 +38,6 @@ def test_events_are_read_as_they_were_appended(store: Store) -> None:
     assert [tuple(found)[1:] for found in shard.events()][:3] == given
     assert [found.seq for found in shard.events()] == [1, 2, 3, 4]
     assert [found.seq for found in shard.events(after=1, until=3)] == [2, 3]
-
-
-def test_what_was_acknowledged_is_there_after_a_start(opened: Opened) -> None:
-    store = opened()
-    store.create("books").commit([event(1, id="one")]).result()
-    store.close()
-
-    shard = opened().open("books")
-
-    assert shard.last_seq == 1
-    assert [found.body for found in shard.events()] == [b"page 1"]
-    assert shard.commit([event(2)]).result() == 2
 
 
 def test_shards_are_made_together_or_not_at_all(opened: Opened) -> None:
@@ -113,21 +100,6 @@ def test_facts_are_read_without_states_in_the_order_of_sites(opened: Opened) -> 
     assert found[8] == SiteFacts("8.example", 0, b"", 0)
 
 
-def test_states_ride_with_the_next_commit(opened: Opened) -> None:
-    store = opened()
-    shard = store.create("books")
-    shard.put([SiteRow("a.example", 1, b"", b"state")], Core(1, b"core"))
-    shard.commit([event(1), event(2)]).result()
-    store.close()
-
-    shard = opened().open("books")
-
-    assert shard.core() == Core(1, b"core")
-    row = shard.site("a.example")
-    assert row is not None
-    assert row.seq == 1
-
-
 def test_what_is_owed_is_written_when_the_store_closes(opened: Opened) -> None:
     store = opened()
     store.create("books").commit([event(1)]).result()
@@ -139,13 +111,6 @@ def test_what_is_owed_is_written_when_the_store_closes(opened: Opened) -> None:
 
     assert row is not None
     assert row.state == b"state"
-
-
-def test_the_last_ids_come_back_oldest_first(opened: Opened) -> None:
-    shard = opened().create("books")
-    shard.commit([event(n, id=f"id {n}" if n % 2 else "") for n in range(10)]).result()
-
-    assert opened().open("books").ids(3) == ["id 5", "id 7", "id 9"]
 
 
 def test_ids_may_hold_what_a_database_does_not_take(opened: Opened) -> None:
@@ -353,21 +318,3 @@ def test_a_state_that_is_another_ones_is_damage(store: Store, change: str) -> No
         shard.site("a.example")
     with pytest.raises(CorruptState, match=r"facts of site"):
         list(shard.sites())
-
-
-def test_nothing_is_kept_in_memory_alone() -> None:
-    store = open_store("memory")
-    shard = store.create("books")
-    shard.commit([event(1)]).result()
-
-    assert [found.body for found in shard.events()] == [b"page 1"]
-    assert store.space() is None
-    store.close()
-
-
-def test_a_store_of_another_version_is_refused(opened: Opened) -> None:
-    store = opened()
-    store.writer.call(lambda session: session.commit([("UPDATE format SET number = 99", [()])])).result()
-
-    with pytest.raises(Exception, match="of format 99, this version of linkscore reads 1"):
-        opened()
