@@ -43,10 +43,9 @@ def page_at(site: str, n: int, number: int) -> common.Page:
 class Living:
     """Fetches, hears and asks the same of a crawl whatever its groups."""
 
-    def __init__(self, client: Client, crawl: str, groups: int, rule: str) -> None:
+    def __init__(self, client: Client, crawl: str, groups: int) -> None:
         self.client, self.crawl = client, crawl
-        revisit = {"fetches_per_day": 3.0, "rule": rule}
-        client.create_crawl(crawl=crawl, groups=groups, revisit=revisit)
+        client.create_crawl(crawl=crawl, groups=groups, revisit={"fetches_per_day": 3.0})
 
     def live(self, days: range) -> list[Any]:
         """Fetch for some days; returns what was said of each page, and of each notice."""
@@ -105,10 +104,9 @@ def process(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield running
 
 
-@pytest.mark.parametrize("rule", ["greedy", "adaptive"])
-def test_several_groups_answer_as_one(process: ServerProcess, rule: str) -> None:
+def test_several_groups_answer_as_one(process: ServerProcess) -> None:
     with Client(process.target) as client:
-        one, many = (Living(client, f"{rule}-{groups}", groups, rule) for groups in (1, GROUPS))
+        one, many = (Living(client, f"living-{groups}", groups) for groups in (1, GROUPS))
         assert one.live(range(0, 12, 2)) == many.live(range(0, 12, 2))
         assert one.hear(11.5) == many.hear(11.5)
         assert one.live(range(12, 16, 2)) == many.live(range(12, 16, 2))

@@ -49,7 +49,7 @@ class Ranked:
         self.worths = worths
         self.crawl = SimpleNamespace(groups=len(worths), resource=str)
 
-    async def send(self, group: int, request: scoring_pb.RankRevisitsRequest) -> Any:
+    async def to(self, group: int, request: scoring_pb.RankRevisitsRequest) -> Any:
         start, worths = int(request.page_token), self.worths[group]
         end = start + request.page_size
         pages = [
