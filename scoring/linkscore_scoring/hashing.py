@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -24,6 +25,15 @@ def hash64(text: str) -> int:
     '0x3a87aef1ec36efc3'
     """
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+hash_of = lru_cache(maxsize=1 << 18)(hash64)
+"""Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
+
+
+def hashes_of(texts: list[str]) -> list[int]:
+    """Return `hash_of` of each text."""
+    return list(map(hash_of, texts))
 
 
 def hash_block(text: str) -> int:

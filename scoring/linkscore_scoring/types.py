@@ -329,3 +329,20 @@ class SeedWanted:
     url: str
     reason: str
     value: float
+
+
+@dataclass(slots=True)
+class SentPage:
+    """A page as it was sent, for a limit to read what it goes by.
+
+    `fetched_bytes`: bytes that came over the network. `url`: the URL asked for. `headers`: name and value of
+    each header that the crawler sent. `body`, `content_encoding`: what came, and how it is compressed.
+    `kind`: name of its reader, empty for a page as any other.
+    """
+
+    fetched_bytes: int
+    url: str = ""
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+    content_encoding: str = ""
+    kind: str = ""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.limits.copies import Contents
 from linkscore_scoring.limits.void_keys import Evidence, VoidKeys, lower_bound
 from linkscore_scoring.site.texts import TextOwners

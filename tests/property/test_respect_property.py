@@ -7,7 +7,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.limits.respect import (
     FILES,
     MAX_CHARS,
@@ -15,13 +14,14 @@ from linkscore_scoring.limits.respect import (
     NOFOLLOW,
     ROBOTS,
     USES,
-    RespectLimit,
     matches,
     read_rules,
     reserved_at,
+    respect_facts,
     said_by_head,
     said_by_headers,
 )
+from linkscore_scoring.types import SentPage
 
 SAID = {*USES, NOFOLLOW}
 LINES = st.lists(
@@ -63,7 +63,7 @@ def test_any_headers_are_read(headers: list[tuple[str, str]]) -> None:
 @given(st.binary(max_size=300), st.sampled_from(["", "gzip", "br", "zstd", "deflate", "\x00"]))
 def test_any_body_is_read(body: bytes, encoding: str) -> None:
     assert said_by_head(body, encoding) <= SAID
-    assert RespectLimit(None).read(SentPage(0, "http://a.test/", (), body, encoding)).keys() <= {"reserved"}
+    assert respect_facts(SentPage(0, "http://a.test/", (), body, encoding)).keys() <= {"reserved"}
 
 
 @given(st.text("ab/*$", max_size=12), st.text("ab/$", max_size=16))

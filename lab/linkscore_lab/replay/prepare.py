@@ -17,11 +17,10 @@ from linkscore_lab.datasets.survey import PageFacts, read_page
 from linkscore_lab.replay.parallel import cores, spread
 from linkscore_lab.replay.stored import Blobs, StoredRecord, StoredSite, location_key, packed, unpacked
 from linkscore_scoring.engine.events import Event, PageFetched, decode, encode
-from linkscore_scoring.engine.links import hashes_of
 from linkscore_scoring.errors import InvalidInput, LinkscoreError
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.features.types import PageWords, Words
-from linkscore_scoring.hashing import hash64
+from linkscore_scoring.hashing import hash64, hashes_of
 from linkscore_scoring.wanted import Wanted
 from linkscore_server.crawls.embeddings import Embeddings, installed_embeddings
 

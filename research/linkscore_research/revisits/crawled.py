@@ -9,10 +9,10 @@ from linkscore_research.revisits.replay import START_S, Schedule
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.features.html import extract
 from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.revisits.values import DAY_S
+from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import host_of, identity
 
 _LONGEST_S = 1e11

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from linkscore_scoring.engine.groups import MAX_GROUPS
-from linkscore_scoring.engine.limits import limit_of
+from linkscore_scoring.engine.limits import limit_problems
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError, PolicyFailed
 from linkscore_scoring.features.types import Words
 from linkscore_scoring.policies.answers import Sharing
@@ -120,8 +120,7 @@ class CrawlConfig:
                 rule = "no policy of the crawl goes by words: topic and keyword do, as policy or extra policy"
                 problems.append(FieldProblem("wanted", rule))
         problems += self._experience_problems()
-        for name, value in self.limits.items():
-            problems += limit_of(name, value).problems(groups=self.groups)
+        problems += limit_problems(self.limits, groups=self.groups)
         if self.revisit is not None:
             problems += RevisitSettings(**self.revisit).problems("revisit")
         problems += [] if problems else self._group_problems()

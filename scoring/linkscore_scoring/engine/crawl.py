@@ -26,19 +26,19 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.limits import CrawlLimits, Standing
+from linkscore_scoring.engine.limits import CrawlLimits
 from linkscore_scoring.engine.links import (
     NO_TICKET,
     TicketBook,
     fetch_of,
-    hash_of,
     score_known,
     score_page,
     strip_session_ids,
 )
-from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks
+from linkscore_scoring.engine.results import Outcome, PageOutcome, ScoredLinks, Standing
 from linkscore_scoring.engine.shard import Configure, CrawlWide, Make, SiteShard, SiteTable
 from linkscore_scoring.errors import NotFound, reading_state
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import MAX_RESCORED
 from linkscore_scoring.revisits.revisitor import key_of
 from linkscore_scoring.site.learning import LearnedSite, LearningJob
@@ -269,7 +269,7 @@ class CrawlModel:
         fetch = self.fetch_of(event)
         if not self._register(event.event_id):
             return self._answered_again(seq, sent, shard)
-        if any(limit.notice(event) for limit in shard.limits.values()):
+        if shard.limits.respect is not None and shard.limits.respect.notice(event):
             return self._noticed(seq, event, shard)
         self.pages += 1
         if fetch.not_modified and shard.revisitor is not None:
@@ -277,8 +277,9 @@ class CrawlModel:
         relearned = shard.served.relearned
         with self.watch("observe"):
             observation = shard.observe(fetch)
-        if shard.limits:
-            self._take_limited(event, observation, shard)
+        if shard.limits.is_set:
+            shard.limits.observe(event, observation, model, shard.served)
+            self.limits.observe(event, shard.stop())
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
         job = model.due_job(seq)
@@ -293,10 +294,9 @@ class CrawlModel:
 
     def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
         """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""
-        for limit in shard.limits.values():
-            limit.unchanged(event)
-        if shard.limits:
-            self.limits.observe(event, shard.stop())
+        if shard.limits.budget is not None:  # it costs what a fetch costs
+            shard.limits.budget.spend(event)
+        self.limits.observe(event, shard.stop())
         outcome = self._noticed(seq, event, shard)
         outcome.revisit = shard.unchanged(fetch)
         return outcome
@@ -354,13 +354,8 @@ class CrawlModel:
             relevance=shard.served.relevance_of(observation, shard.model) if observation else None,
             standing=self.standing(shard) if self.limits else None,
             revisit=observation.revisit if observation else None,
-            reserved=sorted({use for limit in shard.limits.values() for use in limit.reserved(event)}),
+            reserved=sorted(shard.limits.respect.reserved(event)) if shard.limits.respect is not None else [],
         )
-
-    def _take_limited(self, event: PageFetched, page: PageObservation, shard: SiteShard) -> None:
-        for limit in shard.limits.values():
-            limit.observe(event, page, shard.model, shard.served)
-        self.limits.observe(event, shard.stop())
 
     def standing(self, shard: SiteShard | None = None) -> Standing:
         """Return whether the crawl, and a site of it, go on.
@@ -372,8 +367,7 @@ class CrawlModel:
         standing = Standing(stop, fetches_left=limits.fetches_left, spent=limits.spent)
         if shard is not None:
             standing.site = shard.stop()
-            found = (limit.coverage() for limit in shard.limits.values())
-            standing.coverage = next(filter(None, found), None)
+            standing.coverage = shard.limits.budget.coverage() if shard.limits.budget is not None else None
         return standing
 
     @staticmethod

@@ -1,224 +1,113 @@
-"""What forbids links whatever a policy says: settings of a crawl."""
+"""What forbids links whatever a policy says: settings of a crawl, by the name of their field of `Crawl`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from linkscore_scoring.engine.events import PageFetched
+from linkscore_scoring.engine.results import Stop
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.limits.budget import Budget, CrawlBudget, SiteBudget
+from linkscore_scoring.limits.copies import SiteCopies, copies_problems
+from linkscore_scoring.limits.respect import SiteRespect, respect_facts, respect_problems
 from linkscore_scoring.policies.base import SKIP, Policy
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import State, Stateful
-from linkscore_scoring.types import LinkBatch, PageObservation, UrlRule
+from linkscore_scoring.state import State
+from linkscore_scoring.types import LinkBatch, PageObservation, SentPage
 
+BUDGET, RESPECT, COPIES = LIMITS = ("budget", "respect", "copies")
+"""Fields of `Crawl`. Where several forbid a link, the first of them is the reason that is told."""
 _CRAWL_BUDGET = 1  # of the wire contract: SKIP_REASON_CRAWL_BUDGET
 
 
-class Stop(NamedTuple):
-    """That a crawl or a site stops: a `Decision` of the wire contract, and why, one sentence with figures."""
-
-    decision: int
-    reason: str
-
-
-@dataclass(slots=True)
-class Coverage:
-    """How much of what is wanted was found; fields as of the message in the wire contract."""
-
-    share: float
-    low: float
-    high: float
-    found: float
-    waiting: float
-    unseen: float
-    fetches: int
+def limit_problems(config: Mapping[str, Any], *, groups: int) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the settings of a crawl of so many groups."""
+    if BUDGET in config:
+        yield from Budget(**(config[BUDGET] or {})).problems(groups)
+    if RESPECT in config:
+        yield from respect_problems(config[RESPECT])
+    if COPIES in config:
+        yield from copies_problems(config[COPIES] or {})
 
 
-@dataclass(slots=True)
-class Standing:
-    """Whether a crawl and one site of it go on; None where they do. See the message in the wire contract."""
-
-    crawl: Stop | None = None
-    site: Stop | None = None
-    fetches_left: int | None = None
-    spent: bool = False
-    coverage: Coverage | None = None
+def limit_facts(name: str, page: SentPage) -> dict[str, Any]:
+    """Return the facts of a page that its event keeps for a setting, as plain values."""
+    if name == BUDGET:
+        return {"bytes": page.fetched_bytes} if page.fetched_bytes else {}
+    return respect_facts(page) if name == RESPECT else {}
 
 
-class CopyHypothesis(NamedTuple):
-    """That some links lead to copies; fields as of the message in the wire contract."""
+class SiteLimits:
+    """What is counted on a site for the settings of its crawl; None for one that is not made.
 
-    name: str
-    tries: int
-    agreed: int
-    probability: float
-
-
-@dataclass(slots=True)
-class SentPage:
-    """A page as it was sent, for a limit to read what it goes by.
-
-    `fetched_bytes`: bytes that came over the network. `url`: the URL asked for. `headers`: name and value of
-    each header that the crawler sent. `body`, `content_encoding`: what came, and how it is compressed.
-    `kind`: name of its reader, empty for a page as any other.
+    `is_set`: whether any is made.
     """
 
-    fetched_bytes: int
-    url: str = ""
-    headers: Sequence[tuple[str, str]] = ()
-    body: bytes = b""
-    content_encoding: str = ""
-    kind: str = ""
+    def __init__(self) -> None:
+        self.budget: SiteBudget | None = None
+        self.respect: SiteRespect | None = None
+        self.copies: SiteCopies | None = None
+        self.is_set = False
 
-
-class SiteLimit(Stateful):
-    """A limit on one site: what it counts there. Events change it, questions do not.
-
-    `limit`: the setting; the table of limits exchanges it when the crawl is changed.
-    """
-
-    limit: Any
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take over the settings of a crawl; one that was there before counts on."""
+        self.budget = (self.budget or SiteBudget()) if BUDGET in config else None
+        self.respect = (self.respect or SiteRespect()) if RESPECT in config else None
+        self.copies = (self.copies or SiteCopies()) if COPIES in config else None
+        self.is_set = bool(self._parts())
+        if self.budget is not None:
+            self.budget.budget = Budget(**(config[BUDGET] or {}))
+        if self.respect is not None:
+            self.respect.uses = frozenset(config[RESPECT] or ())
+        if self.copies is not None:
+            self.copies.skip_above = (config[COPIES] or {}).get("skip_above")
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
         """Take in a fetch, that the site and the policy which serves have taken in already."""
+        if self.budget is not None:
+            self.budget.observe(event, page, site, policy)
+        if self.copies is not None:
+            self.copies.observe(event, page, site)
 
-    def unchanged(self, event: PageFetched) -> None:
-        """Take in a fetch that found a page as it was: nobody else learns from it."""
+    def judge(
+        self, links: LinkBatch, site: SiteModel, *, spent: bool, page: PageFeatures | None = None
+    ) -> list[int] | None:
+        """Return why links are to skip, a `SkipReason` of the wire contract each; None if none is.
 
-    def notice(self, event: PageFetched) -> bool:
-        """Take in what says something of the site and is no page of it; return whether it was such."""
-        return False
-
-    def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
-        """Write why links are to skip, a `SkipReason` of the wire contract, where there is no reason yet."""
-
-    def judge_of(self, page: PageFeatures, reasons: list[int]) -> None:
-        """Write, as `judge` does, why the links of a page are to skip by what the page itself says."""
-
-    def reserved(self, event: PageFetched) -> Collection[str]:
-        """Return the uses of a page that the site reserves, of those that the crawl respects."""
-        return ()
+        `spent` says that the crawl as a whole stops; `page` is what all links were found on.
+        """
+        reasons = [_CRAWL_BUDGET if spent else 0] * len(links)
+        if self.budget is not None:
+            self.budget.judge(links, site, reasons)
+        if self.respect is not None:
+            self.respect.judge(links, page, reasons)
+        if self.copies is not None:
+            self.copies.judge(links, site, reasons)
+        return reasons if any(reasons) else None
 
     def duplicates(self, links: LinkBatch, site: SiteModel) -> list[float] | None:
         """Return how probable each link leads to a copy of another page; None if nothing says so of any."""
-        return None
-
-    def hypotheses(self, site: SiteModel) -> list[CopyHypothesis]:
-        """Return which links are taken to lead to copies, the surest first."""
-        return []
-
-    def memory_bytes(self) -> int:
-        """Return what it takes in memory, estimated; 0 if next to nothing."""
-        return 0
+        return self.copies.duplicates(links, site) if self.copies is not None else None
 
     def stop(self, site: SiteModel) -> Stop | None:
         """Return why the site stops, None if it goes on."""
-        return None
+        return self.budget.stop(site) if self.budget is not None else None
 
-    def coverage(self) -> Coverage | None:
-        """Return how much of what is wanted was found, None if the limit does not tell."""
-        return None
+    def to_state(self) -> State:
+        """Return what is counted as plain values."""
+        return {name: part.to_state() for name, part in self._parts().items()}
 
-    def rules(self, site: SiteModel) -> list[UrlRule]:
-        """Return what is skipped as URL rules, the surest first; see `UrlRule.kind`."""
-        return []
+    def load_state(self, state: State) -> None:
+        """Take over what `to_state` returned; a setting that is not there was made later."""
+        for name, part in self._parts().items():
+            if name in state:
+                part.load_state(state[name])
 
-
-class CrawlLimit(Stateful):
-    """A limit on a crawl as a whole; `limit` as of `SiteLimit`."""
-
-    limit: Any
-
-    def observe(self, event: PageFetched) -> None:
-        """Take in a fetch."""
-
-    def stop(self) -> Stop | None:
-        """Return why the crawl stops, None if it goes on."""
-        return None
-
-    def fetches_left(self) -> int | None:
-        """Return how many fetches are left, None without such a bound."""
-        return None
-
-
-class Limit(ABC):
-    """A setting that forbids links, by its value in the configuration of a crawl: plain values."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    @abstractmethod
-    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
-        """Yield what is wrong with the value, fields from the setting on; `groups` is that of the crawl."""
-
-    def read(self, page: SentPage) -> dict[str, Any]:
-        """Return the facts of a page that events keep for it, as plain values."""
-        return {}
-
-    def of_site(self) -> SiteLimit | None:
-        """Return what it counts on a new site, None if nothing."""
-        return None
-
-    def of_crawl(self) -> CrawlLimit | None:
-        """Return what it counts in a new crawl, None if nothing."""
-        return None
-
-
-@cache
-def limits() -> Mapping[str, type[Limit]]:
-    """Return the settings that forbid links, by the name of their field of `Crawl`."""
-    from linkscore_scoring.limits.budget import BudgetLimit
-    from linkscore_scoring.limits.copies import CopiesLimit  # each is made of what is above
-    from linkscore_scoring.limits.respect import RespectLimit
-
-    return {"budget": BudgetLimit, "copies": CopiesLimit, "respect": RespectLimit}
-
-
-def limit_of(name: str, value: Any) -> Limit:
-    """Return a setting."""
-    return limits()[name](value)
-
-
-def configured_sites(before: Mapping[str, SiteLimit], config: Mapping[str, Any]) -> dict[str, SiteLimit]:
-    """Return what the settings of a crawl count on a site; a setting that was there before counts on."""
-    found = {}
-    for name, value in config.items():
-        limit = limit_of(name, value)
-        site = before.get(name) or limit.of_site()
-        if site is not None:
-            site.limit, found[name] = limit, site
-    return found
-
-
-def judged(
-    limits: Mapping[str, SiteLimit],
-    links: LinkBatch,
-    site: SiteModel,
-    *,
-    spent: bool,
-    page: PageFeatures | None = None,
-) -> list[int] | None:
-    """Return why links are to skip by the limits on their site; None if none is.
-
-    `spent` says that the crawl as a whole stops; `page` is what all links were found on.
-    """
-    reasons = [_CRAWL_BUDGET if spent else 0] * len(links)
-    for limit in limits.values():
-        limit.judge(links, site, reasons)
-        if page is not None:
-            limit.judge_of(page, reasons)
-    return reasons if any(reasons) else None
-
-
-def duplicates(limits: Mapping[str, SiteLimit], links: LinkBatch, site: SiteModel) -> list[float] | None:
-    """Return how probable each link leads to a copy, by the first limit that tells; None if none does."""
-    told = (limit.duplicates(links, site) for limit in limits.values())
-    return next((found for found in told if found is not None), None)
+    def _parts(self) -> dict[str, SiteBudget | SiteRespect | SiteCopies]:
+        parts = ((BUDGET, self.budget), (RESPECT, self.respect), (COPIES, self.copies))
+        return {name: part for name, part in parts if part is not None}
 
 
 def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[int]:
@@ -228,39 +117,33 @@ def with_skips(verdicts: Sequence[int] | None, reasons: Sequence[int]) -> list[i
 
 
 class CrawlLimits:
-    """The limits on a crawl as a whole, and which of its sites have stopped.
-
-    `stopped`: why sites stopped, by name.
-    """
+    """The budget of a crawl as a whole, None without one, and why sites of it have stopped, by name."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._limits: dict[str, CrawlLimit] = {}
+        self.budget: CrawlBudget | None = None
         self.stopped: dict[str, Stop] = {}
         self.configure(config)
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take over the settings of a crawl; one that was there before counts on."""
-        before, self._limits = self._limits, {}
-        for name, value in config.items():
-            limit = limit_of(name, value)
-            counted = before.get(name) or limit.of_crawl()
-            if counted is not None:
-                counted.limit, self._limits[name] = limit, counted
-        if not self._limits:
-            self.stopped = {}
+        """Take over the settings of a crawl; what was counted before counts on."""
+        if BUDGET in config:
+            self.budget = self.budget or CrawlBudget()
+            self.budget.budget = Budget(**(config[BUDGET] or {}))
+        else:
+            self.budget, self.stopped = None, {}
 
     def __bool__(self) -> bool:
-        return bool(self._limits)
+        return self.budget is not None
 
     @property
     def spent(self) -> bool:
         """Whether the crawl as a whole stops, whatever its sites do."""
-        return any(limit.stop() is not None for limit in self._limits.values())
+        return self.budget is not None and self.budget.stop() is not None
 
     def observe(self, event: PageFetched, stop: Stop | None) -> None:
         """Take in a fetch, after which its site stops or goes on."""
-        for limit in self._limits.values():
-            limit.observe(event)
+        if self.budget is not None:
+            self.budget.spend(event)
         self.site_stops(event.site, stop)
 
     def site_stops(self, site: str, stop: Stop | None) -> None:
@@ -272,9 +155,8 @@ class CrawlLimits:
 
     def stop(self, sites: int) -> Stop | None:
         """Return why a crawl stops that has so many sites: by itself, or as all of them have stopped."""
-        for limit in self._limits.values():
-            if (stop := limit.stop()) is not None:
-                return stop
+        if self.budget is not None and (stop := self.budget.stop()) is not None:
+            return stop
         if not self.stopped or len(self.stopped) < sites:
             return None
         *_, last = self.stopped.values()
@@ -284,17 +166,15 @@ class CrawlLimits:
     @property
     def fetches_left(self) -> int | None:
         """Fetches that are left, None without such a bound."""
-        left = [n for limit in self._limits.values() if (n := limit.fetches_left()) is not None]
-        return min(left) if left else None
+        return self.budget.fetches_left() if self.budget is not None else None
 
     def to_state(self) -> State:
         """Return what is counted as plain values."""
-        counted: dict[str, Any] = {name: limit.to_state() for name, limit in self._limits.items()}
+        counted = self.budget.to_state() if self.budget is not None else None
         return {"counted": counted, "stopped": [[site, *stop] for site, stop in self.stopped.items()]}
 
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned."""
-        for name, limit in self._limits.items():
-            if name in state["counted"]:
-                limit.load_state(state["counted"][name])
+        if self.budget is not None and state["counted"] is not None:
+            self.budget.load_state(state["counted"])
         self.stopped = {site: Stop(decision, reason) for site, decision, reason in state["stopped"]}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import SiteLimit, duplicates, judged, with_skips
+from linkscore_scoring.engine.limits import SiteLimits, with_skips
 from linkscore_scoring.engine.results import ScoredLinks
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.hashing import hash64
+from linkscore_scoring.hashing import hash_of, hashes_of
 from linkscore_scoring.pagination.page_links import page_links_of, with_page_links
 from linkscore_scoring.policies.answers import KnownUrl
 from linkscore_scoring.policies.base import Policy, any_part
@@ -138,14 +137,6 @@ class TicketBook:
 _Context = tuple[int, int, int]
 """Link path, source cluster and depth of a link."""
 
-hash_of = lru_cache(maxsize=1 << 18)(hash64)
-"""Identity hash of a text; the last ones are kept (a bound), since the same links stand on many pages."""
-
-
-def hashes_of(texts: list[str]) -> list[int]:
-    """Return `hash_of` of each text."""
-    return list(map(hash_of, texts))
-
 
 @dataclass(frozen=True, slots=True)
 class AskedLinks:
@@ -233,7 +224,7 @@ def score_page(
     *,
     depth: int,
     cluster: int,
-    limits: Mapping[str, SiteLimit],
+    limits: SiteLimits,
     spent: bool,
 ) -> ScoredLinks:
     """Score the links of a page that the site knows, and write their tickets.
@@ -255,7 +246,7 @@ def score_page(
         depth=depth + 1,
     )
     scored = policy.score(batch, model)
-    reasons = judged(limits, batch, model, spent=spent, page=page) if limits else None
+    reasons = limits.judge(batch, model, spent=spent, page=page) if limits.is_set else None
     page_links = model.pagination.without_denied(
         fetch.page_links, links.urls, model.link_paths.classless(batch.link_paths)
     )
@@ -276,7 +267,7 @@ def score_page(
         stage=model.stage,
         url_types=with_page_links(scored.url_types, page_links),
         skip_reasons=reasons,
-        duplicates=duplicates(limits, batch, model),
+        duplicates=limits.duplicates(batch, model),
     )
 
 

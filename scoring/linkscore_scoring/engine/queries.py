@@ -23,26 +23,28 @@ from linkscore_scoring.engine.fetch_plan import (
     allocate,
     offers,
 )
-from linkscore_scoring.engine.limits import CopyHypothesis, Standing, duplicates, judged, with_skips
+from linkscore_scoring.engine.limits import with_skips
 from linkscore_scoring.engine.links import (
     NO_TICKET,
     AskedLinks,
     batch_of,
     bucket_values,
-    hash_of,
     preview,
     score_page,
     strip_session_ids,
 )
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, SiteAdvice, advise
 from linkscore_scoring.engine.results import (
+    CopyHypothesis,
     LinkExplained,
     PageClassified,
     PageOutcome,
     ScoredLinks,
+    Standing,
 )
 from linkscore_scoring.engine.shard import SiteShard
 from linkscore_scoring.errors import NoRules, NotLearned
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.learners.round_robin import allocate_best
 from linkscore_scoring.policies.answers import SitesRanked
 from linkscore_scoring.policies.base import Policy
@@ -159,9 +161,12 @@ class CrawlQueries:
             if scored.verdicts is not None:
                 verdicts[rows] = scored.verdicts
             spent = self.crawl.limits.spent
-            if shard.limits and (why := judged(shard.limits, batch, shard.model, spent=spent)) is not None:
+            if (
+                shard.limits.is_set
+                and (why := shard.limits.judge(batch, shard.model, spent=spent)) is not None
+            ):
                 verdicts[rows], skips[rows] = with_skips(scored.verdicts, why), why
-            if (told := duplicates(shard.limits, batch, shard.model)) is not None:
+            if (told := shard.limits.duplicates(batch, shard.model)) is not None:
                 copies[rows] = told
             if scored.url_types is not None:
                 url_types[rows] = scored.url_types
@@ -369,8 +374,8 @@ class CrawlQueries:
         for shard, rows, batch in self._by_site(links):
             policy = shard.policy(choice)
             scored = policy.score(batch, shard.model)
-            skips = judged(shard.limits, batch, shard.model, spent=self.crawl.limits.spent)
-            copies = duplicates(shard.limits, batch, shard.model)
+            skips = shard.limits.judge(batch, shard.model, spent=self.crawl.limits.spent)
+            copies = shard.limits.duplicates(batch, shard.model)
             for i, (row, why) in enumerate(
                 zip(rows.tolist(), policy.explain(batch, shard.model), strict=True)
             ):
@@ -419,7 +424,7 @@ class CrawlQueries:
     def copies(self, site: str) -> list[CopyHypothesis]:
         """Return which links of a site are taken to lead to copies, the surest first."""
         shard = self.crawl.shard(site)
-        return [found for limit in shard.limits.values() for found in limit.hypotheses(shard.model)]
+        return shard.limits.copies.hypotheses(shard.model) if shard.limits.copies is not None else []
 
     def rules(self, site: str, choice: PolicyChoice | None = None) -> list[UrlRule]:
         """Return what a policy learned about the URLs of a site."""

@@ -17,7 +17,17 @@ import numpy as np
 from linkscore_scoring.engine.progressive_validation import NO_ANSWER
 from linkscore_scoring.engine.shard import SiteFacts, SiteShard
 from linkscore_scoring.policies.base import Explanation, Policy
-from linkscore_scoring.site.crawl_history import MAX_BINS, CrawlHistory, Group, History, Tally, late_worth
+from linkscore_scoring.site.crawl_history import (
+    GROWTH,
+    LOW_SHARE,
+    LOW_USE,
+    MAX_BINS,
+    CrawlHistory,
+    Group,
+    History,
+    Tally,
+    late_worth,
+)
 from linkscore_scoring.site.memory import NOT_FETCHED
 from linkscore_scoring.site.model import SiteModel, Stage
 from linkscore_scoring.site.navigation import NavigationEntry, hits
@@ -27,14 +37,8 @@ from linkscore_scoring.urls.pattern_tree import ROOT, UrlPatterns
 
 MIN_FETCHES = 20
 """Fetches before anything is suspected."""
-LOW_USE = 0.15
-"""A later half that brings less than this a fetch is low: some 70 new characters, and no good new link."""
-LOW_SHARE = 0.5
-"""With feedback, low is less than this share of the site's mean reward, at most `LOW_USE`."""
 COPY_SHARE = 0.7
 """Share of known text among the fetches of a later half that makes them copies."""
-GROWTH = 0.9
-"""New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
 FADED = 1 / 3
 """A later half that is worth at most this share of the first has faded."""
 _MIN_FADING = 40
@@ -335,7 +339,7 @@ class SiteAdvice:
 def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
     """Return advice about a site; changes nothing. Cost O(links remembered + histories)."""
     site = shard.model
-    found = waiting_links(site)
+    found = site.waiting_links()
     advice = SiteAdvice(site.history.by_reward, horizon, waiting=sum(found.values()))
     advice.recent_reward, advice.recent_fetches = site.history.recent(horizon)
     _look_ahead(advice, shard, found)
@@ -349,22 +353,6 @@ def advise(shard: SiteShard, horizon: int) -> SiteAdvice:
         for trap in trap_reports(site.history, site.patterns, waiting)[:MAX_TRAPS]
     ]
     return advice
-
-
-def waiting_links(site: SiteModel) -> Counter[Group]:
-    """Return the links found, not fetched and not reported on.
-
-    By folded link path and by the URL pattern each link had when it was first seen, as policies know it.
-    """
-    raw = site.memory.waiting()
-    raw.subtract(
-        group for key in site.history.reported_only() if (group := site.memory.waiting_group(key)) is not None
-    )
-    waiting: Counter[Group] = Counter()
-    for (pattern, link_path), n in raw.items():
-        if n > 0:
-            waiting[pattern, site.link_paths.get(link_path).folded] += n
-    return waiting
 
 
 def _look_ahead(advice: SiteAdvice, shard: SiteShard, waiting: Counter[Group]) -> None:
@@ -601,7 +589,7 @@ def buckets(shard: SiteShard, policy: Policy, start: int, n: int) -> BucketPage:
 
     Of more than `MAX_VALUED` groups those with the most links are valued.
     """
-    site, waiting = shard.model, waiting_links(shard.model)
+    site, waiting = shard.model, shard.model.waiting_links()
     largest = [group for group, _ in waiting.most_common(MAX_VALUED)]
     batch = _batch(site, largest)
     scored = policy.score(batch, site)

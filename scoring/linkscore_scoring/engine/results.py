@@ -3,14 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.engine.limits import Standing
 from linkscore_scoring.policies.base import Explanation
 from linkscore_scoring.types import PageObservation, Revisit, Suggestion
 from linkscore_scoring.wanted import PageRelevance
+
+
+class Stop(NamedTuple):
+    """That a crawl or a site stops: a `Decision` of the wire contract, and why, one sentence with figures."""
+
+    decision: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Coverage:
+    """How much of what is wanted was found; fields as of the message in the wire contract."""
+
+    share: float
+    low: float
+    high: float
+    found: float
+    waiting: float
+    unseen: float
+    fetches: int
+
+
+@dataclass(slots=True)
+class Standing:
+    """Whether a crawl and one site of it go on; None where they do. See the message in the wire contract."""
+
+    crawl: Stop | None = None
+    site: Stop | None = None
+    fetches_left: int | None = None
+    spent: bool = False
+    coverage: Coverage | None = None
+
+
+class CopyHypothesis(NamedTuple):
+    """That some links lead to copies; fields as of the message in the wire contract."""
+
+    name: str
+    tries: int
+    agreed: int
+    probability: float
 
 
 @dataclass(slots=True)

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from linkscore_scoring.browse_logs.mining import MinedSite
 from linkscore_scoring.encodings import PriorityScale
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.limits import SiteLimit, Stop, configured_sites
-from linkscore_scoring.engine.links import hash_of, link_of
+from linkscore_scoring.engine.limits import SiteLimits
+from linkscore_scoring.engine.links import link_of
 from linkscore_scoring.engine.progressive_validation import PolicyValidation
+from linkscore_scoring.engine.results import Stop
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.policies.answers import CrawlKnowledge, PolicyQuality
 from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.policies.guard import failure_of
@@ -105,7 +107,7 @@ class SiteShard:
         self._seed = config.seed
         self._policies: dict[str, Policy] = {}
         self._scales: dict[str, PriorityScale] = {}
-        self.limits: dict[str, SiteLimit] = {}
+        self.limits = SiteLimits()
         self.validation = PolicyValidation()
         self.revisitor: SiteRevisitor | None = None
         self._sampled = (0, 0)  # pages of the sample, and their nodes
@@ -124,7 +126,7 @@ class SiteShard:
                 policy.set_wanted(config.wanted, self.model)
         self.served = self._policies[config.policy.key]
         self.validation.configure(list(self._policies))
-        self.limits = configured_sites(self.limits, config.limits)
+        self.limits.configure(config.limits)
         if config.revisit is None:
             self.revisitor = None
         elif self.revisitor is None:
@@ -220,8 +222,7 @@ class SiteShard:
 
     def stop(self) -> Stop | None:
         """Return why the site stops by a setting of the crawl, None if it goes on."""
-        stops = (limit.stop(self.model) for limit in self.limits.values())
-        return next((stop for stop in stops if stop is not None), None)
+        return self.limits.stop(self.model)
 
     def policy_qualities(self) -> list[PolicyQuality]:
         """Return how each policy did here: the served one, then those beside it."""
@@ -235,7 +236,7 @@ class SiteShard:
         self._sampled = (len(site.sample), nodes)
         a_node = _NODE_BYTES if site.templates is None else _NODE_BYTES + _LEARNED_NODE_BYTES
         others = self.revisitor.memory_bytes() if self.revisitor is not None else 0
-        others += sum(limit.memory_bytes() for limit in self.limits.values())
+        others += self.limits.copies.memory_bytes() if self.limits.copies is not None else 0
         return (
             _SITE_BYTES
             + _LINK_BYTES * len(site.memory)
@@ -248,7 +249,7 @@ class SiteShard:
     def to_state(self) -> dict[str, Any]:
         """Return the site as plain values."""
         return {
-            "limits": {name: limit.to_state() for name, limit in self.limits.items()},
+            "limits": self.limits.to_state(),
             "model": self.model.to_state(),
             "policies": {key: policy.to_state() for key, policy in self._policies.items()},
             "trial": self.validation.to_state(),
@@ -262,9 +263,7 @@ class SiteShard:
         for key, policy in self._policies.items():
             policy.load_state(state["policies"][key])
         self.validation.load_state(state["trial"])
-        for name, limit in self.limits.items():
-            if name in state["limits"]:  # else it was set later
-                limit.load_state(state["limits"][name])
+        self.limits.load_state(state["limits"])
         for name, scale in state["scales"].items():
             self._scales.setdefault(name, PriorityScale()).load_state(scale)
         if self.revisitor is not None and state["revisits"] is not None:

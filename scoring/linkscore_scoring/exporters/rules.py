@@ -107,7 +107,7 @@ def site_rules(
     site, policy = shard.model, shard.policy(choice)
     seeds = _sure(policy.suggest_seeds(_SEEDS, site))
     rules = [rule for rule in policy.rules(site) if rule.confidence >= min_confidence]
-    skipped = (rule for limit in shard.limits.values() for rule in limit.rules(site))
+    skipped = shard.limits.copies.rules(site) if shard.limits.copies is not None else []
     denied = [rule for rule in skipped if rule.confidence >= min_confidence]
     return SiteRules(
         crawl=crawl.config.name,

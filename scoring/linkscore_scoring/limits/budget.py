@@ -11,14 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from operator import add
-from typing import Any
 
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import Coverage, CrawlLimit, Limit, SentPage, SiteLimit, Stop
-from linkscore_scoring.engine.reports import GROWTH, LOW_SHARE, LOW_USE, waiting_links
+from linkscore_scoring.engine.results import Coverage, Stop
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Policy
-from linkscore_scoring.site.crawl_history import CrawlHistory, Group, History
+from linkscore_scoring.site.crawl_history import GROWTH, LOW_SHARE, LOW_USE, CrawlHistory, Group, History
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
@@ -117,7 +115,7 @@ class CoverageEstimate(Stateful):
         self._prior = _first_worth(groups, history)
         shapes = history.shapes_now(site.patterns)
         self._worth = {node: _late(part, self._prior, history) for node, part in shapes.items()}
-        waits = waiting_links(site)
+        waits = site.waiting_links()
         rows = [(n, *self._expected(group, groups, site)) for group, n in waits.items()]
         tally = history.site().total()
         found = tally.reward if history.by_reward else tally.text
@@ -336,21 +334,9 @@ class Budget:
         """Whether it matters what a site still has."""
         return self.enough_coverage is not None or self.least_yield is not None
 
-
-_OF_CRAWL = ("max_fetches", "max_bytes", "max_seconds", "max_cost")
-_SHARES = ("max_trap_share", "enough_coverage", "least_yield")
-
-
-class BudgetLimit(Limit):
-    """How far a crawl may go."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        self.budget = Budget(**(value or {}))
-
-    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
-        """See `Limit.problems`."""
-        given = {f.name: value for f in fields(Budget) if (value := getattr(self.budget, f.name)) is not None}
+    def problems(self, groups: int) -> Iterator[FieldProblem]:
+        """Yield what is wrong with the bounds, for a crawl of so many groups."""
+        given = {f.name: value for f in fields(Budget) if (value := getattr(self, f.name)) is not None}
         for name, value in given.items():
             if not value > 0:
                 yield FieldProblem(f"budget.{name}", f"must be above 0, got {value}")
@@ -363,20 +349,12 @@ class BudgetLimit(Limit):
                 rule = f"needs a crawl of one group, whose pages one process counts; it has {groups}"
                 yield FieldProblem(f"budget.{name}", rule)
 
-    def read(self, page: SentPage) -> dict[str, Any]:
-        """See `Limit.read`: bytes."""
-        return {"bytes": page.fetched_bytes} if page.fetched_bytes else {}
 
-    def of_site(self) -> SiteLimit:
-        """See `Limit.of_site`."""
-        return SiteBudget()
-
-    def of_crawl(self) -> CrawlLimit:
-        """See `Limit.of_crawl`."""
-        return CrawlBudget()
+_OF_CRAWL = ("max_fetches", "max_bytes", "max_seconds", "max_cost")
+_SHARES = ("max_trap_share", "enough_coverage", "least_yield")
 
 
-class _Spent:
+class _Spent(Stateful):
     """What fetches took: how many there were, their bytes, the times of the first and the latest."""
 
     fetches: Stored[int]
@@ -385,6 +363,7 @@ class _Spent:
     last_s: Stored[float]
 
     def __init__(self) -> None:
+        self.budget = Budget()
         self.fetches = self.bytes = 0
         self.first_s = self.last_s = 0.0
 
@@ -404,18 +383,12 @@ class _Spent:
         return None
 
 
-class CrawlBudget(_Spent, CrawlLimit):
+class CrawlBudget(_Spent):
     """What a crawl has spent of its budget."""
 
-    limit: BudgetLimit
-
-    def observe(self, event: PageFetched) -> None:
-        """See `CrawlLimit.observe`."""
-        self.spend(event)
-
     def stop(self) -> Stop | None:
-        """See `CrawlLimit.stop`."""
-        budget = self.limit.budget
+        """Return why the crawl stops, None if it goes on."""
+        budget = self.budget
         return self.over(
             {
                 "max_fetches": (self.fetches, budget.max_fetches),
@@ -426,8 +399,8 @@ class CrawlBudget(_Spent, CrawlLimit):
         )
 
     def fetches_left(self) -> int | None:
-        """See `CrawlLimit.fetches_left`."""
-        budget, left = self.limit.budget, []
+        """Return how many fetches are left, None without such a bound."""
+        budget, left = self.budget, []
         if budget.max_fetches is not None:
             left.append(budget.max_fetches - self.fetches)
         if budget.max_cost is not None and budget.fetch_cost is not None:
@@ -435,13 +408,12 @@ class CrawlBudget(_Spent, CrawlLimit):
         return max(0, min(left)) if left else None
 
 
-class SiteBudget(_Spent, SiteLimit):
+class SiteBudget(_Spent):
     """What a site has spent of the budget of its crawl, what it still has, and its traps.
 
     `traps`: what is bounded by `Budget.max_trap_share`. `estimate`: how much of what is wanted was found.
     """
 
-    limit: BudgetLimit
     traps: Stored[TrapCaps]
     estimate: Stored[CoverageEstimate]
     _next: Stored[int]
@@ -452,9 +424,9 @@ class SiteBudget(_Spent, SiteLimit):
         self._next = _MIN_EVERY
 
     def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
-        """See `SiteLimit.observe`."""
+        """Take in a fetch, that the site and the policy which serves have taken in already."""
         self.spend(event)
-        budget = self.limit.budget
+        budget = self.budget
         if budget.looks_ahead:
             self.estimate.observe(page, site)
         if self.fetches < self._next:
@@ -465,20 +437,16 @@ class SiteBudget(_Spent, SiteLimit):
         if budget.looks_ahead:
             self.estimate.look(site, policy)
 
-    def unchanged(self, event: PageFetched) -> None:
-        """See `SiteLimit.unchanged`: it costs what a fetch costs."""
-        self.spend(event)
-
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
-        """See `SiteLimit.judge`."""
+        """Write why links are to skip where there is no reason yet."""
         if self.stop(site) is not None:
             reasons[:] = [reason or _SITE_STOPPED for reason in reasons]
-        elif (share := self.limit.budget.max_trap_share) is not None:
+        elif (share := self.budget.max_trap_share) is not None:
             self.traps.judge(links, site, share, reasons)
 
     def stop(self, site: SiteModel) -> Stop | None:
-        """See `SiteLimit.stop`."""
-        budget = self.limit.budget
+        """Return why the site stops, None if it goes on."""
+        budget = self.budget
         spent = self.over(
             {
                 "max_site_fetches": (self.fetches, budget.max_site_fetches),
@@ -505,5 +473,5 @@ class SiteBudget(_Spent, SiteLimit):
         return None
 
     def coverage(self) -> Coverage | None:
-        """See `SiteLimit.coverage`."""
-        return self.estimate.coverage if self.limit.budget.looks_ahead else None
+        """Return how much of what is wanted was found, None before that can be told."""
+        return self.estimate.coverage if self.budget.looks_ahead else None

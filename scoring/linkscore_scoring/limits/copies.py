@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import CopyHypothesis, Limit, SiteLimit
-from linkscore_scoring.engine.links import hash_of
+from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.limits.void_keys import Evidence, VoidKeys, expression_of, with_key, without
-from linkscore_scoring.policies.base import Policy
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.site.texts import TextOwners
 from linkscore_scoring.state import Stateful, Stored
@@ -287,39 +286,28 @@ _CONTENT_BYTES = 2_500
 """Memory of a content with what is found by it: a sketch of 32 blocks, 4 of them looked up. Estimated."""
 
 
-class CopiesLimit(Limit):
-    """From which probability on a link to a copy is to skip; nothing is skipped if it is not set."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        self.skip_above: float | None = (value or {}).get("skip_above")
-
-    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
-        """See `Limit.problems`."""
-        most = self.skip_above
-        if most is not None and not (math.isfinite(most) and 0.0 < most < 1.0):
-            yield FieldProblem("copies.skip_above", f"must be in (0, 1), got {most}")
-
-    def of_site(self) -> SiteLimit:
-        """See `Limit.of_site`."""
-        return SiteCopies()
+def copies_problems(given: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the setting: from which probability on a link to a copy is to skip."""
+    most = given.get("skip_above")
+    if most is not None and not (math.isfinite(most) and 0.0 < most < 1.0):
+        yield FieldProblem("copies.skip_above", f"must be in (0, 1), got {most}")
 
 
-class SiteCopies(SiteLimit):
-    """What the fetched pages of a site say of copies."""
+class SiteCopies(Stateful):
+    """What the fetched pages of a site say of copies; without `skip_above` nothing is skipped."""
 
-    limit: CopiesLimit
     contents: Stored[Contents]
     keys: Stored[VoidKeys]
     shapes: Stored[CopiedShapes]
 
     def __init__(self) -> None:
+        self.skip_above: float | None = None
         self.contents, self.keys, self.shapes = Contents(), VoidKeys(), CopiedShapes()
         self._shapes: dict[int, tuple[_Link | None, int | None]] = {}
         self._keyed: dict[int, _Link | None] = {}
 
-    def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
-        """See `SiteLimit.observe`; cost O(blocks + links)."""
+    def observe(self, event: PageFetched, page: PageObservation, site: SiteModel) -> None:
+        """Take in a fetch, that the site has taken in already; cost O(blocks + links)."""
         self._shapes.clear()
         self._keyed.clear()
         self.shapes.fetched(page.requested)
@@ -376,7 +364,7 @@ class SiteCopies(SiteLimit):
 
     def _withhold(self, page: PageObservation, site: SiteModel) -> None:
         """Note which new links of a page are the first of their kind, and which are withheld."""
-        if self.limit.skip_above is None or True not in page.fresh:
+        if self.skip_above is None or True not in page.fresh:
             return
         for row, link in self._copies(page.links, site):
             if not page.fresh[row]:
@@ -384,13 +372,13 @@ class SiteCopies(SiteLimit):
             key = page.links.keys[row]
             if link.is_first:
                 self.keys.enter(link.base, key)
-            elif link.probability >= self.limit.skip_above:
+            elif link.probability >= self.skip_above:
                 for evidence in link.evidence:
                     evidence.withhold(key)
 
     def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
-        """See `SiteLimit.judge`."""
-        least = self.limit.skip_above
+        """Write why links are to skip where there is no reason yet."""
+        least = self.skip_above
         if least is None:
             return
         for row, link in self._copies(links, site):
@@ -399,12 +387,12 @@ class SiteCopies(SiteLimit):
                 reasons[row] = _COPY
 
     def duplicates(self, links: LinkBatch, site: SiteModel) -> list[float] | None:
-        """See `SiteLimit.duplicates`."""
+        """Return how probable each link leads to a copy; None if nothing says so of any."""
         found = {row: link.probability for row, link in self._copies(links, site) if not link.is_first}
         return [found.get(row, 0.0) for row in range(len(links))] if found else None
 
     def memory_bytes(self) -> int:
-        """See `SiteLimit.memory_bytes`."""
+        """Return what it takes in memory, estimated."""
         return _CONTENT_BYTES * len(self.contents)
 
     def _copies(self, links: LinkBatch, site: SiteModel) -> Iterator[tuple[int, _Link]]:
@@ -452,7 +440,7 @@ class SiteCopies(SiteLimit):
 
     def _voided(self, path: int, url: str, key: int, site: SiteModel) -> _Link | None:
         """Return what void keys say of a link by its identity; None if it has none."""
-        void = self.keys.void(path, url, self.limit.skip_above or _LIKELY)
+        void = self.keys.void(path, url, self.skip_above or _LIKELY)
         if not void:
             return None
         base = hash_of(without(url, set(void)))
@@ -461,7 +449,7 @@ class SiteCopies(SiteLimit):
         return _Link(min(void.values()), evidence, base, is_first)
 
     def hypotheses(self, site: SiteModel) -> list[CopyHypothesis]:
-        """See `SiteLimit.hypotheses`."""
+        """Return which links are taken to lead to copies, the surest first."""
         patterns = site.patterns
         found = [
             CopyHypothesis(f"{patterns.text(path)} {key}=", kept.tries, kept.agreed, probability)
@@ -473,11 +461,11 @@ class SiteCopies(SiteLimit):
         return sorted(found, key=lambda each: (-each.probability, -each.tries, each.name))[:_TOLD]
 
     def rules(self, site: SiteModel) -> list[UrlRule]:
-        """See `SiteLimit.rules`: of kind ``copy``, to skip, and ``void_key``, to take out of URLs.
+        """Return URL rules, the surest first: ``copy``, to skip, and ``void_key``, to take out of URLs.
 
         What an expression would say of more URLs than the hypothesis is left out.
         """
-        least, tokens, is_alone = self.limit.skip_above, site.patterns.tokens, site.patterns.is_alone
+        least, tokens, is_alone = self.skip_above, site.patterns.tokens, site.patterns.is_alone
         if least is None:
             return []
         shapes = [

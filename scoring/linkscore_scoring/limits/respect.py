@@ -20,12 +20,10 @@ import zstandard
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import Limit, SentPage, SiteLimit
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import Stored
-from linkscore_scoring.types import LinkBatch
+from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.types import LinkBatch, SentPage
 
 AI_INPUT, AI_TRAIN, SEARCH, TDM = "ai-input", "ai-train", "search", "tdm"
 USES = (AI_INPUT, AI_TRAIN, SEARCH, TDM)
@@ -319,47 +317,36 @@ its host."""
 _RESPECT = 4  # of the wire contract: SKIP_REASON_RESPECT
 
 
-class RespectLimit(Limit):
-    """Uses that the crawl is for, and gives way to who reserves them."""
-
-    @property
-    def uses(self) -> frozenset[str]:
-        """The uses by name."""
-        return frozenset(self.value or ())
-
-    def problems(self, *, groups: int) -> Iterator[FieldProblem]:
-        """See `Limit.problems`."""
-        for i, name in enumerate(self.value):
-            if name in USES:
-                continue
-            meant = get_close_matches(name.lower(), USES, n=1)
-            rule = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(USES)}"
-            yield FieldProblem(f"respect[{i}]", f"no use is named {name[:50]!r}: {rule}")
-
-    def read(self, page: SentPage) -> dict[str, Any]:
-        """See `Limit.read`: the rules of a site file; of other pages what they reserve."""
-        if (path := _file(page.url)) is not None:
-            return {"rules": read_rules(path, page.body, page.content_encoding)}
-        said = said_by_headers(page.headers)
-        said |= said_by_head(page.body, page.content_encoding)
-        return {"reserved": sorted(said)} if said else {}
-
-    def of_site(self) -> SiteLimit:
-        """See `Limit.of_site`."""
-        return SiteRespect()
+def respect_problems(names: Sequence[str]) -> Iterator[FieldProblem]:
+    """Yield what is wrong with the uses that a crawl gives way for."""
+    for i, name in enumerate(names):
+        if name in USES:
+            continue
+        meant = get_close_matches(name.lower(), USES, n=1)
+        rule = f"did you mean {meant[0]!r}?" if meant else f"there are {', '.join(USES)}"
+        yield FieldProblem(f"respect[{i}]", f"no use is named {name[:50]!r}: {rule}")
 
 
-class SiteRespect(SiteLimit):
+def respect_facts(page: SentPage) -> dict[str, Any]:
+    """Return the rules of a site file; of other pages what they reserve."""
+    if (path := _file(page.url)) is not None:
+        return {"rules": read_rules(path, page.body, page.content_encoding)}
+    said = said_by_headers(page.headers)
+    said |= said_by_head(page.body, page.content_encoding)
+    return {"reserved": sorted(said)} if said else {}
+
+
+class SiteRespect(Stateful):
     """The rules of a site, by the URL of their file; those of files that reserve nothing are not kept."""
 
-    limit: RespectLimit
     files: Stored[dict[str, list[Row]]]
 
     def __init__(self) -> None:
+        self.uses: frozenset[str] = frozenset()  # that the crawl is for
         self.files = {}
 
     def notice(self, event: PageFetched) -> bool:
-        """See `SiteLimit.notice`: a site file, whose rules take the place of those before.
+        """Take in a site file, in place of its rules before, and return True; False for any other page.
 
         One that fails to come or is as it was changes nothing (RFC 9309, section 2.3.1).
         """
@@ -378,26 +365,21 @@ class SiteRespect(SiteLimit):
             drop_oldest(self.files, MAX_FILES)
         return True
 
-    def judge(self, links: LinkBatch, site: SiteModel, reasons: list[int]) -> None:
-        """See `SiteLimit.judge`."""
-        if not self.files:
-            return
-        uses = self.limit.uses
-        for row, url in enumerate(links.urls):
-            if not reasons[row] and not uses.isdisjoint(self._reserved_at(url)):
-                reasons[row] = _RESPECT
-
-    def judge_of(self, page: PageFeatures, reasons: list[int]) -> None:
-        """See `SiteLimit.judge_of`: links of a page that asks not to follow them."""
-        if page.nofollow or NOFOLLOW in page.facts.get("reserved", ()):
+    def judge(self, links: LinkBatch, page: PageFeatures | None, reasons: list[int]) -> None:
+        """Write why links are to skip where there is no reason yet; all of a page that asks for it."""
+        if self.files:
+            for row, url in enumerate(links.urls):
+                if not reasons[row] and not self.uses.isdisjoint(self._reserved_at(url)):
+                    reasons[row] = _RESPECT
+        if page is not None and (page.nofollow or NOFOLLOW in page.facts.get("reserved", ())):
             reasons[:] = [reason or _RESPECT for reason in reasons]
 
     def reserved(self, event: PageFetched) -> Collection[str]:
-        """See `SiteLimit.reserved`."""
+        """Return the uses of a page that the site reserves, of those that the crawl gives way for."""
         if event.features is None:
             return ()
         found = self._reserved_at(event.url) if self.files else set()
-        return self.limit.uses.intersection(found.union(event.features.facts.get("reserved", ())))
+        return self.uses.intersection(found.union(event.features.facts.get("reserved", ())))
 
     def _reserved_at(self, url: str) -> set[str]:
         origin, path = _split(url)

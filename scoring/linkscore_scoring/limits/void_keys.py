@@ -11,7 +11,7 @@ from itertools import permutations
 from urllib.parse import quote
 
 from linkscore_scoring.bounded import drop_oldest
-from linkscore_scoring.engine.links import hash_of
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.pagination.paged_urls import PAGE_KEYS
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.urls.identity import host_of

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from linkscore_scoring.engine.limits import SentPage
-from linkscore_scoring.engine.links import hash_of
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.revisits.changes import (
     STRUCTURED,
     TITLE,
@@ -24,7 +23,7 @@ from linkscore_scoring.revisits.site import SiteRevisits
 from linkscore_scoring.revisits.values import Fetched, Revisited, RevisitSettings
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import Fetch, SiteModel
-from linkscore_scoring.types import FeedbackObservation, PageObservation, Revisit
+from linkscore_scoring.types import FeedbackObservation, PageObservation, Revisit, SentPage
 
 GONE_STATUSES = (404, 410)
 """HTTP statuses of pages that are no more (RFC 9110, sections 15.5.5 and 15.5.11)."""

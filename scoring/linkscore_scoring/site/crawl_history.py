@@ -46,6 +46,12 @@ MAX_BINS = 16
 """Bins of a history, a bound: halves and quarters are then exact to some 6 % of the fetches."""
 MAX_EXAMPLES = 3
 """URLs kept of a group for people to look at; chosen, not measured."""
+LOW_USE = 0.15
+"""A later half that brings less than this a fetch is low: some 70 new characters, and no good new link."""
+LOW_SHARE = 0.5
+"""With feedback, low is less than this share of the site's mean reward, at most `LOW_USE`."""
+GROWTH = 0.9
+"""New links of the same kind by which a fetch about replaces itself; with fewer the kind runs out."""
 Bin = list[float]
 """Site fetch number of the bin's first fetch, then the fields of a `Tally`."""
 

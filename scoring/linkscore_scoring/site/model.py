@@ -19,7 +19,7 @@ from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
 from linkscore_scoring.pagination.lists import PageLinkConfirmation
-from linkscore_scoring.site.crawl_history import CrawlHistory
+from linkscore_scoring.site.crawl_history import CrawlHistory, Group
 from linkscore_scoring.site.learning import (
     LearnedSite,
     LearningConfig,
@@ -217,6 +217,23 @@ class SiteModel(Stateful):
         """Take in what extraction found on a page."""
         was_fetched = self.memory.is_fetched(event.key)
         self.history.feedback(event, self.patterns, self._fold, was_fetched=was_fetched)
+
+    def waiting_links(self) -> Counter[Group]:
+        """Return the links found, not fetched and not reported on.
+
+        By folded link path and by the URL pattern each link had when it was first seen, as policies know it.
+        """
+        raw = self.memory.waiting()
+        raw.subtract(
+            group
+            for key in self.history.reported_only()
+            if (group := self.memory.waiting_group(key)) is not None
+        )
+        waiting: Counter[Group] = Counter()
+        for (pattern, link_path), n in raw.items():
+            if n > 0:
+                waiting[pattern, self.link_paths.get(link_path).folded] += n
+        return waiting
 
     def pattern_of(self, hash_: int, key: str) -> int:
         """Return the URL pattern of a URL: the one it had when it was first seen, else the one it has now."""

@@ -20,10 +20,10 @@ from functools import partial
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched, decode
-from linkscore_scoring.engine.links import hash_of
 from linkscore_scoring.engine.results import Outcome
 from linkscore_scoring.engine.shard import Configure, Make, SiteFacts, SiteShard, SiteTable, facts_of
 from linkscore_scoring.errors import CorruptState, reading_state
+from linkscore_scoring.hashing import hash_of
 from linkscore_scoring.site.learning import LearnedSite
 from linkscore_scoring.state import packed, unpacked
 from linkscore_server.store import Core, SiteRow, StoredShard

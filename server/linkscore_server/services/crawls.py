@@ -15,7 +15,7 @@ from linkscore.v1 import crawl_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice, Scope
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.groups import Shard
-from linkscore_scoring.engine.limits import limits
+from linkscore_scoring.engine.limits import LIMITS
 from linkscore_scoring.engine.reports import Activity, activity
 from linkscore_scoring.errors import FieldProblem, InvalidInput, InvalidPage
 from linkscore_scoring.features.html import extract
@@ -40,9 +40,7 @@ from linkscore_server.services.messages import (
 )
 from linkscore_server.services.results import decision_of
 
-_LIMITS = ("budget", "respect", "copies")
-"""Fields of `Crawl` that are limits, see `engine.limits`."""
-_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *_LIMITS)
+_UPDATABLE = ("policy", "extra_policies", "observe_only", "examples", "wanted", "revisit", *LIMITS)
 _VERSION = version("linkscore")
 _MAX_EXTRA_POLICIES = 8
 """Policies beside the served one: each scores every page, so each costs what the served one costs."""
@@ -96,7 +94,7 @@ class CrawlService:
                 changes["more_examples"] = await asyncio.to_thread(_examples_of, crawl.examples)
             elif path == "wanted":
                 changes["wanted"] = await asyncio.to_thread(wanted_of, crawl)
-            elif path in _LIMITS:
+            elif path in LIMITS:
                 changes.setdefault("limits", {})[path] = _limits_of(crawl).get(path)
             elif path == "revisit":
                 changes["revisit"] = _revisit_of(crawl)
@@ -371,9 +369,7 @@ def _limits_of(crawl: pb.Crawl) -> dict[str, Any]:
     """Return the settings of a message as plain values, by field."""
     found: dict[str, Any] = {}
     for field, value in crawl.ListFields():
-        if field.name in _LIMITS:
-            if field.name not in limits():
-                raise InvalidInput("is not known to this server", field=f"crawl.{field.name}")
+        if field.name in LIMITS:
             found[field.name] = set_fields(value) if isinstance(value, Message) else list(value)
     return found
 

@@ -13,7 +13,7 @@ from linkscore.v1 import common_pb2
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import Watch, unwatched
 from linkscore_scoring.engine.events import PageFetched
-from linkscore_scoring.engine.limits import SentPage, limit_of, limits
+from linkscore_scoring.engine.limits import LIMITS, limit_facts
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
@@ -22,6 +22,7 @@ from linkscore_scoring.features.types import Limits, PageFeatures, Words
 from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.site.model import NOT_MODIFIED
+from linkscore_scoring.types import SentPage
 from linkscore_scoring.urls.identity import validate_url
 from linkscore_server.services.errors import without_frames
 from linkscore_server.services.long_pages import (
@@ -200,7 +201,7 @@ def _facts(names: Sequence[str], page: SentPage) -> dict[str, Any]:
     """Return the facts of a page that some settings of a crawl go by."""
     found: dict[str, Any] = {}
     for name in names:
-        setting = limit_of(name, None).read(page) if name in limits() else SiteRevisitor.read(page)
+        setting = limit_facts(name, page) if name in LIMITS else SiteRevisitor.read(page)
         found |= setting
     return found
 

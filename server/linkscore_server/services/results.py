@@ -8,8 +8,14 @@ from typing import TypeVar
 from linkscore.v1 import common_pb2, site_model_service_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.engine.fetch_plan import FetchPlan
-from linkscore_scoring.engine.limits import Standing, Stop
-from linkscore_scoring.engine.results import LinkExplained, PageClassified, PageOutcome, ScoredLinks
+from linkscore_scoring.engine.results import (
+    LinkExplained,
+    PageClassified,
+    PageOutcome,
+    ScoredLinks,
+    Standing,
+    Stop,
+)
 from linkscore_scoring.errors import FieldProblem, InvalidInput
 from linkscore_scoring.features.types import Links
 from linkscore_scoring.policies.answers import PolicyQuality, SitesRanked

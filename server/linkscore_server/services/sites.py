@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from linkscore.v1 import site_model_service_pb2 as pb
-from linkscore_scoring.engine.limits import Standing
 from linkscore_scoring.engine.reports import DEFAULT_HORIZON, GroupHistory, NamedTrap, SiteAdvice
+from linkscore_scoring.engine.results import Standing
 from linkscore_scoring.errors import InvalidInput, NoRules, NotLearned
 from linkscore_scoring.exporters import files
 from linkscore_scoring.exporters.files import RuleFile

@@ -10,9 +10,9 @@ from linkscore_scoring.engine import reports as inspection
 from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.crawl import MAX_EVENT_IDS, CrawlModel, repeat_id
 from linkscore_scoring.engine.events import ConfigChanged, Event, FeedbackGiven, PageFetched
-from linkscore_scoring.engine.links import TicketBook, hash_of
-from linkscore_scoring.engine.reports import waiting_links
+from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.engine.shard import SiteShard
+from linkscore_scoring.hashing import hash_of
 from linkscore_server.services.results import cluster_name, decision_name
 from linkscore_server.tables.files import Tables
 
@@ -124,7 +124,7 @@ def _arms(shard: SiteShard) -> Iterator[tuple[object, ...]]:
             *(one.url_pattern, one.tag_path, one.bucket, one.value, one.waiting),
             *(one.fetched, one.reported, one.early, one.late),
         )
-    waiting, names = waiting_links(site), site.link_paths.folded_names()
+    waiting, names = site.waiting_links(), site.link_paths.folded_names()
     for group, history in site.history.groups_now(site.patterns).items():
         pattern, tag_path = site.patterns.text(group[0]), names.get(group[1], "")
         if (pattern, tag_path) in told:

@@ -13,8 +13,8 @@ import pytest
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
-from linkscore_scoring.engine.limits import CopyHypothesis
 from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.limits.copies import Contents
 from linkscore_scoring.state import packed, unpacked
@@ -66,7 +66,7 @@ def told(crawl: CrawlModel) -> dict[str, CopyHypothesis]:
 
 def rules(crawl: CrawlModel) -> list[UrlRule]:
     shard = crawl.shard("a.test")
-    return shard.limits["copies"].rules(shard.model)
+    return shard.limits.copies.rules(shard.model)
 
 
 def entry(n: int, *forms: str) -> PageFetched:

@@ -16,7 +16,6 @@ import zstandard
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
-from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import InvalidInput
 from linkscore_scoring.limits.respect import (
@@ -24,15 +23,16 @@ from linkscore_scoring.limits.respect import (
     MAX_SITE_CHARS,
     ROBOTS,
     TDMREP,
-    RespectLimit,
     matches,
     read_rules,
     reserved_at,
+    respect_facts,
     said_by_head,
     said_by_headers,
     signals,
 )
 from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.types import SentPage
 from support.recorded_crawls import fetched, page, state
 
 RESPECT, SKIP = 4, 2  # SKIP_REASON_RESPECT, VERDICT_SKIP
@@ -50,7 +50,7 @@ def sent(url: str, *links: str, site: str = "a.test", **of_page: Any) -> PageFet
     """Return the event of a page as the server makes it of a crawl that respects something."""
     event = page(url, *links, site=site)
     assert event.features is not None
-    facts = RespectLimit(None).read(SentPage(0, url, **of_page))
+    facts = respect_facts(SentPage(0, url, **of_page))
     return replace(event, features=replace(event.features, facts=facts))
 
 
@@ -273,7 +273,7 @@ def test_a_site_of_many_hosts_with_long_rules_is_bounded() -> None:
     for n in range(40):
         line = f"Content-Signal: /{'x' * 9_000} ai-train=no"
         feed(crawl, robots(line, host=f"h{n}.test"))
-    files = crawl.sites["a.test"].limits["respect"].to_state()["files"]
+    files = crawl.sites["a.test"].limits.respect.to_state()["files"]
     assert len(files) == 40
     assert sum(len(row[0]) for rows in files.values() for row in rows) < MAX_SITE_CHARS + 100
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.limits import SentPage
 from linkscore_scoring.revisits.changes import (
     STRUCTURED,
     TITLE,
@@ -20,6 +19,7 @@ from linkscore_scoring.revisits.changes import (
     unpacked,
 )
 from linkscore_scoring.revisits.revisitor import SiteRevisitor
+from linkscore_scoring.types import SentPage
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=40).filter(str.strip)
 JSON = '<script type="application/ld+json">{"@type": "Product", %s, "offers": [{%s}]}</script>'
