@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from linkscore import page, rows
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError
+from linkscore.frontier import Frontier, Item, Place
 from linkscore.messages import is_dropped
 from linkscore.v1 import common_pb2
 from linkscore.v1 import site_model_service_pb2 as site_pb2
@@ -61,10 +61,10 @@ class AgentCrawl:
 
     def _forget(self) -> None:
         self._hosts: set[str] = set()
-        self._seeds: list[str] = []
-        self._known: dict[str, tuple[str, bytes]] = {}
-        self._waiting: dict[str, dict[str, float]] = {}
-        self._taken: dict[str, str] = {}
+        self._seeds: set[str] = set()
+        self._frontier = Frontier()
+        self._tickets: dict[str, bytes] = {}  # of all links that were found
+        self._taken: dict[str, Item | None] = {}  # None of a page that was reported unasked
         self._reported: set[str] = set()
         self._begun = uuid.uuid4()
 
@@ -86,7 +86,9 @@ class AgentCrawl:
         self.crawl = crawl
         self._left = min(left, max_pages) if max_pages > 0 else left
         self._hosts = {urlsplit(url).netloc for url in start_urls}
-        self._seeds = list(dict.fromkeys(start_urls))
+        self._seeds = set(start_urls)
+        for url in start_urls:
+            self._frontier.add_seed(url)
         return {"crawl": self.crawl, "hosts": sorted(self._hosts), "budget": self._budget()}
 
     async def end(self) -> None:
@@ -105,11 +107,16 @@ class AgentCrawl:
         """Take the URLs to fetch next, best first, from the budget."""
         self._check_begun()
         n = min(max(n, 1), MAX_URLS, self._left)
+        if n and (waiting := self._frontier.waiting):
+            self._frontier.allotment.asked()
+            answer = await self._client.rank_buckets(
+                crawl=self.crawl, buckets=waiting, n=n, in_flight=self._frontier.under_way, fill=True
+            )
+            self._frontier.revalue(self._frontier.allotment.read(answer, waiting=waiting, n=n))
         urls: list[dict[str, Any]] = []
-        while self._seeds and len(urls) < n:
-            urls.append(self._took(self._seeds.pop(0), "", 1.0))
-        if len(urls) < n and self._waiting:
-            urls += await self._best(n - len(urls))
+        while len(urls) < n and (item := self._frontier.take()) is not None:
+            self._spend(item.url, item)
+            urls.append({"url": item.url, "value": round(item.score, 3)})
         why = ""
         if not urls:
             open_ = [url for url in self._taken if url not in self._reported]
@@ -121,30 +128,13 @@ class AgentCrawl:
                 why = "no link waits: everything that was found is fetched"
         return {"urls": urls, "budget": self._budget()} | ({"stop": why} if why else {})
 
-    async def _best(self, n: int) -> list[dict[str, Any]]:
-        waiting = {bucket: len(urls) for bucket, urls in self._waiting.items()}
-        under_way = Counter(
-            bucket for url, bucket in self._taken.items() if bucket and url not in self._reported
-        )
-        answer = await self._client.rank_buckets(
-            crawl=self.crawl, buckets=waiting, n=n, in_flight=under_way, fill=True
-        )
-        names, found = list(waiting), []
-        for at, value, count in zip(answer.order, answer.values, answer.urls, strict=True):
-            queue = self._waiting[names[at]]
-            best = sorted(queue, key=queue.__getitem__, reverse=True)[:count]
-            found += [self._took(url, names[at], value) for url in best]
-        return found
-
-    def _took(self, url: str, bucket: str, value: float) -> dict[str, Any]:
-        if bucket:
-            del self._waiting[bucket][url]
-            if not self._waiting[bucket]:
-                del self._waiting[bucket]
-        self._taken[url] = bucket
+    def _spend(self, url: str, item: Item | None = None) -> None:
+        """Count a page against the budget."""
+        if item is not None and item.ticket:
+            self._tickets[url] = item.ticket
+        self._taken[url] = item
         self._used += 1
         self._left -= 1
-        return {"url": url, "value": round(value, 3)}
 
     async def report_page(
         self, url: str, content: str = "", status: int = 200, worth: float | None = None
@@ -159,7 +149,9 @@ class AgentCrawl:
         elif worth is None:
             raise AgentError("the page was reported already: only its worth can be said again")
         if worth is not None:
-            await self._client.reward(crawl=self.crawl, url=url, reward=worth, ticket=self._ticket(url))
+            await self._client.reward(
+                crawl=self.crawl, url=url, reward=worth, ticket=self._tickets.get(url, b"")
+            )
         return said | {"budget": self._budget()}
 
     async def _ingest(self, url: str, content: str, status: int) -> dict[str, Any]:
@@ -168,8 +160,8 @@ class AgentCrawl:
         if url not in self._taken:
             if not self._left:
                 raise AgentError("the budget of pages is spent: stop crawling, and answer from what you have")
-            self._forget_waiting(url)
-            self._took(url, "", 0.0)
+            self._frontier.discard(url)
+            self._spend(url)
         if status >= _FAILED:
             brought: dict[str, Any] = {"status_code": status}
         elif not content:
@@ -181,20 +173,19 @@ class AgentCrawl:
             }
         # The same id when it is said again: the answer may have been lost, and not the page.
         event_id = uuid.uuid5(self._begun, url).hex
-        sent = page(url=url, ticket=self._ticket(url), event_id=event_id, **brought)
+        sent = page(url=url, ticket=self._tickets.get(url, b""), event_id=event_id, **brought)
         (result,) = (await self._client.ingest_pages(crawl=self.crawl, pages=[sent])).results
         if result.status.code == common_pb2.ITEM_CODE_INVALID:
             raise AgentError(f"the page cannot be used: {_problems(result.status)}")
         self._reported.add(url)
+        if (item := self._taken[url]) is not None:
+            self._frontier.done(item)
         said: dict[str, Any] = {"new_links": self._wait(rows(result.links))}
         if result.HasField("relevance"):
             said["relevance"] = round(result.relevance, 3)
         if result.page_type:
             said["page_type"] = common_pb2.PageType.Name(result.page_type).removeprefix("PAGE_TYPE_").lower()
         return said
-
-    def _ticket(self, url: str) -> bytes:
-        return self._known.get(url, ("", b""))[1]
 
     def _wait(self, found: Iterable[Any]) -> int:
         """Let links of the hosts that were begun with wait; return how many are new.
@@ -203,34 +194,24 @@ class AgentCrawl:
         """
         new = 0
         for row in found:
-            if is_dropped(row.skip_reason) and row.url not in self._seeds:
-                self._forget_waiting(row.url)
+            if is_dropped(row.skip_reason):
+                if row.url not in self._seeds:
+                    self._frontier.discard(row.url)
                 continue
             if not row.usable or urlsplit(row.url).netloc not in self._hosts or row.url in self._taken:
                 continue
-            if row.url not in self._known:
-                if len(self._known) >= _MAX_WAITING:
+            if row.url not in self._tickets:
+                if len(self._tickets) >= _MAX_WAITING:
                     break
                 new += 1
-                self._known[row.url] = (row.bucket, row.ticket)
-            if self._known[row.url][0] == row.bucket and row.url not in self._seeds:
-                self._waiting.setdefault(row.bucket, {})[row.url] = row.score
+                self._tickets[row.url] = row.ticket
+            self._frontier.add(row.url, [Place(row.bucket, row.score, row.bucket_value, row.ticket)])
         return new
-
-    def _forget_waiting(self, url: str) -> None:
-        """Let a URL wait no more."""
-        bucket = self._known.get(url, ("", b""))[0]
-        if url in self._waiting.get(bucket, {}):
-            del self._waiting[bucket][url]
-            if not self._waiting[bucket]:
-                del self._waiting[bucket]
-        if url in self._seeds:
-            self._seeds.remove(url)
 
     async def explain(self, urls: Sequence[str]) -> dict[str, Any]:
         """Say why URLs are worth what they are."""
         self._check_begun()
-        links = [(url, self._ticket(url)) for url in urls[:MAX_URLS]]
+        links = [(url, self._tickets.get(url, b"")) for url in urls[:MAX_URLS]]
         answer = await self._client.explain_links(crawl=self.crawl, links=links)
         return {
             "links": [
@@ -247,7 +228,7 @@ class AgentCrawl:
     async def advise(self) -> dict[str, Any]:
         """Say whether to go on, and by which figures."""
         self._check_begun()
-        said = {"budget": self._budget(), "waiting": sum(map(len, self._waiting.values())) + len(self._seeds)}
+        said = {"budget": self._budget(), "waiting": len(self._frontier)}
         sites = []
         async for site in self._client.list_sites(crawl=self.crawl):
             advice = await self._client.get_site_advice(crawl=self.crawl, site=site.host)
