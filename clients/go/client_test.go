@@ -235,14 +235,6 @@ func TestATokenFileThatIsMissingForAMomentLosesNoCall(t *testing.T) {
 	}
 }
 
-func TestACrawlThatIsThereIsTaken(t *testing.T) {
-	client := serve(t, &fake{created: true})
-	crawl, err := client.EnsureCrawl(t.Context(), "a/b", &pb.Crawl{Policy: linkscore.Policy("harvest")})
-	if err != nil || crawl.Name != "crawls/a%2Fb" {
-		t.Fatalf("%v %v", crawl, err)
-	}
-}
-
 func TestACrawlSaysInWordsWhatItIsFor(t *testing.T) {
 	f := &fake{}
 	client := serve(t, f)
@@ -344,16 +336,5 @@ func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	}
 	if string(first.Ticket) != "tb" {
 		t.Fatalf("ticket %s is not that of the bucket it was taken from", first.Ticket)
-	}
-}
-
-func TestAURLFoundAgainGoesAfterThoseThatWaitedInBucketsWorthTheSame(t *testing.T) {
-	f := &fake{values: map[string]float64{"a": .1, "b": .9, "c": .9}}
-	frontier := frontierOf(t, f)
-	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "b", .1), link("1", "c", .1)} {
-		frontier.Add(found, nil)
-	}
-	if first, second := frontier.Next(t.Context()), frontier.Next(t.Context()); first.URL != "2" || second.URL != "1" {
-		t.Fatal(first, second)
 	}
 }

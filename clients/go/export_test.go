@@ -13,12 +13,3 @@ func (s *Session) CaughtUp() {
 	s.outage.sending.Lock()
 	defer s.outage.sending.Unlock()
 }
-
-// Shapes are those that a URL is remembered by.
-func Shapes(address string) []string {
-	fine, coarse := shapes(address)
-	return []string{fine, coarse}
-}
-
-// MaxShapes bounds how many are.
-const MaxShapes = maxShapes

@@ -312,32 +312,6 @@ func TestAServerThatIsAwayAtTheStartIsAnErrorOnlyIfItIsRequired(t *testing.T) {
 	}
 }
 
-func TestTheLogSaysWhoOrdersTheCrawlAndHowItWent(t *testing.T) {
-	f := &fake{}
-	s, _, said := session(t, f)
-	s.Stats.Scored.Add(3)
-	s.Stats.Fallback.Add(1)
-	s.Close()
-	if said.count("version=1.2.3 crawl=crawls/x") != 1 || said.count("crawl=crawls/x") != 2 || said.count("links=4 scored=3") != 1 {
-		t.Fatal(said.text.String())
-	}
-}
-
-func TestURLsAreRememberedByTwoShapes(t *testing.T) {
-	for url, want := range map[string][2]string{
-		"http://a.org/2026/11/hello-world/":         {"a.org/#/#/hello-world/", "*a.org/#/#/*/"},
-		"http://a.org/viewtopic.php?t=5&start=10#p": {"a.org/viewtopic.php?start&t", "*a.org/*.php?start&t"},
-		"http://a.org/123/some-title":               {"a.org/#/some-title", "*a.org/#/*"},
-		"http://a.org/":                             {"a.org/", "*a.org/"},
-		"http://a.org/x/f12.html?b1=2&b2=3":         {"a.org/x/f#.html?b#", "*a.org/x/*.html?b#"},
-	} {
-		if got := linkscore.Shapes(url); !slices.Equal(got, want[:]) {
-			t.Fatal(url, got)
-		}
-	}
-}
-
-// order takes all that waits, by the last part of its URL, and says each done.
 func order(t *testing.T, frontier *linkscore.Frontier, most int) string {
 	t.Helper()
 	var taken []string
@@ -368,102 +342,6 @@ func TestALinkFoundMeanwhileWaitsBehindThoseOfItsShape(t *testing.T) {
 	}
 	s.Frontier.Add(link("http://a.test/a/3", "a", .9), nil)
 	if got := order(t, s.Frontier, 9); got != "1 3 2 1 2 c" {
-		t.Fatal(got)
-	}
-}
-
-func TestALinkFoundAgainDoesNotChangeWhereLinksOfItsShapeAreGuessed(t *testing.T) {
-	f := &fake{values: map[string]float64{"list": .5, "side": .9}}
-	s, _, _ := session(t, f)
-	s.Frontier.Add(link("http://a.test/post/1", "list", .5), nil)
-	s.Frontier.Add(link("http://a.test/post/1", "side", .9), nil)
-	s.Frontier.Add(link("http://a.test/tag/1", "side", .9), nil)
-	f.refuses(away, everything...)
-	s.Page(t.Context(), page(0))
-	s.Frontier.AddUnscored("http://a.test/post/2", nil)
-	s.Frontier.AddUnscored("http://a.test/tag/3", nil)
-	if got := order(t, s.Frontier, 9); got != "1 1 3 2" {
-		t.Fatal(got)
-	}
-}
-
-func TestWhileAwayABucketFadesByWhatIsTakenTheSlowerTheMoreItWasTried(t *testing.T) {
-	f := &fake{values: map[string]float64{"new": .9, "tried": .6}}
-	s, _, _ := session(t, f)
-	fill := func(bucket string, n int) {
-		for i := range n {
-			s.Frontier.Add(link(fmt.Sprintf("http://a.test/%s/%s%d", bucket, bucket[:1], i), bucket, f.values[bucket]), nil)
-		}
-	}
-	fill("tried", 9)
-	order(t, s.Frontier, 9) // n = 9 of the tried one: h = 160, of the new one 16
-	f.refuses(away, everything...)
-	s.Page(t.Context(), page(0))
-	fill("new", 100)
-	fill("tried", 100)
-	// .9 * 16 / (16 + k) falls below .6 with the ninth link (8 taken: exactly .6, and its head is the older one).
-	got := strings.Fields(order(t, s.Frontier, 60))
-	if strings.Join(got[:10], " ") != "n0 n1 n2 n3 n4 n5 n6 n7 n8 t0" {
-		t.Fatal(got)
-	}
-	if n := strings.Count(strings.Join(got, " "), "n"); n > 20 {
-		t.Fatalf("%d of 60 from a bucket nobody had tried", n)
-	}
-}
-
-func TestWhileAwayABucketWhoseLinksFailGoesBehind(t *testing.T) {
-	f := &fake{values: map[string]float64{"register": .4, "post": .3}}
-	s, _, _ := session(t, f)
-	fill := func(bucket, format string) {
-		for i := range 5 {
-			s.Frontier.Add(link(fmt.Sprintf("http://a.test/"+format, i), bucket, f.values[bucket]), nil)
-		}
-	}
-	fill("register", "register?to=%d")
-	fill("post", "post/%d")
-	f.refuses(away, everything...)
-	s.Page(t.Context(), page(0))
-	first := s.Frontier.Next(t.Context())
-	s.Failed(t.Context(), first.URL, 404, "", nil)
-	if next := s.Frontier.Next(t.Context()); !strings.Contains(first.URL, "register") || !strings.Contains(next.URL, "post") {
-		t.Fatal(first.URL, next.URL) // .4 * 1/2 * 16/17 is less than .3
-	}
-}
-
-func TestWhileAwayAShapeThatWasFetchedOftenIsTrustedInABucketNobodyTried(t *testing.T) {
-	f := &fake{values: map[string]float64{"new": .9, "other": .6}}
-	s, _, _ := session(t, f)
-	for n := range 50 {
-		s.Page(t.Context(), page(n))
-	}
-	f.refuses(away, everything...)
-	s.Page(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
-	for n := range 100 {
-		s.Frontier.Add(link(fmt.Sprintf("http://a.test/page/n%d", n), "new", .9), nil)
-		s.Frontier.Add(link(fmt.Sprintf("http://a.test/o%d", n), "other", .6), nil)
-	}
-	// .9 * 816 / (816 + k) stays above .6 for 408 links; without the 50 pages of the shape for 8.
-	if got := order(t, s.Frontier, 50); strings.Contains(got, "o") {
-		t.Fatal(got)
-	}
-}
-
-func TestWhileAwayLinksOfOneKindFadeTogetherThoughEachHasABucket(t *testing.T) {
-	f := &fake{}
-	s, _, _ := session(t, f)
-	f.refuses(away, everything...)
-	s.Page(t.Context(), linkscore.Page{URL: "http://a.test/", Body: []byte("<a>")})
-	for n := range 40 {
-		s.Frontier.Add(link(fmt.Sprintf("http://a.test/tag/t%d", n), fmt.Sprintf("tag %d", n), .9), nil)
-	}
-	s.Frontier.Add(link("http://a.test/post", "post", .6), nil)
-	var got []string
-	for range 10 {
-		item := s.Frontier.Next(t.Context())
-		s.Page(t.Context(), linkscore.Page{URL: item.URL, Body: []byte("<a>")})
-		got = append(got, item.URL)
-	}
-	if !slices.Contains(got, "http://a.test/post") { // .9 * 16 / (16 + k) is below .6 after nine
 		t.Fatal(got)
 	}
 }

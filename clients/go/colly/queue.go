@@ -17,17 +17,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gocolly/colly/v2"
 	linkscore "linkscore.example/go"
-	pb "linkscore.example/go/linkscorev1"
 )
 
 // itemKey is where a request's Ctx holds the linkscore.Item it was made from.
@@ -59,61 +56,33 @@ type answer struct {
 	failed bool
 }
 
-// Option sets up a Queue.
-type Option func(*config)
-
-type config struct {
-	crawl   string
-	session linkscore.SessionOptions
-	client  []linkscore.Option
-}
-
-// WithCrawl names the crawl on the server, "colly" if not given. Two runs of one name share what was learned.
-func WithCrawl(id string) Option { return func(c *config) { c.crawl = id } }
-
-// WithPolicy chooses the policy; the server's default if not given.
-func WithPolicy(policy *pb.PolicySpec) Option {
-	return func(c *config) { c.session.Policy = policy }
-}
-
-// WithBudget bounds the crawl: no fetch begins beyond it, Run returns, and Stopped says why.
-func WithBudget(budget *pb.Budget) Option {
-	return func(c *config) { c.session.Budget = budget }
-}
-
-// WithTimeout bounds each call to the server, linkscore.SessionTimeout if not given: a fetch waits for it.
-func WithTimeout(timeout time.Duration) Option {
-	return func(c *config) { c.session.Timeout = timeout }
-}
-
-// WithRequired makes a server that is away an error of NewQueue.
-func WithRequired() Option { return func(c *config) { c.session.Required = true } }
-
-// WithLogger takes the lines about the server: its start, one a minute, outages, the end. They go to slog's default logger
-// if it is not given.
-func WithLogger(logger *slog.Logger) Option { return func(c *config) { c.session.Logger = logger } }
-
-// WithClient passes options such as linkscore.WithTokenFile and linkscore.WithTLS to the client.
-func WithClient(options ...linkscore.Option) Option {
-	return func(c *config) { c.client = append(c.client, options...) }
+// Options of a Queue.
+type Options struct {
+	// Crawl names the crawl on the server, "colly" if empty. Two runs of one name share what was learned.
+	Crawl string
+	// Session has policy, examples and budget of the crawl, deadline of a call, whether the server is required, and the
+	// log. With a budget no fetch begins beyond it, Run returns, and Stopped says why.
+	Session linkscore.SessionOptions
+	// Client has options such as linkscore.WithTokenFile and linkscore.WithTLS.
+	Client []linkscore.Option
 }
 
 // NewQueue returns a queue of a collector that is not asynchronous, ordered by the server at host:port. A server
 // that is away is no error unless WithRequired says so: the crawl then begins in Colly's own order. A target that is no
 // host:port, or a configuration the server refuses, is one.
-func NewQueue(threads int, c *colly.Collector, target string, options ...Option) (*Queue, error) {
-	set := config{crawl: "colly", session: linkscore.SessionOptions{Key: normalText}}
+func NewQueue(threads int, c *colly.Collector, target string, options ...func(*Options)) (*Queue, error) {
+	set := Options{Crawl: "colly", Session: linkscore.SessionOptions{Key: normalText}}
 	for _, option := range options {
 		option(&set)
 	}
 	if c.Async {
 		return nil, errors.New("linkscore: the collector is asynchronous, and a Queue waits for each page: drop colly.Async")
 	}
-	client, err := linkscore.New(target, append(set.client, linkscore.WithTimeout(cmp.Or(set.session.Timeout, linkscore.SessionTimeout)))...)
+	client, err := linkscore.New(target, append(set.Client, linkscore.WithTimeout(cmp.Or(set.Session.Timeout, linkscore.SessionTimeout)))...)
 	if err != nil {
 		return nil, err
 	}
-	session, err := linkscore.NewSession(client, set.crawl, set.session)
+	session, err := linkscore.NewSession(client, set.Crawl, set.Session)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}

@@ -88,15 +88,6 @@ test("a URL found twice has the ticket of the bucket it is taken from", async ()
   assert.equal(await frontier.next(), undefined);
 });
 
-test("a URL found again goes after those that waited in buckets worth the same", async () => {
-  const frontier = frontierOf();
-  const link = (bucket: string) => ({ bucket, bucketValue: 0.5, ticket: new Uint8Array() });
-  frontier.add("1", link("bad"), "1");
-  frontier.add("2", link("good"), "2");
-  frontier.add("1", link("good too"), "1");
-  assert.deepEqual([(await frontier.next())?.value, (await frontier.next())?.value], ["2", "1"]);
-});
-
 test("nothing goes beyond what was handed out until something is done", async () => {
   const asked: RankBucketsRequest[] = [];
   fake.handsOut = (request) => [[0, 1], [0, 0], [1, 0]][Math.min(asked.push(request), 3) - 1] ?? [];

@@ -8,10 +8,11 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { ErrorInfoSchema, RetryInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
-import { type LinkScores, LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
-import { Client, Code, Session, type SessionOptions } from "../src/index.js";
+import { Decision, type LinkScores, LinkScoresSchema, SkipReason } from "../src/gen/linkscore/v1/common_pb.js";
+import { Allowance, Client, Code, Session, type SessionOptions } from "../src/index.js";
+import { PageResultSchema } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 import { rows } from "../src/messages.js";
-import { shapes } from "../src/outlook.js";
+import { Outlook, shapes } from "../src/outlook.js";
 import { Fake, type Failure } from "./fake.js";
 
 const ROOT = "http://a.test";
@@ -224,79 +225,6 @@ test("a link found meanwhile waits behind those of its shape", async () => {
   assert.equal(await order(session), "a/1 a/3 a/2 b/1 b/2 c");
 });
 
-test("a link found again does not change where links of its shape are guessed", async () => {
-  const { session } = await started();
-  const link = (path: string, bucket: string, bucketValue: number) => session.frontier.add(path, { bucket, bucketValue, ticket: new Uint8Array(), url: `${ROOT}/${path}` }, path);
-  link("post/1", "list", 0.5);
-  link("post/1", "side", 0.9);
-  link("tag/1", "side", 0.9);
-  refuse(AWAY, ...EVERYTHING);
-  await session.page(page(0));
-  for (const path of ["post/2", "tag/3"]) session.found(path, `${ROOT}/${path}`, [], false, path);
-  assert.equal(await order(session), "post/1 tag/1 tag/3 post/2");
-});
-
-test("while away a bucket fades by what is taken, the slower the more it was tried", async () => {
-  const { session } = await started();
-  const fill = (bucket: string, n: number, bucketValue: number) => {
-    for (let i = 0; i < n; i++) session.frontier.add(`${bucket}${i}`, { bucket, bucketValue, ticket: new Uint8Array() }, bucket);
-  };
-  fill("bad", 9, 0.1); // nine taken: h = 160, of the other one 16
-  await order(session, 9);
-  refuse(AWAY, ...EVERYTHING);
-  await session.page(page(0));
-  fill("new", 100, 0.16);
-  fill("bad", 100, 0.1);
-  // .16 * 16 / (16 + k) is below .1 when ten were taken.
-  assert.equal(await order(session, 11), "new0 new1 new2 new3 new4 new5 new6 new7 new8 new9 bad0");
-});
-
-test("while away a bucket whose links fail goes behind", async () => {
-  const { session } = await started();
-  const fill = (bucket: string, bucketValue: number, url: (n: number) => string) => {
-    for (let n = 0; n < 5; n++) session.frontier.add(url(n), { bucket, bucketValue, ticket: new Uint8Array(), url: url(n) }, bucket);
-  };
-  fill("register", 0.4, (n) => `${ROOT}/register?to=${n}`);
-  fill("post", 0.3, (n) => `${ROOT}/post/${n}`);
-  refuse(AWAY, ...EVERYTHING);
-  await session.page(page(0));
-  const first = await session.frontier.next();
-  await session.failed({ url: first?.key ?? "", statusCode: 404 });
-  assert.deepEqual([first?.value, (await session.frontier.next())?.value], ["register", "post"]); // .4 * 1/2 * 16/17 is less than .3
-});
-
-test("while away a shape that was fetched often is trusted in a bucket nobody tried", async () => {
-  const { session } = await started();
-  for (let n = 0; n < 50; n++) await session.page(page(n));
-  refuse(AWAY, ...EVERYTHING);
-  await session.page({ url: `${ROOT}/`, body: "" });
-  const add = (url: string, bucket: string, bucketValue: number) =>
-    session.frontier.add(url, { bucket, bucketValue, ticket: new Uint8Array(), url }, bucket);
-  for (let n = 0; n < 100; n++) {
-    add(`${ROOT}/page/n${n}`, "new", 0.9);
-    add(`${ROOT}/other${n}`, "other", 0.6);
-  }
-  // .9 * 816 / (816 + k) stays above .6 for 408 links; without the 50 pages of the shape for 8.
-  assert.ok(!(await order(session, 50)).includes("other"));
-});
-
-test("while away links of one kind fade together, though each has a bucket", async () => {
-  const { session } = await started();
-  refuse(AWAY, ...EVERYTHING);
-  await session.page({ url: `${ROOT}/`, body: "" });
-  const add = (url: string, bucket: string, bucketValue: number) =>
-    session.frontier.add(url, { bucket, bucketValue, ticket: new Uint8Array(), url }, bucket);
-  for (let n = 0; n < 40; n++) add(`${ROOT}/tag/t${n}`, `tag ${n}`, 0.9);
-  add(`${ROOT}/post`, "post", 0.6);
-  const taken = [];
-  for (let n = 0; n < 10; n++) {
-    const item = await session.frontier.next();
-    await session.page({ url: item?.key ?? "", body: "" });
-    taken.push(item?.value);
-  }
-  assert.ok(taken.includes("post"), taken.join()); // .9 * 16 / (16 + k) is below .6 after nine
-});
-
 test("a server that is away at the start is an error only if it is required", async () => {
   const gone = new Client({ target: "127.0.0.1:1" });
   const log = { info: () => undefined, warning: () => undefined };
@@ -308,18 +236,6 @@ test("a server that is away at the start is an error only if it is required", as
   gone.close();
 });
 
-test("the log says who orders the crawl, and how it went", async () => {
-  const { session, lines } = await started({ policy: "harvest" });
-  await session.page(page(0));
-  session.stats.scored = 3;
-  session.stats.fallback = 1;
-  await session.finish();
-  await session.finish();
-  assert.match(lines[0] ?? "", /orders this crawl.*1.2.3.*crawls\/x.*harvest/);
-  assert.match(lines[1] ?? "", /ends.*"links":4,"scored":3,"pages":1/);
-  assert.equal(lines.length, 2);
-});
-
 test("a call beyond a limit is no outage, and the server may say when to come back", async () => {
   const { session, waits } = await started();
   refuse(exhausted("LIMIT_EXCEEDED"), "IngestPages");
@@ -328,6 +244,32 @@ test("a call beyond a limit is no outage, and the server may say when to come ba
   refuse(exhausted("OVERLOADED", 3), "IngestPages");
   await session.page(page(1));
   assert.deepEqual([session.present, waits], [false, [3000]]);
+});
+
+test("while away buckets fade with their shapes, and less if they are proven", () => {
+  const outlook = new Outlook();
+  outlook.placed(`${ROOT}/tag/red`, { bucket: "tags", value: 0.9 });
+  assert.deepEqual(outlook.guess(`${ROOT}/tag/blue`), { bucket: "tags", value: 0.9 });
+  outlook.took("tags");
+  outlook.setAway(true);
+  outlook.took("tags");
+  assert.equal(outlook.worth("tags", 1), 32 / 33);
+  outlook.fetched(`${ROOT}/tag/red`, true);
+  assert.equal(outlook.worth("tags", 1), 16 / 33);
+  outlook.placed(`${ROOT}/tag/blue`, { bucket: "blue", value: 1 }); // another bucket of links of that shape
+  assert.equal(outlook.worth("blue", 1), 8 / 17);
+  outlook.setAway(false);
+  assert.equal(outlook.worth("tags", 1), 1);
+});
+
+test("an answer that another overtook leaves no more", () => {
+  const allowance = new Allowance();
+  for (const [seq, left, full] of [[8, 2, true], [7, 3, true], [11, 9, false]] as const) { // in the end the budget was raised
+    allowance.begin();
+    const standing = { fetchesLeft: BigInt(left), decision: Decision.CONTINUE };
+    allowance.take(create(PageResultSchema, { eventSeq: BigInt(seq), standing }));
+    assert.equal(allowance.full(2, false), full);
+  }
 });
 
 test("URLs are remembered by two shapes", () => {

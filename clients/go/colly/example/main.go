@@ -64,7 +64,7 @@ func main() {
 			log.Fatal(err)
 		}
 	} else {
-		q, err := linkscolly.NewQueue(*threads, c, *target, linkscolly.WithCrawl(*crawl))
+		q, err := linkscolly.NewQueue(*threads, c, *target, func(o *linkscolly.Options) { o.Crawl = *crawl })
 		if err != nil {
 			log.Fatal(err)
 		}
