@@ -106,7 +106,7 @@ public final class CrawlSite {
   /** Lets the links of the site wait, each in its bucket. */
   private void queue(PageResult result) {
     Link.of(result).stream()
-        .filter(link -> link.usable() && link.inScope() && !fetched.contains(link.url()))
+        .filter(link -> link.usable() && link.inScope && !fetched.contains(link.url))
         .forEach(
             link -> {
               session.scored.increment();

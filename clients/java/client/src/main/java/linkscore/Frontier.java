@@ -141,12 +141,12 @@ public final class Frontier {
 
   /** Lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too. */
   public synchronized void add(Link link) {
-    Item item = waiting.containsKey(link.url()) ? waiting.get(link.url()) : made(link.url());
+    Item item = waiting.containsKey(link.url) ? waiting.get(link.url) : made(link.url);
     if (item.isUnscored) { // what was guessed counts no longer
       leave(item);
       item.isUnscored = false;
     }
-    place(item, link.bucket(), link.bucketValue(), link.ticket());
+    place(item, link.bucket, link.bucketValue, link.ticket);
   }
 
   private Item made(String url) {
@@ -286,7 +286,7 @@ public final class Frontier {
   }
 
   private synchronized void addIfItWaits(Link link) {
-    if (link.usable() && waiting.containsKey(link.url())) {
+    if (link.usable() && waiting.containsKey(link.url)) {
       add(link);
     }
   }

@@ -14,12 +14,43 @@ import linkscore.v1.Verdict;
 
 /** One scored link. */
 public final class Link {
-  private final LinkScores of;
-  private final int row;
+  /** Absolute URL to request, without fragment; empty if the link could not be used. */
+  public final String url;
+
+  /** In [0, 1], higher first. */
+  public final double score;
+
+  /** Name of the group whose value moves together. */
+  public final String bucket;
+
+  /** What {@link Crawl#rankBuckets} would answer for {@link #bucket} now. */
+  public final double bucketValue;
+
+  /** At most 64 opaque bytes: keep them with the URL and send them back. */
+  public final ByteString ticket;
+
+  /** Advice of a filtering policy; and why the link is to skip by a setting of the crawl, if one says so. */
+  public final Verdict verdict;
+
+  public final SkipReason skipReason;
+
+  /** False for a link that leaves the crawl. */
+  public final boolean inScope;
+
+  /** What became of the link; without a code if nothing is wrong with it. */
+  public final ItemStatus status;
 
   private Link(LinkScores of, int row) {
-    this.of = of;
-    this.row = row;
+    boolean hasBucket = row < of.getBucketsCount();
+    url = row < of.getUrlsCount() ? of.getUrls(row) : "";
+    score = of.getScores(row);
+    bucket = hasBucket ? of.getBucketNames(of.getBuckets(row)) : "";
+    bucketValue = hasBucket ? of.getBucketValues(of.getBuckets(row)) : score;
+    ticket = row < of.getTicketsCount() ? of.getTicketValues(of.getTickets(row)) : ByteString.EMPTY;
+    verdict = row < of.getVerdictsCount() ? of.getVerdicts(row) : Verdict.VERDICT_UNSPECIFIED;
+    skipReason = row < of.getSkipReasonsCount() ? of.getSkipReasons(row) : SkipReason.SKIP_REASON_UNSPECIFIED;
+    inScope = row >= of.getInScopeCount() || of.getInScope(row);
+    status = of.getStatusesOrDefault(row, ItemStatus.getDefaultInstance());
   }
 
   /** The links of a page that was ingested, in the order of its outlinks, or of the document if the server found them. */
@@ -33,72 +64,21 @@ public final class Link {
     return IntStream.range(0, links.getScoresCount()).mapToObj(row -> new Link(links, row)).collect(Collectors.toList());
   }
 
-  /** Absolute URL to request, without fragment; empty if the link could not be used. */
-  public String url() {
-    return row < of.getUrlsCount() ? of.getUrls(row) : "";
-  }
-
-  /** In [0, 1], higher first. */
-  public double score() {
-    return of.getScores(row);
-  }
-
-  /** Name of the group whose value moves together. */
-  public String bucket() {
-    return row < of.getBucketsCount() ? of.getBucketNames(of.getBuckets(row)) : "";
-  }
-
-  /** What {@link Crawl#rankBuckets} would answer for {@link #bucket} now. */
-  public double bucketValue() {
-    return row < of.getBucketsCount() ? of.getBucketValues(of.getBuckets(row)) : score();
-  }
-
-  /** At most 64 opaque bytes: keep them with the URL and send them back. */
-  public ByteString ticket() {
-    return row < of.getTicketsCount() ? of.getTicketValues(of.getTickets(row)) : ByteString.EMPTY;
-  }
-
-  /** Advice of a filtering policy. */
-  public Verdict verdict() {
-    return row < of.getVerdictsCount() ? of.getVerdicts(row) : Verdict.VERDICT_UNSPECIFIED;
-  }
-
-  /** Why the link is to skip by a setting of the crawl, if one says so; its verdict is SKIP then. */
-  public SkipReason skipReason() {
-    return row < of.getSkipReasonsCount() ? of.getSkipReasons(row) : SkipReason.SKIP_REASON_UNSPECIFIED;
+  /** Whether the link was scored; {@link #status} says why not. */
+  public boolean usable() {
+    return status.getCode() != ItemCode.ITEM_CODE_INVALID;
   }
 
   /** Whether a setting of the crawl says to skip the link: a budget, a trap, a copy, what its site reserves. */
   public boolean isSkipped() {
-    return skipReason() != SkipReason.SKIP_REASON_UNSPECIFIED;
+    return skipReason != SkipReason.SKIP_REASON_UNSPECIFIED;
   }
 
   /** Whether it is to skip for good, as one that leads to a copy; one whose crawl or site has stopped waits for more budget. */
   public boolean isDropped() {
-    SkipReason reason = skipReason();
     return isSkipped()
-        && reason != SkipReason.SKIP_REASON_CRAWL_BUDGET
-        && reason != SkipReason.SKIP_REASON_SITE_STOPPED;
-  }
-
-  /** False for a link that leaves the crawl. */
-  public boolean inScope() {
-    return row >= of.getInScopeCount() || of.getInScope(row);
-  }
-
-  /** Whether the link was scored; {@link #status} says why not. */
-  public boolean usable() {
-    return status().getCode() != ItemCode.ITEM_CODE_INVALID;
-  }
-
-  /** What became of the link; without a code if nothing is wrong with it. */
-  public ItemStatus status() {
-    return of.getStatusesOrDefault(row, ItemStatus.getDefaultInstance());
-  }
-
-  @Override
-  public String toString() {
-    return url() + " " + score() + " " + bucket();
+        && skipReason != SkipReason.SKIP_REASON_CRAWL_BUDGET
+        && skipReason != SkipReason.SKIP_REASON_SITE_STOPPED;
   }
 
   /** Throws if columns do not fit, or have numbers that are none. */

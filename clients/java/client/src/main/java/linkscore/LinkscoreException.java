@@ -3,6 +3,7 @@ package linkscore;
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.BadRequest;
+import com.google.rpc.BadRequest.FieldViolation;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import io.grpc.Status;
@@ -26,7 +27,7 @@ public final class LinkscoreException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
   private final Status.Code code;
-  private final transient List<Violation> violations = new ArrayList<>();
+  private final transient List<FieldViolation> violations = new ArrayList<>();
   private transient Map<String, String> metadata = Map.of();
   private String reason = "";
   private Duration retryAfter = Duration.ZERO;
@@ -52,7 +53,7 @@ public final class LinkscoreException extends RuntimeException {
   }
 
   /** The fields of the request that break a rule. */
-  public List<Violation> violations() {
+  public List<FieldViolation> violations() {
     return Collections.unmodifiableList(violations);
   }
 
@@ -107,7 +108,7 @@ public final class LinkscoreException extends RuntimeException {
     var text = new StringBuilder("INVALID_ARGUMENT");
     status.getProblemsList().forEach(p -> text.append(": ").append(p.getField()).append(' ').append(p.getDescription()));
     var made = new LinkscoreException(Status.Code.INVALID_ARGUMENT, text.toString(), null);
-    status.getProblemsList().forEach(p -> made.violations.add(new Violation(p.getField(), p.getDescription())));
+    status.getProblemsList().forEach(p -> made.violations.add(violation(p.getField(), p.getDescription())));
     throw made;
   }
 
@@ -130,33 +131,14 @@ public final class LinkscoreException extends RuntimeException {
         var delay = detail.unpack(RetryInfo.class).getRetryDelay();
         retryAfter = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
       } else if (detail.is(BadRequest.class)) {
-        for (var v : detail.unpack(BadRequest.class).getFieldViolationsList()) {
-          violations.add(new Violation(v.getField(), v.getDescription()));
-        }
+        violations.addAll(detail.unpack(BadRequest.class).getFieldViolationsList());
       }
     } catch (InvalidProtocolBufferException e) { // the rest of the error is still worth having
       addSuppressed(e);
     }
   }
 
-  /** One field of a request that breaks a rule. */
-  public static final class Violation {
-    private final String field;
-    private final String description;
-
-    Violation(String field, String description) {
-      this.field = field;
-      this.description = description;
-    }
-
-    /** Path of the field, {@code pages[3].url} say. */
-    public String field() {
-      return field;
-    }
-
-    /** The rule and the value got, in words. */
-    public String description() {
-      return description;
-    }
+  private static FieldViolation violation(String field, String description) {
+    return FieldViolation.newBuilder().setField(field).setDescription(description).build();
   }
 }

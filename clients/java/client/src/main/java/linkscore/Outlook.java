@@ -94,15 +94,15 @@ public final class Outlook {
     Map<String, Link> best = new LinkedHashMap<>();
     links.stream()
         .filter(Link::usable)
-        .forEach(link -> best.merge(link.url(), link, (a, b) -> b.score() > a.score() ? b : a));
+        .forEach(link -> best.merge(link.url, link, (a, b) -> b.score > a.score ? b : a));
     for (Link link : best.values()) {
-      String[] both = shapes(link.url());
-      if (meet(link.url())) {
-        Guess guess = new Guess(link.bucket(), link.bucketValue());
+      String[] both = shapes(link.url);
+      if (meet(link.url)) {
+        Guess guess = new Guess(link.bucket, link.bucketValue);
         last.put(both[0], guess);
         last.put(both[1], guess);
       }
-      shapes.put(link.bucket(), both[1]);
+      shapes.put(link.bucket, both[1]);
     }
   }
 

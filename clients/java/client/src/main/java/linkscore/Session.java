@@ -152,9 +152,9 @@ public final class Session implements AutoCloseable {
       return "linkscore.crawl: " + e.getMessage();
     }
     var violation = e.violations().get(0);
-    String[] field = violation.field().replaceFirst("^crawl\\.", "").split("(?=[.\\[])", 2);
+    String[] field = violation.getField().replaceFirst("^crawl\\.", "").split("(?=[.\\[])", 2);
     String key = field[0].equals("name") ? "crawl" : field[0];
-    return "linkscore." + key + ": " + (field.length > 1 ? field[1].substring(1) + " " : "") + violation.description();
+    return "linkscore." + key + ": " + (field.length > 1 ? field[1].substring(1) + " " : "") + violation.getDescription();
   }
 
   /**

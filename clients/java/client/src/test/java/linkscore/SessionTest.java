@@ -91,7 +91,7 @@ class SessionTest {
   void aSessionMakesItsCrawlAndMakesItAgainWhenTheServerLostIt() throws Exception {
     try (FakeServer server = new FakeServer();
         Session session = session(server, null)) {
-      assertEquals("http://a.test/good", links(session.ingest(page("/", "/good"))).get(0).url());
+      assertEquals("http://a.test/good", links(session.ingest(page("/", "/good"))).get(0).url);
       server.crawls.clear();
       assertTrue(session.ingest(page("/2")).isPresent());
       session.failed("http://a.test/gone", 404, "", ByteString.copyFromUtf8("t"));
@@ -154,7 +154,7 @@ class SessionTest {
       first.close();
       BlockingQueue<String> later = new LinkedBlockingQueue<>();
       for (String path : List.of("/2", "/3", "/4")) {
-        Consumer<PageResult> answer = result -> later.add(Link.of(result).get(0).url());
+        Consumer<PageResult> answer = result -> later.add(Link.of(result).get(0).url);
         assertTrue(session.ingest(page(path, "/good"), answer).isEmpty());
       }
       session.failed("http://a.test/gone", 404, "", ByteString.EMPTY);
@@ -318,7 +318,7 @@ class SessionTest {
       }
       assertNotEquals(true, fetched.put(next.get().url(), true));
       links(session.ingest(page(next.get().url(), all))).stream()
-          .filter(link -> fetched.putIfAbsent(link.url(), false) == null) // found, and not fetched yet
+          .filter(link -> fetched.putIfAbsent(link.url, false) == null) // found, and not fetched yet
           .forEach(frontier::add);
       frontier.done(next.get());
       underWay.decrementAndGet();

@@ -217,13 +217,13 @@ public final class Driver {
     List<JsonObject> told = new ArrayList<>();
     for (Link link : links) {
       var row = new JsonObject();
-      row.addProperty("url", link.url());
-      row.addProperty("score", link.score());
-      row.addProperty("bucket", link.bucket());
-      row.addProperty("value", link.bucketValue());
-      row.addProperty("ticket", Settings.text(link.ticket()));
+      row.addProperty("url", link.url);
+      row.addProperty("score", link.score);
+      row.addProperty("bucket", link.bucket);
+      row.addProperty("value", link.bucketValue);
+      row.addProperty("ticket", Settings.text(link.ticket));
       row.addProperty("usable", link.usable());
-      row.addProperty("in_scope", link.inScope());
+      row.addProperty("in_scope", link.inScope);
       told.add(row);
     }
     return told;
@@ -232,7 +232,7 @@ public final class Driver {
   private static Map<String, ?> told(LinkscoreException e) {
     var violations =
         e.violations().stream()
-            .map(v -> Map.of("field", v.field(), "description", v.description()))
+            .map(v -> Map.of("field", v.getField(), "description", v.getDescription()))
             .collect(Collectors.toList());
     return Map.of(
         "code", e.code().value(),

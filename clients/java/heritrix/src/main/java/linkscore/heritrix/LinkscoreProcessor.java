@@ -208,10 +208,10 @@ public final class LinkscoreProcessor extends Processor {
       if (link == null || link.isSkipped()) { // by a setting of the crawl: it goes last
         data.put(MISSED, true);
       } else {
-        data.put(VALUE, link.bucketValue());
+        data.put(VALUE, link.bucketValue);
       }
       if (link != null) {
-        data.put(TICKET, Settings.text(link.ticket()));
+        data.put(TICKET, Settings.text(link.ticket));
       }
       if (link != null && link.isDropped()) {
         page.getOutLinks().remove(uris.get(i));

@@ -192,13 +192,4 @@ class AdapterTest {
     processor.process(page());
     assertEquals(List.of(CrawlStatus.FINISHED), ends);
   }
-
-  @Test
-  void theBudgetOfTheBeanIsThatOfTheCrawl() throws Exception {
-    processor.stop();
-    processor.setBudget("max_fetches=7");
-    processor.start();
-    processor.process(page());
-    assertEquals(7, server.crawl.getBudget().getMaxFetches());
-  }
 }

@@ -113,9 +113,9 @@ final class Place {
     for (int i = 0; i < Math.min(outlinks.length, links.size()); i++) {
       Link link = links.get(i);
       if (link.usable()) {
-        double value = link.isSkipped() ? 0 : link.bucketValue(); // by a setting of the crawl
-        String ticket = Settings.text(link.ticket());
-        lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + value + "\t" + link.bucket());
+        double value = link.isSkipped() ? 0 : link.bucketValue; // by a setting of the crawl
+        String ticket = Settings.text(link.ticket);
+        lines.add(form(outlinks[i].getToUrl()) + "\t" + ticket + "\t" + value + "\t" + link.bucket);
       }
     }
     return lines.toString();

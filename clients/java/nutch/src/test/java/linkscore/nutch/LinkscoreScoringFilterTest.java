@@ -122,17 +122,11 @@ class LinkscoreScoringFilterTest {
   }
 
   @Test
-  void aPageThatIsParsedTwiceIsOneEvent() {
-    outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
-    outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
-    assertEquals(server.pages.get(0).getEventId(), server.pages.get(1).getEventId());
-  }
-
-  @Test
   void aTicketGoesBackWithItsPage() {
     CrawlDatum link = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS)).get(1).getValue();
     outlinksOf(link);
     assertEquals("tg", server.pages.get(1).getTicket().toStringUtf8());
+    assertEquals(server.pages.get(0).getEventId(), server.pages.get(1).getEventId(), "parsed twice it is one event");
   }
 
   @Test
@@ -170,16 +164,6 @@ class LinkscoreScoringFilterTest {
     filter.updateDbScore(new Text(PAGE), same, same, List.of()); // a later round, in which nobody fetched it
     assertEquals(1, server.pages.size());
     assertTrue(server.pages.get(0).getNotModified());
-  }
-
-  @Test
-  void aLinkFoundAgainWaitsWhereItIsWorthMost() {
-    var outlinks = outlinksOf(datum(CrawlDatum.STATUS_FETCH_SUCCESS));
-    CrawlDatum waiting = new CrawlDatum();
-    waiting.set(outlinks.get(0).getValue());
-    waiting.setStatus(CrawlDatum.STATUS_DB_UNFETCHED);
-    filter.updateDbScore(new Text(BAD), waiting, waiting, List.of(outlinks.get(1).getValue()));
-    assertEquals(sortValue(GOOD, outlinks.get(1).getValue()), sortValue(BAD, waiting));
   }
 
   @Test

@@ -143,12 +143,12 @@ public final class LinkscoreFilter extends AbstractConfigurable implements JSoup
         metadata.setValue(BUCKET, "");
       } else {
         session.scored.increment();
-        metadata.setValue(BUCKET, link.bucket());
+        metadata.setValue(BUCKET, link.bucket);
         if (!link.isSkipped()) { // one to skip by a setting of the crawl goes last
-          metadata.setValue(VALUE, Double.toString(link.bucketValue()));
+          metadata.setValue(VALUE, Double.toString(link.bucketValue));
         }
-        metadata.setValue(SCORE, Double.toString(link.score()));
-        metadata.setValue(TICKET, Settings.text(link.ticket()));
+        metadata.setValue(SCORE, Double.toString(link.score));
+        metadata.setValue(TICKET, Settings.text(link.ticket));
       }
       if (link == null || !link.isDropped()) {
         kept.add(outlinks.get(i));

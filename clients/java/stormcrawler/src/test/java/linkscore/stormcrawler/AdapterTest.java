@@ -108,14 +108,6 @@ class AdapterTest {
   }
 
   @Test
-  void withoutAServerThePageIsParsedAllTheSame() {
-    server.close();
-    for (Outlink outlink : filtered(null)) {
-      assertNull(outlink.getMetadata());
-    }
-  }
-
-  @Test
   void withoutAServerLinksAreWorthWhatLinksOfTheirShapeWereLastAndHaveNoBucket() {
     filtered(null);
     server.close();
@@ -182,14 +174,5 @@ class AdapterTest {
     String html = "<a href=/good>";
     filter.filter(page, html.getBytes(StandardCharsets.UTF_8), Jsoup.parse(html, page), parse);
     assertTrue(parse.getOutlinks().isEmpty());
-  }
-
-  @Test
-  void aBudgetOfTheConfigurationIsThatOfTheCrawl() {
-    Map<String, Object> conf = new HashMap<>(conf());
-    conf.put("linkscore.budget", "max_fetches=7");
-    conf.put("linkscore.crawl", "bounded");
-    LinkscoreFilter.session(conf).ingest(linkscore.v1.Page.newBuilder().setUrl(PAGE).build());
-    assertEquals(7, server.crawl.getBudget().getMaxFetches());
   }
 }
