@@ -16,9 +16,7 @@ from linkscore_scoring.features.types import link_path_id, normalise_link_path
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.base import Scores
 from linkscore_scoring.policies.baselines.breadth_first import BreadthFirst
-from linkscore_scoring.policies.harvest.own_text import RewardSource
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.testing.site import GeneratedSite
@@ -103,13 +101,6 @@ class Foreteller(BreadthFirst):
         return np.array([float(way == good) for _, way in groups], dtype=np.float64)
 
 
-def test_a_policy_that_knows_is_asked() -> None:
-    crawl = two_kinds()
-    crawl.shard("h").served = Foreteller(Foreteller.Params())
-    advice = CrawlQueries(crawl).advice("h", horizon=6)
-    assert (advice.by_policy, advice.expected_fetches, advice.expected_reward) == (True, 6, 4.0)
-
-
 def test_harvest_expects_what_its_arms_earned() -> None:
     crawl = CrawlModel(CrawlConfig("c", PolicyChoice("harvest")), ticket_key=b"key")
     visit(crawl, "http://h/", page_of("http://h/", links=[("http://h/a", GOOD), ("http://h/b", GOOD)]))
@@ -151,34 +142,7 @@ def test_who_said_what_is_wanted_needs_no_examples() -> None:
     assert not CrawlQueries(crawl).advice("site.example").needs_examples
 
 
-def test_a_horizon_beyond_the_waiting_links_takes_them_all() -> None:
-    assert CrawlQueries(two_kinds()).advice("h", horizon=1_000).expected_fetches == 8
-
-
 def test_a_link_that_was_reported_on_waits_no_more() -> None:
     crawl = two_kinds()
     crawl.apply(crawl.seq + 1, FeedbackGiven("", "h", "http://h/good/7", b"", 1.0, 0.0))
     assert CrawlQueries(crawl).advice("h").waiting == 7
-
-
-def test_feedback_before_its_page_is_the_reward_of_the_page() -> None:
-    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
-    crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
-    visit(crawl, "http://h/x", page_of("http://h/x", texts=[("t", 400)]))
-    known = crawl.shard("h").served.rewards.ledger.page(hash64("http://h/x"))  # type: ignore[attr-defined]
-    assert (known.reward, known.source) == (1.0, RewardSource.FEEDBACK)
-
-
-def test_a_site_without_a_page_has_nothing_to_advise() -> None:
-    crawl = CrawlModel(CrawlConfig("c"), ticket_key=b"key")
-    crawl.apply(1, FeedbackGiven("f", "h", "http://h/x", b"", 1.0, 0.0))
-    advice = CrawlQueries(crawl).advice("h")
-    assert (advice.expected_fetches, advice.expected_reward, advice.traps) == (0, 0.0, [])
-
-
-def test_advice_is_the_same_after_a_restart() -> None:
-    crawl = crawled(CalendarSite(), "breadth_first", 120)
-    again = CrawlModel(crawl.config, ticket_key=b"conformance")
-    again.load_state(unpacked(packed(crawl.to_state())))
-    assert CrawlQueries(again).advice(HOST) == CrawlQueries(crawl).advice(HOST)
-    assert CrawlQueries(again).advice(HOST).traps

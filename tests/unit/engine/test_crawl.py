@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkscore_scoring.engine import crawl as crawl_module
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import (
@@ -43,21 +42,6 @@ def test_a_repeated_event_id_is_answered_and_not_applied() -> None:
     assert (first.duplicate, second.duplicate) == (False, True)
     assert crawl.pages == before == crawl.sites["h"].model.pages
     assert second.links.bucket_names == first.links.bucket_names
-
-
-def test_events_without_id_are_never_duplicates() -> None:
-    crawl = model()
-    outcomes = [crawl.apply(n, page(A, B)) for n in (1, 2)]
-    assert [outcome.duplicate for outcome in outcomes] == [False, False]
-    assert outcomes[1].observation.refetch
-
-
-def test_event_ids_are_forgotten_beyond_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crawl_module, "MAX_EVENT_IDS", 3)
-    crawl = model()
-    for n in range(5):
-        crawl.apply(n + 1, page(A, event_id=f"e{n}"))
-    assert [crawl.apply(9, page(A, event_id=f"e{n}")).duplicate for n in (0, 4)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -270,12 +254,6 @@ def test_titles_of_the_pages_kept_for_learning_are_kept_through_bytes_and_no_oth
         titles = known.shard("h").model.titles
         assert list(titles.values()) == [f"T{n}" for n in range(4, 12)]
         assert [titles[one.hash] for one in known.shard("h").model.sample] == list(titles.values())
-
-
-def test_a_configuration_comes_back_from_its_state() -> None:
-    assert CrawlConfig.from_state(config().to_state()) == config()
-    on_demand = config(learning=ON_DEMAND)
-    assert CrawlConfig.from_state(on_demand.to_state()) == on_demand
 
 
 def moved(url: str, to: str) -> PageFetched:

@@ -20,7 +20,6 @@ from linkscore_scoring.engine.events import (
 )
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.features.types import Links, PageFeatures, PathTrie
-from linkscore_scoring.state import packed
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.lists(st.integers(0, 2**64 - 1), max_size=4)
@@ -82,18 +81,3 @@ def test_a_configuration_is_the_same_after_bytes() -> None:
 def test_other_bytes_are_refused(raw: bytes) -> None:
     with pytest.raises(CorruptState):
         decode(raw)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        *(7, [], [2], [2, []], [2, 5], [99, []], [2, [0] * 9], [[], []], [4, ["a", "b"]]),
-        [2, ["", *[0] * 7, {}]],
-        [2, [*[""] * 8, {"links": {"urls": [], "keys": {5: ""}}}]],
-        [2, [*[""] * 8, {"links": {"urls": [], "keys": []}}]],
-    ],
-    ids=str,
-)
-def test_plain_values_of_another_shape_are_refused(values: object) -> None:
-    with pytest.raises(CorruptState):
-        decode(packed(values))

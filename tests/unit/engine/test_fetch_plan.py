@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.fetch_plan import FetchPlan
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.testing.crawl import SimulatedCrawl, crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
@@ -110,16 +108,3 @@ def test_no_bucket_gets_more_than_waits_and_one_named_again_gets_nothing() -> No
     plan = CrawlQueries(crawl).plan_fetches([*names, names[0]], 9, waiting=[3, 2, 5], fill=True)
     assert plan.takes.tolist() == [3, 2, 0]
     assert plan.values[2] == plan.values[0]
-
-
-def test_sites_nothing_is_known_of_are_worth_nothing_and_come_last() -> None:
-    crawl, names = lists_and_posts()
-    plan = CrawlQueries(crawl).plan_fetches(["gone/h1.1", names[0]], 3, waiting=[9, 1])
-    assert plan.values[0] == 0.0
-    assert plan.takes.tolist() == [2, 1]
-
-
-def test_a_cut_order_keeps_what_was_given_links() -> None:
-    plan = FetchPlan(np.array([0.1, 0.9, 0.5, 0.4]), np.array([2, 0, 0, 1]))
-    assert plan.order(3).tolist() == [1, 3, 0]
-    assert plan.order().tolist() == [1, 2, 3, 0]

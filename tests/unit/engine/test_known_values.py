@@ -10,7 +10,6 @@ from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ConfigChanged, FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.engine.shard import KnownValues
 from linkscore_scoring.testing.crawl import crawl_model, visit
 from linkscore_scoring.testing.pages import page_of
 
@@ -73,23 +72,3 @@ def test_policies_that_know_of_other_sites_keep_nothing() -> None:
     buckets = fetched(model, HOSTS[0], 1)
     answers(model, buckets)
     assert (model.sites.known_values.buckets, model.sites.known_values.sites) == ({}, {})
-
-
-def test_a_policy_from_outside_is_asked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_scoring.engine.queries.builtin_policy", lambda name: None)
-    model = crawl_model(PolicyChoice("harvest"))
-    buckets = fetched(model, HOSTS[0], 1)
-    assert answers(model, buckets) == answers(model, buckets)
-    assert model.sites.known_values.buckets == {}
-
-
-def test_values_beyond_the_bound_are_forgotten_at_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_scoring.engine.shard._MOST_VALUES", 2)
-    known = KnownValues()
-    known.keep("a", {"a/1": 0.1, "a/2": 0.2})
-    known.forget("b")
-    assert known.buckets == {"a/1": 0.1, "a/2": 0.2}
-    known.keep("b", {"b/1": 0.3})
-    known.forget("c")
-    assert known.buckets == {}
-    assert known.names("a") == []

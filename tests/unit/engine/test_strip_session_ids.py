@@ -8,7 +8,6 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import FeedbackGiven
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.features.types import PageFeatures
-from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.identity import identity
 from support.recorded_crawls import fetched, model
@@ -74,10 +73,3 @@ def test_feedback_finds_the_page_under_any_session():
     key = identity(with_session("/thread?t=5", 99))
     assert crawl.apply(99, FeedbackGiven("", "h", key, b"", 1.0, 0.0))
     assert not list(crawl.sites["h"].model.history.reported_only())  # the page was fetched
-
-
-def test_the_names_outlast_a_restart():
-    crawl, again = crawled(PATHS), model()
-    again.load_state(unpacked(packed(crawl.to_state())))
-    assert again.sites["h"].model.sessions.names() == ["sid"]
-    assert again.to_state() == crawl.to_state()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkscore_scoring.engine.links import NO_TICKET, TICKET_BYTES, VERSION, Ticket, TicketBook
+from linkscore_scoring.engine.links import TICKET_BYTES, VERSION, Ticket, TicketBook
 
 BOOK = TicketBook(b"key", "crawl")
 HASHES = st.integers(0, 2**64 - 1)
@@ -52,22 +52,3 @@ def test_depth_is_cut_where_it_no_longer_fits() -> None:
     read = BOOK.read(BOOK.write(Ticket(depth=1_000_000, revision=2**40 + 5)))
     assert read is not None
     assert (read.depth, read.revision) == (65_535, 5)
-
-
-@given(TICKETS, st.lists(st.integers(0, 2**64 - 1), max_size=5))
-def test_tickets_of_one_page_are_those_written_one_by_one(ticket: Ticket, link_paths: list[int]) -> None:
-    book = TicketBook(b"key", "crawl")
-    assert book.write_all(ticket, link_paths) == [
-        book.write(ticket._replace(link_path=link_path)) for link_path in link_paths
-    ]
-
-
-@given(st.lists(TICKETS, max_size=5), st.lists(st.binary(max_size=100), max_size=3), st.data())
-def test_tickets_read_together_are_those_read_one_by_one(
-    tickets: list[Ticket], others: list[bytes], data: st.DataObject
-) -> None:
-    raws = data.draw(st.permutations([*map(BOOK.write, tickets), *others, BOOK.write(NO_TICKET)[:-1]]))
-    book = TicketBook(b"key", "crawl")
-    want = [TicketBook(b"key", "crawl").read(raw) for raw in raws]
-    assert book.read_all(raws) == want
-    assert book.read_all(raws) == want  # those that are remembered too

@@ -88,12 +88,6 @@ def test_less_than_before_or_nearly_over_is_not_fading(late: float, waiting: int
     assert site.found() == []
 
 
-def test_what_was_never_good_does_not_fade() -> None:
-    site = Fetched()
-    site.add("http://a.org/x/1", 40, text=0.1, waiting=9)
-    assert site.found() == []
-
-
 def test_the_widest_shape_without_anything_good_is_named() -> None:
     site = Fetched()
     for colour in ("red", "green"):
@@ -124,30 +118,10 @@ def test_a_tag_path_is_named_where_urls_say_nothing() -> None:
     assert site.named() == [(TrapKind.COPIES, "apath 1")]
 
 
-def test_a_tag_path_to_a_suspicious_shape_is_not_named_as_well() -> None:
-    site = Fetched()
-    site.add("http://a.org/x/1", 30, copies=1.0, waiting=5)
-    assert site.named() == [(TrapKind.COPIES, "a.org/x")]
-
-
 def test_feedback_clears_what_shows_no_new_text() -> None:
     site = Fetched()
     site.add("http://a.org/offers/1", 30, copies=1.0, waiting=50, reported=1.0, reward=1.0)
     assert site.found() == []
-
-
-def test_feedback_accuses_what_shows_new_text() -> None:
-    site = Fetched()
-    site.add("http://a.org/good/1", 30, text=0.8, reported=1.0, reward=1.0, waiting=9)
-    site.add("http://a.org/events/1", 30, text=0.8, grown=1.0, reported=1.0, waiting=1)
-    assert site.named() == [(TrapKind.ENDLESS, "a.org/events")]
-
-
-def test_with_rare_rewards_low_is_half_of_the_mean() -> None:
-    site = Fetched()
-    site.add("http://a.org/list/1", 40, grown=1.0, reported=1.0, reward=0.06, waiting=9)
-    site.add("http://a.org/other/1", 40, reported=1.0, reward=0.04, waiting=9)
-    assert site.found() == []  # 0.06 is more than half of 0.05
 
 
 def test_evidence_is_in_words_and_numbers() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
-from linkscore_scoring.engine.events import ConfigChanged, PageFetched, decode, encode
+from linkscore_scoring.engine.events import PageFetched, decode, encode
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.engine.results import CopyHypothesis
 from linkscore_scoring.errors import InvalidInput
@@ -134,15 +134,6 @@ def test_a_link_says_how_probable_a_copy_is_even_if_nothing_is_to_skip() -> None
     assert outcome.links.skip_reasons is None
     assert outcome.links.duplicates == pytest.approx([0.0, 0.924], abs=0.001)
     assert told(crawl)["a.test/print/#"][1:3] == (20, 20)
-
-
-def test_the_order_of_texts_does_not_matter() -> None:
-    crawl = crawl_with()
-    feed(crawl, entry(40, "/list/{}", "/list/{}?sort=up"))
-    for n in range(20):
-        texts = [f"text {n} {part}" for part in range(5)]
-        feed(crawl, shown(f"/list/{n}", *texts), shown(f"/list/{n}?sort=up", *reversed(texts)))
-    assert skips(crawl, "/list/30?sort=up") == [True]
 
 
 def test_of_links_that_differ_in_a_void_key_one_is_fetched() -> None:
@@ -281,13 +272,6 @@ def test_two_kinds_that_copy_each_other_are_not_both_to_skip() -> None:
     assert not all(skips(crawl, "/a/50", "/b/50"))
 
 
-def test_what_one_site_taught_does_not_hold_on_another() -> None:
-    crawl = crawl_with()
-    feed(crawl, entry(40, "/item/{}", "/print/{}"), *pairs(20, "/item/{}", "/print/{}"))
-    feed(crawl, shown("/", "front", links=("/item/1", "/print/1"), site="b.test"))
-    assert [each.name for each in CrawlQueries(crawl).copies("b.test") if each.probability] == []
-
-
 # Given up, changed, kept
 
 
@@ -319,15 +303,6 @@ def test_state_and_replay_tell_the_same_copies() -> None:
     feed(crawl, *more)
     feed(loaded, *more)
     assert state(loaded) == state(crawl)
-
-
-def test_a_crawl_that_is_given_the_setting_later_learns_from_then_on() -> None:
-    crawl = CrawlModel(config(), ticket_key=b"key")
-    feed(crawl, *pairs(20, "/item/{}", "/print/{}"))
-    crawl.apply(crawl.seq + 1, ConfigChanged(config({"skip_above": 0.9}).to_state()))
-    (outcome,) = feed(crawl, shown("/print/90", "x", links=("/print/91",)))
-    assert outcome.links.skip_reasons is None
-    assert outcome.standing is None
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, float("nan")])

@@ -56,10 +56,6 @@ def test_wildcards_end_where_their_slot_does(tokens: list[str], fits: str, not_f
     assert not re.search(written, not_fits)
 
 
-def test_a_pattern_of_many_keys_is_not_written() -> None:
-    assert expression_of(url_tokens("http://a.org/x?a=1&b=2&c=3&d=4")) == ""
-
-
 @pytest.mark.parametrize(
     ("url", "fits"),
     [

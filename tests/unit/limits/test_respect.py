@@ -121,23 +121,6 @@ def test_only_a_file_that_is_gone_lifts_what_it_reserved(name: str, status: int,
     assert crawl.pages == 0
 
 
-def test_hosts_of_one_site_speak_for_themselves() -> None:
-    crawl = crawl_of("ai-train", scope="domain")
-    feed(crawl, robots("User-agent: *", TRAINED))
-    outcome = feed(crawl, sent("http://a.test/", "http://a.test/1", "http://b.test/1", "https://a.test/1"))
-    assert outcome.links.skip_reasons == [RESPECT, 0, 0]
-
-
-def test_rules_of_two_files_add_up() -> None:
-    crawl = crawl_of("ai-train", "search")
-    feed(crawl, robots("Content-Signal: search=no, ai-train=yes"))
-    feed(crawl, tdmrep({"location": "/in/*", "tdm-reservation": 1}))
-    outcome = feed(crawl, sent("http://a.test/in/1"))
-    assert outcome.reserved == ["ai-train", "search"]
-    assert skipped(crawl, "http://a.test/out") == [True]
-    assert feed(crawl, sent("http://a.test/out")).reserved == ["search"]
-
-
 @pytest.mark.parametrize(
     ("of_page", "reserved"),
     [
@@ -208,10 +191,6 @@ def test_a_page_read_elsewhere_that_forbids_to_follow_is_heard() -> None:
 )
 def test_what_is_said_to_one_crawler_by_name_is_not_said_to_all(value: str, said: set[str]) -> None:
     assert said_by_headers([("X-Robots-Tag", value)]) == said
-
-
-def test_of_two_answers_no_counts() -> None:
-    assert signals("ai-train=yes; AI-TRAIN = no ,search=maybe, ads=no") == {"ai-train": False}
 
 
 @pytest.mark.parametrize(
@@ -298,11 +277,6 @@ def test_beyond_its_bound_a_file_is_not_read() -> None:
 def test_the_head_of_a_compressed_page_is_read(encoding: str, pack: Any) -> None:
     body = b'<html><head><meta name="robots" content="noindex">' + b"<p>text" * 100_000
     assert said_by_head(pack(body), encoding) == {"search"}
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd", "deflate", "gzip, br", "x-unknown"])
-def test_a_body_that_was_unpacked_before_says_what_it_says(encoding: str) -> None:
-    assert said_by_head(b'<meta name="robots" content="noindex">', encoding) == {"search"}
 
 
 @pytest.mark.parametrize(

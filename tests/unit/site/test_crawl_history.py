@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.crawl_history import CrawlHistory, History, Tally, late_worth
-from linkscore_scoring.state import packed, unpacked
+from linkscore_scoring.site.crawl_history import CrawlHistory, Tally
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -152,20 +150,6 @@ def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
     assert site.history.shapes[0].total().grown == 2
 
 
-def test_promises_of_many_links_are_worth_one_page() -> None:
-    site = Site()
-    site.fetch("http://a.org/list", links=tuple(f"http://a.org/new/{n}" for n in range(10)))
-    assert site.total().hub == 1.0
-
-
-def test_the_later_half_is_shrunk_by_two_fetches() -> None:
-    history = History()
-    for at, text in enumerate([1.0, 1.0, 0.5, 0.0], 1):
-        history.add(at, Tally(fetched=1, text=text, reported=1, reward=1 - text).values())
-    assert late_worth(history, 0.2, by_reward=False) == pytest.approx((0.5 + 2 * 0.2) / 4)
-    assert late_worth(history, 0.2, by_reward=True) == pytest.approx((1.5 + 2 * 0.2) / 4)
-
-
 def test_a_shape_that_was_folded_has_one_history() -> None:
     site = Site()
     for n in range(12):
@@ -184,18 +168,3 @@ def test_memory_is_bounded() -> None:
     assert max(len(history.shapes), len(history.groups)) <= 21
     assert len(history.to_state()["known"]) == 50
     assert site.total().fetched == 300
-
-
-def test_a_state_through_bytes_has_the_same_future_and_a_broken_one_is_refused() -> None:
-    one, other = Site(), Site()
-    for n in range(40):
-        one.fetch(f"http://a.org/{n % 3}/{n}", novel=10 * n, links=(f"http://a.org/{n % 3}/{n + 1}",))
-        one.report(f"http://a.org/{n % 3}/{n}", n / 40, was_fetched=True)
-    other.patterns = UrlPatterns.from_state(one.patterns.to_state())
-    other.history.load_state(unpacked(packed(one.history.to_state())))
-    for site in (one, other):
-        site.fetch("http://a.org/0/99", novel=5)
-        site.report("http://a.org/1/1", 0.9, was_fetched=True)
-    assert other.history.to_state() == one.history.to_state()
-    with pytest.raises(CorruptState, match="crawl history"):
-        CrawlHistory().load_state({"counts": [1, 0]})

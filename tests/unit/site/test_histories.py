@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkscore_scoring.site.crawl_history import MAX_BINS, History, Tally, merged
-from linkscore_scoring.state import packed, unpacked
 
 
 def history_of(*texts: float, start: int = 1, step: int = 1) -> History:
@@ -22,19 +21,6 @@ def test_halves_of_sixteen_fetches_are_exact() -> None:
     assert (early.fetched, early.text, late.fetched, late.text) == (8, 8, 8, 0)
 
 
-def test_the_seventeenth_fetch_joins_bins_in_pairs() -> None:
-    history = history_of(*[1.0] * 17)
-    assert [counts[1] for counts in history.bins] == [2.0] * 8 + [1.0]
-    assert [counts[0] for counts in history.bins] == [1, 3, 5, 7, 9, 11, 13, 15, 17]
-    early, late = history.halves()
-    assert (early.fetched, late.fetched) == (8, 9)
-
-
-def test_one_fetch_is_its_own_last_half() -> None:
-    early, late = history_of(0.5).halves()
-    assert (early.fetched, late.fetched, late.text) == (0, 1, 0.5)
-
-
 def test_the_last_quarter() -> None:
     history = history_of(*[0.0] * 12, *[1.0] * 4)
     assert (history.latest(0.25).fetched, history.latest(0.25).text) == (4, 4)
@@ -42,11 +28,6 @@ def test_the_last_quarter() -> None:
     assert history.latest(0.25, at_least=8).fetched == 8
     assert history_of(1.0).latest(0.25).fetched == 1
     assert History().latest(0.25, at_least=10) == Tally()
-
-
-def test_nothing_has_empty_halves() -> None:
-    assert History().halves() == (Tally(), Tally())
-    assert History().total().worth(by_reward=False) == 0.0
 
 
 def test_late_feedback_is_counted_at_its_fetch() -> None:
@@ -86,13 +67,3 @@ def test_totals_are_exact_and_bins_few(texts: list[float]) -> None:
     assert early.fetched + late.fetched == len(texts)
     widest = max((counts[1] for counts in history.bins), default=0)
     assert abs(early.fetched - late.fetched) <= widest
-
-
-@given(st.lists(st.floats(0, 1), max_size=60), st.lists(st.floats(0, 1), max_size=30))
-def test_a_state_through_bytes_has_the_same_future(before: list[float], after: list[float]) -> None:
-    history = history_of(*before)
-    again = History.from_state(unpacked(packed(history.to_state())))
-    for at, text in enumerate(after, 1000):
-        for one in (history, again):
-            one.add(at, Tally(fetched=1, text=text).values())
-    assert again.to_state() == history.to_state()

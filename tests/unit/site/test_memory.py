@@ -40,13 +40,6 @@ def test_a_fetched_page_gets_no_more_ways() -> None:
     assert (memory.depth(10), memory.cluster(10), memory.pattern(10)) == (0, 4, 7)
 
 
-def test_the_first_depth_stays() -> None:
-    memory = LinkMemory()
-    memory.see(1, 3, [10], [5], PATTERNS)
-    memory.see(2, 1, [10], [6], PATTERNS)
-    assert memory.depth(10) == 3
-
-
 def test_the_urls_seen_first_are_forgotten_beyond_the_bound() -> None:
     memory = LinkMemory(max_links=10)
     memory.see(1, 1, list(range(15)), [5] * 15, PATTERNS)
@@ -54,18 +47,3 @@ def test_the_urls_seen_first_are_forgotten_beyond_the_bound() -> None:
     assert memory.contexts(4) == []
     assert memory.contexts(5) == [(1, 5)]
     assert memory.unknown([4, 5, 4]) == {4: 0}
-
-
-def test_relabelling_touches_known_urls_only() -> None:
-    memory = LinkMemory()
-    memory.fetched(10, depth=0, cluster=1, pattern=7)
-    memory.relabel([(10, 4), (11, 4)])
-    assert (memory.cluster(10), memory.cluster(11)) == (4, NOT_FETCHED)
-
-
-def test_a_memory_restored_knows_the_same() -> None:
-    memory, again = LinkMemory(max_links=5), LinkMemory(max_links=5)
-    memory.see(1, 1, list(range(8)), [5] * 8, PATTERNS)
-    again.load_state(memory.to_state())
-    assert again.to_state() == memory.to_state()
-    assert again.contexts(7) == memory.contexts(7)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable
 
 X, Y, BARE = 11, 12, 99
@@ -34,12 +33,6 @@ def test_adjacency_counts_all_links_fetched_or_not() -> None:
     assert pytest.approx(np.array([[0.0, 10 * 2 / 3], [0.0, 0.0]])) == A
 
 
-def test_pair_without_crawled_destination_adds_nothing_to_the_adjacency() -> None:
-    table = _table(PAPER)
-    table.observe_links(1, [Y], [50])
-    assert not table.adjacency([0, 1])[1].any()
-
-
 def test_unseen_class_falls_back_to_the_bare_path_of_the_cluster() -> None:
     table = _table(PAPER)
     table.observe_destination(5, Y, BARE, 0)
@@ -62,10 +55,6 @@ def test_unknown_path_gets_a_tenth_of_the_site_prior() -> None:
     assert _row(_table(PAPER), 8, 777, 888) == pytest.approx([0.0, 0.1 * 2 / 3, 0.1 / 3])
 
 
-def test_empty_table_gives_zero_rows() -> None:
-    assert _row(NavigationTable(), 0, X) == [0.0, 0.0, 0.0]
-
-
 def test_online_rows_are_smoothed_towards_the_more_general_row() -> None:
     table = NavigationTable(NavigationParams(smoothing=1.0))
     table.observe_destination(5, Y, BARE, 0)
@@ -86,14 +75,6 @@ def test_frozen_table_does_not_learn() -> None:
     assert table.adjacency([0, 1])[0, 1] == pytest.approx(10 * 2 / 3)
 
 
-def test_batch_equals_rows_one_by_one() -> None:
-    table = _table(NavigationParams())
-    batch = table.probabilities([0, 8, 0], [X, X, X], [BARE] * 3, [1, -1])
-    assert batch[0].tolist() == batch[2].tolist()
-    assert batch[1].tolist() == table.probabilities([8], [X], [BARE], [1, -1])[0].tolist()
-    assert table.probabilities([], [], [], [1, -1]).shape == (0, 2)
-
-
 def test_least_used_rows_go_when_the_table_is_full() -> None:
     table = NavigationTable(NavigationParams(mode="paper", max_rows=40))
     for _ in range(5):
@@ -109,10 +90,3 @@ def test_clusters_beyond_the_bound_count_as_outliers() -> None:
     table.observe_destination(0, X, BARE, 1)
     table.observe_destination(0, X, BARE, 7)
     assert table.probabilities([0], [X], [BARE], [1, 7, -1])[0].tolist() == [0.5, 0.0, 0.5]
-
-
-def test_state_of_another_shape_is_refused() -> None:
-    state = _table(PAPER).to_state()
-    state["rows"]["keys"].append([0, 0, 0])
-    with pytest.raises(CorruptState):
-        NavigationTable().load_state(state)

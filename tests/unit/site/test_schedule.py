@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from linkscore_scoring.site.learning import LearningSchedule
-from linkscore_scoring.state import from_state, plain
 
 
 def due_at(schedule: LearningSchedule, pages: int) -> list[int]:
@@ -44,17 +43,3 @@ def test_a_quarter_of_outliers_is_no_drift() -> None:
     for n in range(2_000):
         schedule.classify(outlier=n % 4 == 0)
         assert not schedule.is_due(2_000)
-
-
-def test_few_pages_prove_no_drift() -> None:
-    schedule = LearningSchedule(0, 1_600)
-    for _ in range(100):
-        schedule.classify(outlier=True)
-    assert not schedule.is_due(2_000)
-
-
-def test_a_schedule_restored_is_the_same() -> None:
-    schedule = LearningSchedule.starting_at(200, 2_000)
-    schedule.started()
-    schedule.classify(outlier=True)
-    assert from_state(LearningSchedule, plain(schedule)) == schedule

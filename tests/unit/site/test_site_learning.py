@@ -11,7 +11,6 @@ from linkscore_scoring.features.types import link_path_id
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site.learning import LearnedSite, LearningConfig, LearningJob, run
 from linkscore_scoring.site.model import SiteModel, Stage
-from linkscore_scoring.state import packed
 from linkscore_scoring.testing.pages import page_of
 
 TITLE, NEXT = "html/body/ul/li/a[title]", "html/body/div/a[next]"
@@ -80,14 +79,6 @@ def test_stages_go_from_sampling_over_learning_to_ready() -> None:
     assert (site.model.stage, site.model.revision, site.model.learning_since) == (Stage.READY, 1, 0)
 
 
-def test_crawled_pages_are_counted_by_cluster_sample_included() -> None:
-    site = Site().learned()
-    lists, posts = site.cluster("list-0"), site.cluster("post-0-0")
-    assert site.model.crawled == {lists: 6, posts: 12}
-    site.post("post-0-2")
-    assert site.model.crawled[posts] == 13
-
-
 def test_pages_that_came_while_learning_are_caught_up() -> None:
     site = Site()
     job = site.job()
@@ -120,12 +111,6 @@ def test_the_paper_mode_learns_nothing_after_the_sample() -> None:
     assert site.model.navigation.to_state() == before
 
 
-def test_a_learning_can_be_stored_and_restored() -> None:
-    learned = run(Site().job())
-    again = LearnedSite.from_state(learned.to_state(), LearningConfig())
-    assert packed(again.to_state()) == packed(learned.to_state())
-
-
 def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:
     site = Site()
     url = "http://h/post-0-2"
@@ -138,15 +123,3 @@ def test_a_redirected_link_counts_for_the_page_it_led_to() -> None:
         e for e in site.model.navigation.entries() if (e.source, e.link_path) == (lists, link_path_id(TITLE))
     ]
     assert row.followed == 13.0
-
-
-def test_urls_of_the_sampling_plan_stay_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from linkscore_scoring.site import model as site_model
-
-    monkeypatch.setattr(site_model, "_PLAN_URLS", 50)
-    site = Site()
-    site.model.plan.max_urls = 20
-    for n in range(30):
-        site.fetch(f"big-{n}", [(f"http://h/x-{n}-{i}", TITLE) for i in range(10)])
-    assert len(site.model.plan_urls) <= 50
-    assert all(planned.url in site.model.plan_urls for planned in site.model.plan.plan(1_000))
