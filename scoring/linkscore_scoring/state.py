@@ -52,16 +52,11 @@ Stored = Annotated[T, _STORED]
 _MOST_CELLS = 1 << 24
 """A bound: cells of a matrix of which only those that are not zero are written, 128 MB. Templates have 4,000
 columns at most, and a row each."""
-
-
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError)
 
 
 class Stateful:
-    """Gives a class `to_state` and `load_state` by its annotations.
-
-    `state_name` is what the state is of, in messages; by default the name of the class in words.
-    """
+    """Gives a class `to_state` and `load_state` by its annotations; `state_name` is its name in messages."""
 
     __slots__ = ()
     state_name: ClassVar[str] = ""
@@ -74,16 +69,13 @@ class Stateful:
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned; parts that read their state themselves do so where they are.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing, unknown or malformed.
+        Raises `CorruptState` if a field is missing, unknown or malformed.
         """
         cls: Any = type(self)
         kept, title = _kept(cls), _title(cls)
         names = sorted(name for name, _, _ in kept)
         if not isinstance(state, dict) or sorted(map(str, state)) != names:
-            raise CorruptState(f"{title}: want the fields {names}, got {list(state)!r:.200}")
+            raise CorruptState(f"{title}: want the fields {names}, got {state!r:.200}")
         for name, attribute, hint in kept:
             part: Any = getattr(self, attribute, None)
             with _reading(f"{title}: field {name!r}"):
@@ -111,10 +103,7 @@ def plain(value: Any) -> Any:
 def from_state(cls: type[T], state: Any) -> T:
     """Return the value that `plain` gave.
 
-    Raises
-    ------
-    CorruptState
-        If a field is missing (and has no default) or malformed; the message names it.
+    Raises `CorruptState` if a field is missing (and has no default) or malformed; the message names it.
     """
     with _reading(_title(cls)):
         found: T = _read(cls, state)
@@ -129,10 +118,7 @@ def packed(state: Any) -> bytes:
 def unpacked(raw: bytes) -> Any:
     """Return the plain values of some bytes; lists stand for tuples.
 
-    Raises
-    ------
-    CorruptState
-        If the bytes end early or are no msgpack.
+    Raises `CorruptState` if the bytes end early or are no msgpack.
     """
     with _reading("state"):
         return msgspec.msgpack.decode(raw)
@@ -151,10 +137,7 @@ def pack_array(array: NDArray[Any]) -> State:
 def unpack_array(state: State) -> NDArray[Any]:
     """Return the array `pack_array` stored.
 
-    Raises
-    ------
-    CorruptState
-        If shape, dtype and length disagree.
+    Raises `CorruptState` if shape, dtype and length disagree.
     """
     with _reading("array: shape, dtype and data must agree"):
         data = np.frombuffer(state["data"], np.dtype(state["dtype"]))

@@ -110,7 +110,7 @@ def test_what_does_not_fit_is_refused_by_name(field: str, value: Any) -> None:
 
 def test_foreign_and_cut_states_are_refused() -> None:
     state = Crawl().to_state()
-    for strange in ([], {}, {**state, "x": 1}, {"arms": state["arms"]}, {**state, "arms": 1}):
+    for strange in ([], 7, {}, {**state, "x": 1}, {"arms": state["arms"]}, {**state, "arms": 1}):
         with pytest.raises(CorruptState, match="small crawl"):
             Crawl().load_state(strange)
     with pytest.raises(CorruptState, match=r"page: .*place"):
