@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from linkscore_scoring.policies.harvest import Harvest, HarvestParams, Tunables
-from linkscore_scoring.policies.harvest.arms import nodes_of
-from linkscore_scoring.site.learning import LearningConfig, SiteBounds
-from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.policies.harvest import HarvestParams, Tunables
+from linkscore_scoring.policies.harvest.tables import down
+from support.boards import Board
+from support.harvested import harvest_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "harvest.md"
 
@@ -25,30 +25,43 @@ def test_the_constants_beside_the_terms_are_those_of_the_code() -> None:
     assert {name: known[name] for name in said} == said
 
 
-def test_a_score_without_labels_is_what_the_page_says() -> None:
-    harvest, arm = Harvest(HarvestParams()), (1, 2)
-    for _ in range(10):
-        harvest.arms.credit(nodes_of(*arm), reward=0.6, hub=0.1)
-    harvest.arms.found({arm: 15})
-    # Shrunk to .6 from a prior of .3, and to .1 from .3, by two pulls at each of four nodes.
-    reward, hub = (goal + (0.3 - goal) * (2 / 12) ** 4 for goal in (0.6, 0.1))
-    bulk = 1 + 0.2 * 15 / (15 + 30)
-    bonus = sqrt(2 * log(10 + 1) / (1 + 10))
-    trust = 0.2 * (1 - 2 / (2 + 10) * (1 - 15 / (15 + 5)))
-    value = reward * bulk + 0.25 * hub + 0.02 * bonus * 15 / (15 + 5) + trust
-    site = SiteModel("a.org", LearningConfig(), SiteBounds())
-    assert harvest.value(["h1.2"], site).tolist() == pytest.approx([value / (1 + value)])
+LIST, NEXT = "html/body/ul/li/a", "html/body/div/a[next]"
+
+
+def crawled(pages: int) -> tuple[Board, dict[str, float]]:
+    """Return a board where so many of twenty posts and two of nine lists were fetched, and a list's terms."""
+    board = Board("harvest")
+    board.page("/", [(f"/list/{n}", NEXT) for n in range(9)])
+    for n in range(2):
+        board.page(f"/list/{n}", [(f"/post/{n}{i}", LIST) for i in range(10)])
+    for n in range(pages):
+        board.page(f"/post/{n // 10}{n % 10}", texts=[(f"post {n}", 3_600)])
+    return board, {term.name: term.value for term in board.explain("/list/8")[0].explanation.terms}
+
+
+def test_a_score_is_what_the_page_says() -> None:
+    """By the terms of an explanation: fetched, mean reward, and seven links that wait."""
+    board, of = crawled(6)
+    n, pulls, waiting = of["fetched"], 9, 7
+    assert of["bulk"] == pytest.approx(1 + 0.2 * waiting / (waiting + 30))
+    bonus = sqrt(2 * log(pulls + 1) / (1 + n))
+    trust = 0.2 * (1 - 2 / (2 + n) * (1 - waiting / (waiting + 5)))
+    assert of["exploration"] == pytest.approx(0.02 * bonus * waiting / (waiting + 5) + trust)
+    value = of["mean_reward"] * of["bulk"] + of["hub"] + of["exploration"] + of["curiosity"]
+    assert board.scores("/list/8") == pytest.approx([value / (1 + value)])
 
 
 def test_a_list_pays_what_the_page_says() -> None:
-    harvest, post, listing = Harvest(HarvestParams()), (1, 2), (3, 4)
-    for _ in range(30):
-        harvest.arms.credit(nodes_of(*post), reward=0.9, hub=0.0)
-        harvest.arms.credit(nodes_of(*listing), reward=0.0, hub=0.5)
-    ((reward, hub, *_),) = harvest.arms.arm_stats([listing])
-    a, links = 0.8 * 0.45, 20 * hub
+    board, of = crawled(12)
+    policy = harvest_of(board)
+    [arm] = [
+        node
+        for node in policy.tables.node_of
+        if board.shard.model.patterns.text(node[0]) == "h/list/#" and node[1] > 0
+    ]
+    nodes, rows = policy.tables.nodes, policy.tables.rows_of([arm])
+    (links,) = 20 * down(nodes["hub"], nodes["n"], rows, 0.3, 2.0)
+    a, reward = of["link_reward"], of["mean_reward"]
     paid = (reward + links) / (1 + links / a) - reward
-    assert paid > 0.25 * hub
-    value = reward + paid + 0.2 * (1 - 2 / (2 + 30))
-    site = SiteModel("a.org", LearningConfig(), SiteBounds())
-    assert harvest.value(["h3.4"], site).tolist() == pytest.approx([value / (1 + value)])
+    assert paid > 0.25 * links / 20
+    assert of["hub"] == pytest.approx(paid)

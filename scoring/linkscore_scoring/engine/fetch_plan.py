@@ -73,7 +73,7 @@ class SiteInFlight:
     def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
         """Return the value of each bucket."""
         if self.in_flight and (counted := self._count()) is not None:
-            return np.array([counted.value(bucket) for bucket in buckets], dtype=np.float64)
+            return counted.values(buckets)
         policy, model = self._look()
         return policy.value(buckets, model)
 

@@ -71,8 +71,11 @@ class FetchesInFlight(Protocol):
     def value(self, bucket: str) -> float:
         """Return the value of a bucket, in [0, 1], which falls or stays as fetches begin.
 
-        With nothing under way it is that of `Policy.value`, to the last bit.
+        With nothing under way it is that of `Policy.value`, but for the last bit.
         """
+
+    def values(self, buckets: Sequence[str]) -> NDArray[np.float64]:
+        """Return `value` of each bucket, (n_buckets,)."""
 
 
 @dataclass(frozen=True, slots=True)

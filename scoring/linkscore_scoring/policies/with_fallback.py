@@ -89,6 +89,10 @@ class _FallbackInFlight:
         """See `FetchesInFlight.value`."""
         return self._counted.value(bucket.partition(_MARK)[2])
 
+    def values(self, buckets: Sequence[str]) -> Scores:
+        """See `FetchesInFlight.values`."""
+        return self._counted.values([bucket.partition(_MARK)[2] for bucket in buckets])
+
 
 class WithFallback(Policy):
     """Score by own knowledge where the site `is_ready`, else by the policy `params.fallback`.

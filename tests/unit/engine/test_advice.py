@@ -109,9 +109,10 @@ def test_harvest_expects_what_its_arms_earned() -> None:
     shard = crawl.shard("h")
     pattern = shard.model.pattern_of(hash64("http://h/b"), "http://h/b")
     arm = pattern, link_path_id(normalise_link_path(GOOD))
-    expected = shard.served.arms.reward(arm)  # type: ignore[attr-defined]
+    found = shard.served.expected_rewards([arm], shard.model)
+    assert found is not None
     assert (advice.by_policy, advice.expected_fetches) == (True, 1)
-    assert advice.expected_reward == pytest.approx(expected)
+    assert advice.expected_reward == pytest.approx(found[0])
 
 
 class Modest(Foreteller):

@@ -73,9 +73,9 @@ def test_feedback_on_a_redirected_url_replaces_the_reward_of_its_page() -> None:
     crawl = model()
     crawl.apply(1, fetched(C, page_of(C, texts=[("t", 400)]), requested=B))
     crawl.apply(2, FeedbackGiven("", "h", B, b"", 1.0, 0.0))
-    policy = crawl.sites["h"].served
-    assert policy.rewards.ledger.page(hash64(C)).reward == 1.0
-    assert policy.arms.pulls_total == 1
+    tables = crawl.sites["h"].served.tables
+    assert tables.pages["label"].tolist() == [1.0]
+    assert tables.page_of == {hash64(C): 0}
 
 
 def test_feedback_for_an_unknown_page_or_site_is_taken() -> None:
@@ -169,7 +169,7 @@ def test_what_goes_beyond_the_bounds_is_forgotten_and_still_scored() -> None:
     site = crawl.sites["h"].model
     assert (len(site.memory), len(site.texts), len(site.link_paths)) == (60, 60, 5)
     assert site.memory.evicted > 0
-    assert len(crawl.sites["h"].served.arms) <= 3 * 20
+    assert crawl.sites["h"].served.tables.nodes.rows <= 3 * 20 + 2
 
 
 def test_learning_is_due_at_the_sample_size_and_when_asked_for() -> None:
@@ -283,7 +283,7 @@ def test_what_waited_is_where_a_redirect_leads_and_feedback_on_it_is_no_pull() -
     crawl.apply(1, page(A, B))
     crawl.apply(2, moved(B, C))
     crawl.apply(3, FeedbackGiven("", "h", B, b"", 0.0, 0.0))
-    arms, site = crawl.shard("h").served.arms, crawl.shard("h").model
-    assert (arms.pulls_total, site.memory.waiting().total(), sum(n for _, n in arms.links())) == (1, 1, 1)
+    tables, site = crawl.shard("h").served.tables, crawl.shard("h").model
+    assert (tables.pulls, site.memory.waiting().total(), tables.nodes["waiting"].sum()) == (1, 1, 1)
     crawl.apply(4, page(C))
-    assert (arms.pulls_total, site.memory.waiting().total()) == (2, 0)
+    assert (tables.pulls, site.memory.waiting().total()) == (2, 0)

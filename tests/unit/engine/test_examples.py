@@ -21,7 +21,7 @@ ANYWHERE = ExamplePage(paths=trie_of(["html/text()"]))
 def shown(model: CrawlModel) -> int:
     policy = model.sites["h"].served
     assert isinstance(policy, Harvest)
-    return len(policy.rewards.likeness)
+    return len(policy.likeness)
 
 
 def test_a_site_gets_its_examples_and_those_without_url() -> None:

@@ -1,4 +1,4 @@
-"""Text of a page's own is the reward; arms, hubs, excerpts and feedback."""
+"""Text of a page's own is the reward; arms, hubs, excerpts and feedback; fetches under way; bounds."""
 
 from __future__ import annotations
 
@@ -6,122 +6,196 @@ from math import log, sqrt
 
 import pytest
 
-from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.harvest import Harvest
-from linkscore_scoring.policies.harvest.arms import SITE, nodes_of
-from linkscore_scoring.policies.harvest.own_text import PageWorth
+from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.queries import CrawlQueries
+from linkscore_scoring.policies.harvest import Harvest, Tunables
+from linkscore_scoring.policies.harvest.tables import Worked
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
+from linkscore_scoring.types import LinkBatch, PageObservation
 from support.boards import Board
+from support.harvested import harvest_of, worth_of
 
 LIST = "html/body/ul/li/a"
 NEXT = "html/body/div/a[next]"
+UNKNOWN = [(99, 9)]
+"""An arm nobody knows."""
 
 
-def harvest(board: Board) -> Harvest:
-    policy = board.shard.served
-    assert isinstance(policy, Harvest)
-    return policy
+def mean(board: Board, arm: tuple[int, int] = UNKNOWN[0]) -> float:
+    """Return the mean reward of an arm; of one nobody knows that of the site."""
+    found = harvest_of(board).expected_rewards([arm], board.shard.model)
+    return float(found[0])
 
 
-def reward_of(board: Board, path: str) -> float:
-    page = harvest(board).rewards.ledger.page(hash64(f"http://h{path}"))
-    assert page is not None
-    return page.reward
+def terms(board: Board, path: str) -> dict[str, float]:
+    return {term.name: float(term.value) for term in board.explain(path)[0].explanation.terms}
 
 
 @pytest.mark.parametrize(("chars", "reward"), [(0, 0.0), (400, 0.5), (1_200, 0.75), (3_600, 0.9)])
 def test_the_reward_is_x_by_x_plus_400(chars: int, reward: float) -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", chars)] if chars else [])
-    assert reward_of(board, "/") == pytest.approx(reward)
+    assert worth_of(board, "/").reward == pytest.approx(reward)
 
 
-def test_a_failed_page_earns_nothing() -> None:
+def test_a_site_of_little_text_has_a_scale_of_its_own() -> None:
+    """Upper quartile 64 of its own, of which an eighth is worth .5; pages without text are not asked."""
+    board = Board("harvest")
+    for n in range(20):
+        board.page(f"/item/{n}", texts=[(f"item {n}", 64)])
+        board.page(f"/list/{n}")
+    assert worth_of(board, "/item/3").reward == pytest.approx(64 / (64 + 8))
+
+
+def test_a_failed_page_earns_nothing_and_is_a_pull() -> None:
     board = Board("harvest")
     board.fail("/")
-    assert reward_of(board, "/") == 0.0
+    found = worth_of(board, "/")
+    assert (found.reward, found.weight) == (0.0, 1.0)
+    assert mean(board) == pytest.approx(2 * 0.3 / 3)
 
 
 def test_a_copy_earns_nothing_and_its_original_keeps_its_text() -> None:
     board = Board("harvest")
     board.page("/a", texts=[("text", 1_200)])
     board.page("/copy", texts=[("text", 1_200)])
-    assert (reward_of(board, "/a"), reward_of(board, "/copy")) == (0.75, 0.0)
+    assert (worth_of(board, "/a").reward, worth_of(board, "/copy").reward) == (0.75, 0.0)
 
 
 def test_a_list_of_excerpts_loses_what_its_articles_take() -> None:
     """400 characters in two excerpts; an article takes 200: 200 are left, less 200 x 1/3 feared for."""
     board = Board("harvest")
     board.page("/", [("/a", LIST), ("/b", LIST)], texts=[("one", 200), ("two", 200)])
-    assert reward_of(board, "/") == pytest.approx(400 / 800)
+    assert worth_of(board, "/").reward == pytest.approx(400 / 800)
     board.page("/a", texts=[("one", 200), ("more", 800)])
     x = 200 - 200 / 3
-    assert reward_of(board, "/") == pytest.approx(x / (x + 400))
+    assert worth_of(board, "/").reward == pytest.approx(x / (x + 400))
     board.page("/b", texts=[("two", 200), ("much", 800)])
-    assert reward_of(board, "/") == 0.0
+    assert worth_of(board, "/").reward == 0.0
+
+
+def test_text_between_untried_links_is_little_known_and_not_little_worth() -> None:
+    """A doubt of 2 / (2 + 1/3), by the page itself; and three links more that were followed."""
+    policy, site = Harvest(Harvest.Params()), SiteModel("h", LearningConfig(), SiteBounds())
+    links = LinkBatch(
+        [f"http://h/{n}" for n in range(4)], list(range(4)), [5] * 4, [0] * 4, [1] * 4, [1] * 4, [""] * 4
+    )
+    policy.observe(page_at(10, own_chars=1_200, links=links, blocks_before=[1, 2, 3, 4]), site)
+    worked = Worked(policy.tables)
+    assert [worked.page_reward[0], worked.weight[0]] == pytest.approx([0.75, 1 - 2 / (2 + 1 / 3)])
+    for n in range(3):
+        policy.observe(page_at(n, contexts=[(10, 5)]), site)
+    worked = Worked(policy.tables)
+    assert [worked.page_reward[0], worked.weight[0]] == pytest.approx([0.75, 1 - 2 / (5 + 1 / 3)])
+
+
+def page_at(key: int, links: LinkBatch | None = None, **fields: object) -> PageObservation:
+    """Return a page by hand, all of whose links are new."""
+    links = links or LinkBatch([], [], [], [], [], [], [])
+    new = [True] * len(links)
+    page = PageObservation(key, key, f"http://h/{key}", key, 0, 1, [], failed=False, refetch=False)
+    for name, value in ({"links": links, "fresh": new, "first_here": list(new)} | fields).items():
+        setattr(page, name, value)
+    return page
+
+
+def test_one_pull_shrinks_by_two_pseudo_pulls_on_each_level() -> None:
+    """Reward .75: site (.75 + 2 x .3) / 3, then three levels more, each (.75 + 2 m) / 3."""
+    board = Board("harvest")
+    tickets = board.page("/", [("/a", LIST)]).links.ticket_values
+    board = Board("harvest")
+    board.page("/a", texts=[("text", 1_200)], ticket=tickets[0])
+    site = (0.75 + 2 * 0.3) / 3
+    path = (0.75 + 2 * site) / 3
+    arm = (0.75 + 2 * (0.75 + 2 * path) / 3) / 3
+    [known] = [node for node, row in harvest_of(board).tables.node_of.items() if min(node) >= 0 and row]
+    assert mean(board) == pytest.approx(site)
+    assert mean(board, (99, known[1])) == pytest.approx(path)
+    assert mean(board, known) == pytest.approx(arm)
 
 
 def test_a_page_leads_to_what_its_unfetched_links_are_expected_to_earn() -> None:
-    """Prior .3 for each of 4 links, of 20 that make a whole hub: 4 x .3 / 20, shrunk by two pseudo-pulls."""
+    """Prior .3, of no text 0.2 for each of 4 links, of 20 that make a whole hub."""
     board = Board("harvest")
     board.page("/", [(f"/{n}", LIST) for n in range(4)])
-    assert harvest(board).arms.arm_stats([(8, 9)])[0][1] == pytest.approx((4 * 0.3 / 20 + 2 * 0.3) / 3)
+    worked = Worked(harvest_of(board).tables)
+    assert worked.page_hub.tolist() == pytest.approx([4 * 0.2 / 20])
 
 
 def test_a_list_is_worth_what_it_pays_per_fetch_with_its_links() -> None:
-    """Mean .5, so .4 a link: 2 expected of 5 links, with the list six fetches. Never more than a link."""
-    policy = Harvest(Harvest.Params(), seed=0)
-    site = SiteModel("h", LearningConfig(), SiteBounds())
-    assert policy._context(site).link_reward == 0.0, "nothing was fetched"
-    policy.arms.credit([SITE], 0.5, 0.0)
-    a_link = policy._context(site).link_reward
-    assert policy._paid_by_list(0.0, 0.1, a_link) == pytest.approx(2.0 / 6.0)
-    paid = [policy._paid_by_list(0.0, hub, a_link) for hub in (0.0, 0.1, 0.5, 1.0)]
-    assert paid == sorted(paid)
-    assert (paid[0], paid[-1] < 0.4) == (0.0, True)
-    assert policy._paid_by_list(0.6, 1.0, a_link) < 0.0, "a good page is worth more than its links"
+    """Twenty links a list: more than a quarter of a hub, and less than one of the links."""
+    board = Board("harvest")
+    lists = [(f"/list/{n}", NEXT) for n in range(9)]
+    board.page("/", lists)
+    for n in range(4):
+        posts = [(f"/post/{n}{i:02}", LIST) for i in range(20)]
+        board.page(f"/list/{n}", posts)
+        for path, _ in posts[:5]:
+            board.page(path, texts=[(path, 3_600)])
+    found = terms(board, "/list/8")
+    assert found["link_reward"] > 2 * found["mean_reward"]
+    assert 0.25 < found["hub"] < found["link_reward"]
+    assert board.scores("/list/8")[0] < board.scores("/post/019")[0]
 
 
 def test_a_list_waits_for_one_of_its_own_link_path_and_for_no_other() -> None:
     board = Board("harvest")
-    for n in range(10):
-        board.page(f"/good-{n}", texts=[(f"much {n}", 4_000)])
-    policy, site = harvest(board), board.shard.model
-    for _ in range(10):
-        policy.arms.credit(nodes_of(1, 2), 0.0, 0.2)
-    alone, beside, twice = (policy.in_flight(site) for _ in range(3))
-    beside.begin("h1.9")
-    twice.begin("h7.2")
-    assert alone.value("h1.2") == policy.value(["h1.2"], site)[0]
-    assert beside.value("h1.2") == pytest.approx(alone.value("h1.2"), rel=0.05)
-    assert beside.value("h1.2") > 1.5 * twice.value("h1.2")
+    board.page("/", [(f"/list/{n}", NEXT) for n in range(9)])
+    for n in range(4):
+        board.page(f"/list/{n}", [(f"/post/{n}{i:02}", LIST) for i in range(20)])
+        board.page(f"/post/{n}00", texts=[(f"post {n}", 3_600)])
+    policy, site = harvest_of(board), board.shard.model
+    listing, post = (why.bucket.rpartition("/")[2] for why in board.explain("/list/8", "/post/019"))
+    alone, beside, own = (policy.in_flight(site) for _ in range(3))
+    beside.begin(post)
+    own.begin(listing)
+    assert alone.value(listing) == pytest.approx(policy.value([listing], site)[0])
+    assert beside.value(listing) == pytest.approx(alone.value(listing), rel=0.1)
+    assert beside.value(listing) > 1.1 * own.value(listing)
+    for flying in (alone, beside, own):
+        both = [flying.value(listing), flying.value(post)]
+        assert flying.values([listing, post]).tolist() == pytest.approx(both)
+
+
+def test_pulls_under_way_count_for_little_where_much_is_known() -> None:
+    lost = []
+    for known in (1, 60):
+        board = Board("harvest")
+        board.page("/", [(f"/post/{n}", LIST) for n in range(99)])
+        for n in range(known):
+            board.page(f"/post/{n}", texts=[(f"post {n}", 1_200)])
+        [why] = board.explain("/post/98")
+        bucket = why.bucket.rpartition("/")[2]
+        flying = harvest_of(board).in_flight(board.shard.model)
+        before = flying.value(bucket)
+        flying.begin(bucket, 16)
+        lost.append(1.0 - flying.value(bucket) / before)
+    assert lost[0] > 0.3 > 0.1 > lost[1]
 
 
 def test_feedback_replaces_the_reward_for_good() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 1_200)])
-    arms = harvest(board).arms
-    assert arms.reward((8, 9)) == pytest.approx((0.75 + 0.6) / 3), "of an arm nobody knows: that of the site"
-    board.feedback("/", 0.1)
-    assert (reward_of(board, "/"), arms.reward((8, 9))) == (0.1, pytest.approx((0.1 + 0.6) / 3))
-    board.feedback("/", 1.0)
-    assert (reward_of(board, "/"), arms.reward((8, 9))) == (1.0, pytest.approx((1.0 + 0.6) / 3))
-    assert arms.pulls_total == 1
+    assert mean(board) == pytest.approx((0.75 + 0.6) / 3)
+    for reward in (0.1, 1.0):
+        board.feedback("/", reward)
+        assert worth_of(board, "/").reward == reward
+        assert mean(board) == pytest.approx((reward + 0.6) / 3)
 
 
 def test_feedback_on_a_page_never_seen_counts_as_a_pull() -> None:
     board = Board("harvest")
     board.page("/")
     board.feedback("/unknown", 1.0)
-    assert harvest(board).arms.pulls_total == 2
+    assert harvest_of(board).tables.pulls == 2
 
 
 def test_a_refetch_is_no_second_pull() -> None:
     board = Board("harvest")
     board.page("/", texts=[("text", 400)])
     board.page("/", texts=[("text", 400)])
-    assert harvest(board).arms.pulls_total == 1
+    assert harvest_of(board).tables.pulls == 1
 
 
 def test_links_of_an_link_path_that_led_to_text_come_first() -> None:
@@ -143,43 +217,27 @@ def test_the_value_before_any_fetch_is_the_prior_and_no_bonus() -> None:
     assert fresh.value(["h9.9"], board.shard.model).tolist() == [pytest.approx(0.375 / 1.375)]
 
 
-def test_the_terms_of_the_reason_add_up_to_the_value() -> None:
-    board = Board("harvest")
-    board.page("/", [("/a", LIST), ("/b", NEXT)], texts=[("text", 500)])
-    board.page("/a", texts=[("more", 900)])
-    for why in board.explain("/b", "/c"):
-        terms = {term.name: term.value for term in why.explanation.terms}
-        value = sum(terms[name] for name in ("reward", "hub", "exploration", "curiosity"))
-        assert why.score == pytest.approx(value / (1.0 + value))
-
-
-def exploration(board: Board, path: str) -> float:
-    terms = {term.name: term.value for term in board.explain(path)[0].explanation.terms}
-    return terms["exploration"]
-
-
 def test_an_untried_arm_has_the_bonus_of_ucb1_and_trust_by_the_links_that_wait_in_it() -> None:
     """Five links wait: half of both."""
     board = Board("harvest")
     board.page("/", [(f"/t{n}", LIST) for n in range(5)])
     board.page("/a")
-    assert exploration(board, "/t0") == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
+    assert terms(board, "/t0")["exploration"] == pytest.approx(0.5 * (0.02 * sqrt(2 * log(3)) + 0.2))
 
 
 def test_an_untried_arm_without_links_is_not_worth_a_try() -> None:
     board = Board("harvest")
     board.page("/")
-    assert exploration(board, "/x") == 0.0
+    assert terms(board, "/x")["exploration"] == 0.0
 
 
 def test_among_arms_of_like_reward_the_bulk_of_what_waits_comes_first() -> None:
     board = Board("harvest")
     links = [(f"/t{n}", LIST) for n in range(30)] + [("/one", NEXT)]
     board.page("/", links, texts=[("text", 900)])
-    many, one = board.explain("/t0", "/one")
-    terms = [{term.name: term.value for term in why.explanation.terms} for why in (many, one)]
-    assert terms[0]["reward"] == pytest.approx(terms[1]["reward"] * (1 + 0.2 * 30 / 60) / (1 + 0.2 / 31))
-    assert many.score > one.score
+    many, one = terms(board, "/t0"), terms(board, "/one")
+    assert many["reward"] == pytest.approx(one["reward"] * (1 + 0.2 * 30 / 60) / (1 + 0.2 / 31))
+    assert board.scores("/t0") > board.scores("/one")
 
 
 def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:
@@ -192,22 +250,61 @@ def test_links_keep_their_bucket_while_the_site_is_crawled() -> None:
     assert set(names) == set(before)
 
 
-def test_curiosity_is_for_links_between_texts_that_nobody_tried() -> None:
-    """Reward and hub .375, curiosity .2 while three pages with text show such links."""
+def test_with_labels_a_hub_is_worth_its_links_and_never_more() -> None:
     board = Board("harvest")
-    board.fail("/")
-    policy, site = Harvest(Harvest.Params()), board.shard.model
-    for key in range(3):
-        policy.rewards.ledger.add(key, PageWorth(400, [], {}, [7]))
-    assert policy.value(["h9.7"], site).tolist() == [pytest.approx(0.575 / 1.575)]
-    for _ in range(3):
-        policy.rewards.ledger.followed(1, 7, 0)
-    assert policy.value(["h9.7"], site).tolist() == [pytest.approx(0.375 / 1.375)]
+    board.page("/", [(f"/list/{n}", NEXT) for n in range(9)])
+    board.feedback("/", 0.0)
+    for n in range(6):
+        board.page(f"/list/{n}", [(f"/post/{n}{i:02}", LIST) for i in range(30)])
+        board.feedback(f"/list/{n}", 0.0)
+        for i in range(9):
+            board.page(f"/post/{n}{i:02}")
+            board.feedback(f"/post/{n}{i:02}", 1.0)
+    assert terms(board, "/list/8")["fresh_links"] == pytest.approx(30, rel=0.25)
+    list_, post = board.scores("/list/8", "/post/029")
+    assert 0.4 < list_ < post
 
 
-def test_what_is_kept_follows_the_bounds_of_the_site() -> None:
+def crawled(tunables: Tunables, pages: int, bounds: SiteBounds) -> tuple[Harvest, SiteModel]:
+    """Return a policy that saw pages, each with links of a pattern and a link path of its own."""
+    policy, site = Harvest(Harvest.Params(), tunables=tunables), SiteModel("h", LearningConfig(), bounds)
+    for n in range(pages):
+        keys = [1_000 + 10 * n + i for i in range(4)]
+        links = LinkBatch(
+            [f"http://h/{key}" for key in keys], keys, [n + 50] * 4, [0] * 4, [1] * 4, [n + 50] * 4, [""] * 4
+        )
+        policy.observe(page_at(n + 1, links=links, own_chars=100 * (n % 7), contexts=[(n, n + 49)]), site)
+    return policy, site
+
+
+def test_pages_beyond_the_bound_keep_what_they_brought() -> None:
+    (few, site), (all_, _) = (crawled(Tunables(pages=n), 60, SiteBounds()) for n in (20, 1_000))
+    assert few.tables.pages.rows <= 20 < all_.tables.pages.rows == 60
+    assert few.tables.pulls == all_.tables.pulls == 60
+    assert few.tables.links["page"].max() < few.tables.pages.rows
+    means = [policy.expected_rewards([*UNKNOWN, (1, 108)], site).tolist() for policy in (few, all_)]
+    assert means[0] == pytest.approx(means[1], rel=0.05)
+
+
+def test_arms_beyond_the_bound_are_forgotten_and_the_site_stays() -> None:
+    policy, site = crawled(Tunables(), 200, SiteBounds(arms=33))
+    assert policy.tables.nodes.rows <= 99 + 9, "the last page may add a few"
+    assert len(policy.tables.node_of) == policy.tables.nodes.rows
+    assert Worked(policy.tables).n[1] == pytest.approx(200.0)
+    assert 0.0 < policy.value(["h1.9"], site)[0] < 1.0
+
+
+def test_a_state_has_the_same_future() -> None:
     board = Board("harvest")
-    board.page("/")
-    policy, bounds = harvest(board), board.shard.model.bounds
-    assert policy.arms.max_arms == bounds.arms
-    assert policy.rewards.ledger.max_link_paths == bounds.apaths
+    for n in range(20):
+        board.page(f"/thread-{n}", [(f"/thread-{n + i}", LIST) for i in range(4)], texts=[(f"t{n}", 300)])
+    board.feedback("/thread-3", 1.0)
+    again = CrawlModel(board.model.config, ticket_key=b"key")
+    again.crawl_wide.load_state(board.model.crawl_wide.to_state())
+    again.sites.load_state(board.model.sites.to_state())
+    urls = [f"http://h/thread-{n}" for n in range(25)]
+    one, two = (
+        CrawlQueries(model).score_links(urls, urls, [b""] * 25, [""] * 25).scores.tolist()
+        for model in (board.model, again)
+    )
+    assert one == two

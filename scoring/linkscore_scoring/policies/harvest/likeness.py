@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import log, sqrt
-from typing import Any
 from zlib import crc32
 
 from linkscore_scoring.bounded import drop_oldest
@@ -35,66 +34,39 @@ _MARKUP_TAGS = frozenset(
 class Likeness(Stateful):
     """Labels pages by the nearest page that somebody named: cosine of layouts, and a URL of the same shape.
 
-    An example says what is wanted, a page that is `unwanted` only that pages like it are not. An example that
-    was given by its URL alone says nothing before its page is known.
-
     Layout tells templates apart; the shape of the URL parts what shares one layout, as a thread, its further
     pages and its permalinks do. Where examples have no URL layout must tell all: then a page is alike if it
-    is as near as the farthest of these is to its nearest fellow.
+    is as near as the farthest of these is to its nearest fellow. An example given by its URL alone says
+    nothing before its page is known, a refused page only that pages like it are not wanted.
 
-    The background that weighs paths is the examples and pages that were *not* like them: a good crawl fetches
-    little but wanted pages, and what they all show would weigh nothing. Pages whose URL has the shape of an
-    example's are none of it while most of them seem unlike: they would take the weight of the paths of the
-    wanted ones, and all later ones would seem unlike too. It is learned anew whenever the pages unlike the
-    examples have doubled.
+    Paths are weighed by a background: the examples and the latest pages that were *not* like them. A good
+    crawl fetches little but wanted pages, and what they all show would weigh nothing. It is learned anew
+    whenever the pages unlike the examples have doubled.
 
-    Parameters
-    ----------
-    tunables
-        What counts as alike, and when layouts are learned.
-
-    Notes
-    -----
     Not from a paper. Cost: O(nodes + examples x paths) a page, 0.2 to 1 ms; a fit reads 256 pages.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.testing.pages import trie_of
-    >>> post, listing = trie_of(["html/body/main[post]/text()"]), trie_of(["html/body/main[list]/a"])
-    >>> likeness, url = Likeness(), "http://h.example/post/1"
-    >>> likeness.set_examples([ExamplePage(url, url, "post", post)])
-    True
-    >>> for page in (post, listing, listing):
-    ...     _ = likeness.see("", page)
-    >>> likeness.fit([listing, listing])
-    >>> likeness.label("http://h.example/post/2", post, UrlPatterns())
-    1.0
-    >>> likeness.label("http://h.example/post/2", listing, UrlPatterns())
-    0.0
     """
 
     layouts: Stored[Layouts]
-    _found: Stored[dict[str, PathTrie]]
-    _refused: Stored[dict[str, PathTrie]]
-    _unlike: Stored[int]
-    _due: Stored[int]
+    found: Stored[dict[str, PathTrie]]
+    refused: Stored[dict[str, PathTrie]]
+    unlike: Stored[int]
+    due: Stored[int]
 
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
-        self.tunables = tunables
+        self._t = tunables
         self.layouts = Layouts(tunables)
         self._examples: list[ExamplePage] = []
-        self._found, self._refused = {}, {}
+        self.found, self.refused = {}, {}
         self._wanted: list[tuple[str, Vector]] = []
         self._unwanted: list[tuple[str, Vector]] = []
         self._least = tunables.least_cosine
-        self._unlike = 0
-        self._due = 2
+        self.unlike, self.due = 0, 2
 
     def __bool__(self) -> bool:
         return bool(self._unwanted) or len(self) > 0
 
     def __len__(self) -> int:
-        """Return how many examples there are whose layout is known."""
+        """How many examples there are whose layout is known."""
         return sum(bool(vector) for _, vector in self._wanted)
 
     @property
@@ -115,52 +87,47 @@ class Likeness(Stateful):
     def see(self, url: str, paths: PathTrie) -> bool:
         """Take in a fetched page, and say whether a fit is due."""
         self.layouts.see(paths)
-        return self.find(url, paths) or self._unlike >= self._due
+        return self.find(url, paths) or self.unlike >= self.due
 
     def find(self, url: str, paths: PathTrie) -> bool:
         """Take the layout of a fetched page if it is an example given by URL alone; say whether it is."""
         is_one = any(example.key == url and not example.paths.tags for example in self._examples)
         if is_one:
-            self._found[url] = paths
+            self.found[url] = paths
         return is_one
 
-    def refuse(self, url: str, paths: PathTrie) -> None:
-        """Take in a fetched page that is not wanted; it counts from the next fit on."""
-        self._refused[url] = paths
-        drop_oldest(self._refused, self.tunables.latest)
-
-    @property
-    def may_refuse(self) -> bool:
-        """Whether few enough pages were refused that another one is worth the fit it needs."""
-        return len(self._refused) < self.tunables.latest
+    def refuse(self, url: str, paths: PathTrie) -> bool:
+        """Take in a page that is not wanted; False if that many were that one more is not worth a fit."""
+        if len(self.refused) < self._t.latest:
+            self.refused[url] = paths
+            return True
+        return False
 
     def fit(self, unlike: Sequence[PathTrie]) -> None:
         """Learn the weights of paths from the examples and the latest of the pages that are not like them."""
-        t = self.tunables
-        self._unlike = max(self._unlike, len(unlike))
-        self._due = 2 * max(1, self._unlike)
+        self.unlike = max(self.unlike, len(unlike))
+        self.due = 2 * max(1, self.unlike)
         shown = [paths for paths in map(self._paths, self._examples) if paths.tags]
-        shown += self._refused.values()
-        self.layouts.fit([*shown, *islice(reversed(unlike), t.at_once)])
-        self._compare()
+        shown += self.refused.values()
+        self.layouts.fit([*shown, *islice(reversed(unlike), self._t.at_once)])
+        self.after_load()
 
-    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> float:
-        """Return how far a page is like one that was named, in [-1, 1], below 0 if that is not wanted.
+    def label(self, url: str, paths: PathTrie, patterns: UrlPatterns) -> tuple[float, float]:
+        """Return how far a page is like one that was named, and like an example whatever its URL.
 
-        1 at the least cosine that counts as alike, below it (cosine / least)^2; of equally near ones the
-        wanted one counts.
+        The first is in [-1, 1], below 0 if like one that is not wanted; of equally near ones the wanted one
+        counts. 1 at the least cosine that counts as alike, below it (cosine / least)^2.
         """
         vector = self.layouts.vector(paths)
-        wanted = _nearest(url, vector, self._wanted, patterns)
-        unwanted = _nearest(url, vector, self._unwanted, patterns)
-        if wanted >= unwanted:
-            return _degree(wanted, self._least)
-        return -_degree(unwanted, self.tunables.least_cosine)
-
-    def layout_label(self, paths: PathTrie) -> float:
-        """Return how far a page is like an example if its URL does not count, in [0, 1]."""
-        vector = self.layouts.vector(paths)
-        return _degree(max((cosine(vector, shown) for _, shown in self._wanted), default=0.0), self._least)
+        wanted = [(key, cosine(vector, shown)) for key, shown in self._wanted if shown]
+        unwanted = [(key, cosine(vector, shown)) for key, shown in self._unwanted if shown]
+        layout = max((degree for _, degree in wanted), default=0.0)
+        alike, other = (
+            max((degree for key, degree in each if not key or patterns.could_be_one(key, url)), default=0.0)
+            for each in (wanted, unwanted)
+        )
+        label = _degree(alike, self._least) if alike >= other else -_degree(other, self._t.least_cosine)
+        return label, _degree(layout, self._least)
 
     def example_patterns(self, patterns: UrlPatterns) -> set[int]:
         """Return the URL patterns of the examples, as far as they are known."""
@@ -174,87 +141,62 @@ class Likeness(Stateful):
         """Say whether a URL has the shape of an example's."""
         return any(example.key and patterns.could_be_one(example.key, url) for example in self._examples)
 
-    def count_label(self, *, alike: bool) -> None:
-        """Note that a page was labelled."""
-        self._unlike += not alike
-
     def _paths(self, example: ExamplePage) -> PathTrie:
-        return example.paths if example.paths.tags else self._found.get(example.key, example.paths)
+        return example.paths if example.paths.tags else self.found.get(example.key, example.paths)
 
-    def _compare(self) -> None:
+    def after_load(self) -> None:
+        """Make the vectors of the pages that were named; the examples come with the crawl."""
         vector = self.layouts.vector
         self._wanted = [(example.key, vector(self._paths(example))) for example in self._examples]
         without_url = [shown for key, shown in self._wanted if shown and not key]
-        self._least = max(self.tunables.least_cosine, _farthest(without_url))
-        self._unwanted = [(url, vector(paths)) for url, paths in self._refused.items()]
-
-    def after_load(self) -> None:
-        """Compare with the examples, which come with the crawl."""
-        self._compare()
+        self._least = max(self._t.least_cosine, _farthest(without_url))
+        self._unwanted = [(url, vector(paths)) for url, paths in self.refused.items()]
 
 
-class Layouts:
+class Layouts(Stateful):
     """Turns tag paths into vectors ln(tf + 1) x ln(n / df + 1), as the crawl goes on.
 
     A class token counts once it is on three pages, two while fewer than 40 are known; digits are folded.
     Elements an author marks text up with (``p``, ``ul``, ``strong``, ...) count only with a class: a post
-    with a list and one without are of one layout. Tokens are counted page by page; the background, which df
-    is from, is given at each `fit`.
-
-    Notes
-    -----
-    Not from a paper; the batch form is `clustering.class_paths`. Paths are 61-bit hashes.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.testing.pages import trie_of
-    >>> post, listing = trie_of(["html/body/main[post]/text()"]), trie_of(["html/body/main[list]/a"])
-    >>> layouts = Layouts()
-    >>> for page in (post, post, listing, listing):
-    ...     layouts.see(page)
-    >>> layouts.fit([post, listing])
-    >>> cosine(layouts.vector(post), layouts.vector(post))
-    1.0
-    >>> cosine(layouts.vector(post), layouts.vector(listing))
-    0
+    with a list and one without are of one layout. The batch form is `clustering.class_paths`.
     """
 
+    pages: Stored[int]
+    tokens: Stored[Counter[str]]
+    kept: Stored[frozenset[str]]
+    df: Stored[dict[int, int]]
+    n: Stored[int]
+
     def __init__(self, tunables: Tunables = DEFAULTS) -> None:
-        self.tunables = tunables
-        self._pages = 0
-        self._tokens: Counter[str] = Counter()
-        self._kept: frozenset[str] = frozenset()
-        self._df: dict[int, int] = {}
-        self._n = 1
+        self._t = tunables
+        self.pages, self.n = 0, 1
+        self.tokens, self.df = Counter(), {}
+        self.kept: frozenset[str] = frozenset()
         self._elements: dict[tuple[str, str], int] = {}
 
     def see(self, paths: PathTrie) -> None:
-        """Count the class tokens of a page; cost O(distinct classes)."""
-        self._pages += 1
+        """Count the class tokens of a page."""
+        self.pages += 1
         # Sorted, or the order of the state would depend on the hash seed of the process.
-        self._tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
-        for token in list(islice(self._tokens, max(0, len(self._tokens) - self.tunables.kept))):
-            del self._tokens[token]
+        self.tokens.update(sorted({t for classes in set(paths.classes) for t in normal_tokens(classes)}))
+        drop_oldest(self.tokens, self._t.kept)
 
     def fit(self, background: Sequence[PathTrie]) -> None:
-        """Choose the tokens that count, and count paths over some pages; cost O(nodes of these pages)."""
-        t = self.tunables
-        least = 2 if self._pages < t.few_pages else t.few
-        self._keep(token for token, pages in self._tokens.items() if pages >= least)
-        self._df = dict(Counter(path for paths in background for path in self._bag(paths)))
-        self._n = max(1, len(background))
+        """Choose the tokens that count, and count paths over some pages."""
+        least = 2 if self.pages < self._t.few_pages else self._t.few
+        self.kept = frozenset(token for token, pages in self.tokens.items() if pages >= least)
+        self._elements = {}
+        self.df = dict(Counter(path for paths in background for path in self._bag(paths)))
+        self.n = max(1, len(background))
 
     def vector(self, paths: PathTrie) -> Vector:
-        """Return the vector of a page, length 1 unless it is empty; cost O(nodes)."""
-        df, n = self._df, self._n
+        """Return the vector of a page, length 1 unless it is empty."""
+        df, n = self.df, self.n
         weights = {
             path: log(tf + 1.0) * log(n / df.get(path, 1) + 1.0) for path, tf in self._bag(paths).items()
         }
         norm = sqrt(left_sum(w * w for w in weights.values()))
         return {path: w / norm for path, w in weights.items()}
-
-    def _keep(self, tokens: Any) -> None:
-        self._kept, self._elements = frozenset(tokens), {}
 
     def _bag(self, trie: PathTrie) -> dict[int, int]:
         ids: list[int] = []
@@ -274,42 +216,13 @@ class Layouts:
         return bag
 
     def _element(self, tag: str, classes: str) -> int:
-        kept = [token for token in normal_tokens(classes) if token in self._kept]
+        kept = [token for token in normal_tokens(classes) if token in self.kept]
         is_markup = not kept and tag in _MARKUP_TAGS
         element = _MARKUP if is_markup else crc32(" ".join([tag, *kept]).encode("utf-8", "surrogatepass"))
-        if len(self._elements) >= self.tunables.kept:
+        if len(self._elements) >= self._t.kept:
             self._elements.clear()
         self._elements[tag, classes] = element
         return element
-
-    def to_state(self) -> dict[str, Any]:
-        """Return counts and what was fitted as plain values."""
-        return {
-            "pages": self._pages,
-            "tokens": list(self._tokens.items()),
-            "kept": sorted(self._kept),
-            "df": list(self._df.items()),
-            "n": self._n,
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Take over the counts of `to_state`."""
-        self._pages, self._n = int(state["pages"]), int(state["n"])
-        self._tokens = Counter(dict(state["tokens"]))
-        self._df = dict(state["df"])
-        self._keep(state["kept"])
-
-
-def _nearest(url: str, vector: Vector, shown: Iterable[tuple[str, Vector]], patterns: UrlPatterns) -> float:
-    """Return the cosine of the nearest of some pages whose URL has the same shape, 0 if there is none."""
-    return max(
-        (
-            cosine(vector, other)
-            for key, other in shown
-            if other and (not key or patterns.could_be_one(key, url))
-        ),
-        default=0.0,
-    )
 
 
 def _degree(nearest: float, least: float) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, islice
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,25 +16,23 @@ from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, outside
 from linkscore_scoring.policies.experience import Experience
-from linkscore_scoring.policies.harvest.arms import (
+from linkscore_scoring.policies.harvest.likeness import Likeness
+from linkscore_scoring.policies.harvest.questions import suggest_examples
+from linkscore_scoring.policies.harvest.starts import Starts, experience_of
+from linkscore_scoring.policies.harvest.tables import (
     ANY,
-    NOTHING,
+    NOBODY,
     SITE,
-    ArmStats,
-    HierarchicalArms,
-    MenuLinks,
+    Ints,
     Node,
-    PullsInFlight,
-    nodes_of,
-    summed,
+    Rows,
+    Source,
+    Tables,
+    down,
 )
-from linkscore_scoring.policies.harvest.hubs import HubLedger
-from linkscore_scoring.policies.harvest.rewards import PageRewards
-from linkscore_scoring.policies.harvest.starts import ExampleUrls, WarmStart, experience_of
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import (
     ExamplePage,
     ExampleWanted,
@@ -41,13 +40,6 @@ from linkscore_scoring.types import (
     LinkBatch,
     PageObservation,
 )
-
-Arm = tuple[int, int]
-"""URL pattern and folded link path of a link."""
-
-Parts = tuple[float, float, float, float, float, float, float]
-"""Of a score: shrunk mean reward, share of the pages that show the arm, reward as far as it is no menu, its
-factor by how many links wait, credit for the links behind it, exploration and curiosity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,22 +70,23 @@ class HarvestParams(Params):
         yield from outside("curiosity", self.curiosity, 0.0, 10.0)
 
 
-class SiteContext(NamedTuple):
-    """What the values of all arms of a site rest on at one moment.
+class Parts(NamedTuple):
+    """What the value of arms is made of, (n_arms,) each or a number each."""
 
-    Attributes
-    ----------
-    site
-        The site.
-    labelled_share
-        How far labels decide, in [0, 1].
-    link_reward
-        What a link of a list is expected to bring, a reward; 0 before anything was fetched.
-    """
+    pulls: Any
+    mean: Any
+    menu: Any
+    reward: Any
+    bulk: Any
+    hub: Any
+    exploration: Any
+    curiosity: Any
 
-    site: SiteModel
-    labelled_share: float
-    link_reward: float
+    @property
+    def score(self) -> Any:
+        """Value / (1 + value)."""
+        value = self.reward * self.bulk + self.hub + self.exploration + self.curiosity
+        return value / (1.0 + value)
 
 
 class Harvest(Stateful, Policy):
@@ -134,344 +127,420 @@ class Harvest(Stateful, Policy):
     Params = HarvestParams
     reads_templates = False
 
-    arms: Stored[HierarchicalArms]
-    rewards: Stored[PageRewards]
-    hubs: Stored[HubLedger]
-    menus: Stored[MenuLinks]
+    tables: Stored[Tables]
+    likeness: Stored[Likeness]
 
     def __init__(self, params: Any, *, seed: int = 0, tunables: Tunables = DEFAULTS) -> None:
         super().__init__(params, seed=seed)
         self.tunables = tunables
-        self.arms = HierarchicalArms(tunables)
-        self.rewards = PageRewards(self.arms, tunables)
-        self.hubs = HubLedger(self.arms, tunables)
-        self.menus = MenuLinks(tunables.few)
-        self._warm_start: WarmStart | None = None
-        self._example_urls: ExampleUrls | None = None
+        self.tables = Tables(tunables)
+        self.likeness = Likeness(tunables)
+        self._starts: Starts | None = None
+        self._scored: Scores | None = None
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
-        """Credit the arms that led to a page, and revise the pages whose text it took."""
-        if page.redirects:
-            self._follow_redirect(page, site)
-        if page.refetch:
+        """Enter a page and its links, and what it cost the pages that linked to it."""
+        if page.refetch and not page.redirects:
             return
-        self._take_bounds(site)
-        self.rewards.update_sources(page, site)
+        tables = self.tables
+        worth = tables.worth()
+        self._leave(page, site)
         followed = _followed(page.pattern, page.contexts, site)
-        worth = self.rewards.worth_of(page, _nodes_of_all(followed), site)
-        arms, hub = _arms_of(page.links, site), 0.0
+        if page.redirects:  # where it leads waits in its place; it is no pull
+            tables.find(Counter(compress(map(tables.row, _arms_of(page.links, site)), page.fresh)))
+            tables.follow([tables.row(arm) for arm in followed])
+            self._changed()
+            return
+        source, label, layout = self._compare(page, site)
+        tables.add_page(
+            page.key,
+            page.url,
+            followed,
+            own=page.own_chars,
+            pattern=page.pattern,
+            askable=not (page.failed or page.is_copy),
+            source=source,
+            label=label,
+            layout=layout,
+        )
         if not page.failed:
-            fetched = site.memory.fetched_among(page.links.keys)
-            shown, found = (Counter(compress(arms, which)) for which in (page.first_here, page.fresh))
-            worth.pending = _by_link_path(shown)
-            worth.between = _between(page, arms, fetched, self.tunables.few)
-            self.rewards.update_text_reward(worth)
-            hub = self._hub_yield(page, arms)
-            self.arms.found(found)
-            self.menus.see(shown, found)
-        for arm in followed:
-            self.arms.fetched(arm)
-        self.arms.credit(worth.nodes, worth.reward, hub, worth.weight)
-        self.rewards.record(page, worth, site)
-        if self.rewards.labelled_share:
-            self._count_hub(page, arms, followed, site)
-        self._judge_experience()
+            self._add_links(page, worth, site)
+        tables.bound(min(self.tunables.pages, site.bounds.links), site.bounds.arms)
+        self._changed()
 
-    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
-        """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
-        self.rewards.set_examples(examples, site)
-        keys = (example.key for example in examples)
-        self._example_urls = ExampleUrls(keys, site.patterns, self.tunables) or None
-        self._set_starts()
-        self._judge_experience()
+    def _changed(self) -> None:
+        """Note the end of an event."""
+        self._scored = None
+        self.tables.changed()
 
-    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
-        """Let what was learned on other sites count beside the pulls of this one."""
-        self._warm_start = WarmStart(experiences, site.patterns, self.tunables) if experiences else None
-        self._set_starts()
-        self._judge_experience()
+    def _leave(self, page: PageObservation, site: SiteModel) -> None:
+        """Let the pages that linked to a page know what text it took from them."""
+        folded = site.link_paths.folded([path for _, path in page.contexts])
+        sources: dict[int, int] = {}
+        for (source, _), path in zip(page.contexts, folded, strict=True):
+            sources.setdefault(source, path)
+        for source, path in sources.items():
+            self.tables.test(path, page.lost.get(source, 0))
+        paths = site.link_paths.folded([path for _, path in page.displaced])
+        displaced = zip((source for source, _ in page.displaced), paths, strict=True)
+        self.tables.wait_no_more([*sources.items(), *displaced])
+        for key, chars in page.lost.items():
+            self.tables.lose(key, chars)
 
-    def experience(self, site: SiteModel) -> Experience:
-        """Return what the arms learned on this site."""
-        return experience_of(self.arms, site.patterns)
-
-    def describe(self, site: SiteModel) -> str:
-        """Say how far experience counts here; empty if none was given."""
-        if self._warm_start is None:
-            return ""
-        trust = ", ".join(f"{trust:.2f}" for trust in self._warm_start.trust)
-        return f"experience of other sites is trusted by {trust}"
-
-    def after_load(self) -> None:
-        """Judge experience by what was loaded."""
-        self._judge_experience()
-
-    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
-        """Ask about big types of pages no example names, and pages that are half like one."""
-        return self.rewards.suggest_examples(n, site)
+    def _add_links(self, page: PageObservation, worth: list[float], site: SiteModel) -> None:
+        """Enter the links of the page just entered; `worth`: of the nodes known before."""
+        tables = self.tables
+        arms = _arms_of(page.links, site)
+        known = {arm: tables.row(arm) for arm in dict.fromkeys(arms)}
+        rows = [known[arm] for arm in arms]
+        shown, fresh = (Counter(compress(rows, which)) for which in (page.first_here, page.fresh))
+        worth += [0.0] * (tables.nodes.rows - len(worth))
+        best: dict[int, int] = {}
+        for key, row, is_fresh in zip(page.links.keys, rows, page.fresh, strict=True):
+            if is_fresh or (key in best and worth[row] > worth[best[key]]):
+                best[key] = row
+        fetched = site.memory.fetched_among(page.links.keys)
+        between = _between(page, arms, fetched, self.tunables.few)
+        tables.add_links(shown, fresh, Counter(best.values()), [known[arm] for arm in between])
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Let an outside reward replace the page's own; a page never seen credits the arms of its links.
 
         Of a fetched page that is not remembered, such as a redirect, it teaches nothing.
         """
-        if self.rewards.ledger.page(event.key) is None and site.memory.is_fetched(event.key):
-            return
-        if not self.rewards.label(event.key, event.reward, site):
+        tables, told = self.tables, {"source": Source.FEEDBACK, "label": event.reward}
+        page = tables.page_of.get(event.key)
+        if page is not None:
+            tables.reported += int(tables.pages["source"][page] != Source.FEEDBACK)
+            for column, value in told.items():
+                tables.pages[column][page] = value
+            if event.reward < self.tunables.wanted:
+                self._refuse(event.key, site)
+        elif not site.memory.is_fetched(event.key):
+            tables.reported += 1
             followed = _followed(event.pattern, event.contexts, site)
-            self.arms.credit(_nodes_of_all(followed), event.reward, 0.0)
-        self._judge_experience()
+            tables.add_page(event.key, event.url, followed, **told)
+        else:
+            return
+        self._changed()
+
+    def set_examples(self, examples: Sequence[ExamplePage], site: SiteModel) -> None:
+        """Compare pages fetched from now on with these, and expect them behind URLs of their shapes."""
+        if self.likeness.set_examples(examples):
+            for page in site.sample:
+                self.likeness.find(page.key, page.paths)
+            # Which pages are unlike the examples must be known before layouts can be learned from them.
+            self.likeness.fit(())
+            self._label_sample(site)
+            self._relabel(site)
+        self._told(site).set_examples(example.key for example in examples)
+        self._changed()
+
+    def set_experience(self, experiences: Sequence[Experience], site: SiteModel) -> None:
+        """Let what was learned on other sites count beside the pulls of this one."""
+        self._told(site).set_experience(experiences)
+        self._changed()
+
+    def _told(self, site: SiteModel) -> Starts:
+        """Return what arms start with, which is about to change."""
+        if self._starts is None:
+            self._starts = self.tables.starts = Starts(site.patterns, self.tunables)
+        return self._starts
+
+    def experience(self, site: SiteModel) -> Experience:
+        """Return what the arms learned on this site."""
+        return experience_of(self.tables, site.patterns)
+
+    def describe(self, site: SiteModel) -> str:
+        """Say how far experience counts here; empty if none was given."""
+        trust = self._starts.trust_in(self.tables) if self._starts is not None else []
+        if not trust:
+            return ""
+        return f"experience of other sites is trusted by {', '.join(f'{each:.2f}' for each in trust)}"
+
+    def after_load(self) -> None:
+        """Count the examples that are known by layout."""
+        self.tables.n_examples = len(self.likeness)
+        self._scored = None
+
+    def suggest_examples(self, n: int, site: SiteModel) -> list[ExampleWanted]:
+        """Ask about big types of pages no example names, and pages that are half like one."""
+        return suggest_examples(self.tables, self.likeness, site.patterns, n)
+
+    def _compare(self, page: PageObservation, site: SiteModel) -> tuple[Source, float, float]:
+        """Return where the reward of a page just fetched comes from, and its labels."""
+        likeness = self.likeness
+        if page.failed:
+            return Source.FAILED, 0.0, 0.0
+        if (likeness.is_given or likeness) and likeness.see(page.url, page.paths):
+            self._relabel(site)
+        if not likeness:
+            return Source.TEXT, 0.0, 0.0
+        label, layout = likeness.label(page.url, page.paths, site.patterns)
+        likeness.unlike += label < self.tunables.wanted
+        return Source.LIKENESS, label, layout
+
+    def _refuse(self, key: int, site: SiteModel) -> None:
+        """Let pages like a fetched one count as not wanted, if its layout is known."""
+        page = next((page for page in reversed(site.sample) if page.hash == key), None)
+        if page is not None and self.likeness.refuse(page.key, page.paths):
+            self._relabel(site)
+
+    def _relabel(self, site: SiteModel) -> None:
+        """Learn layouts anew, and label the sampled pages again.
+
+        Pages of the shape of an example that seem unlike are no background while they are more than those
+        that are wanted: they would take the weight of the paths of these.
+        """
+        tables, likeness = self.tables, self.likeness
+        wanted = tables.wanted_keys()
+        unlike = [page for page in site.sample if page.hash not in wanted]
+        others = [page for page in unlike if not likeness.has_shape(page.key, site.patterns)]
+        alike = len(site.sample) - len(unlike) + len(likeness)
+        likeness.fit([page.paths for page in (unlike if len(unlike) - len(others) <= alike else others)])
+        self._label_sample(site)
+
+    def _label_sample(self, site: SiteModel) -> None:
+        """Label the latest of the sampled pages again."""
+        self.after_load()
+        pages = self.tables.pages
+        for page in islice(reversed(site.sample), self.tunables.at_once if self.likeness else 0):
+            row = self.tables.page_of.get(page.hash)
+            if row is not None and pages["source"][row] != Source.FEEDBACK:
+                found = self.likeness.label(page.key, page.paths, site.patterns)
+                pages["label"][row], pages["layout"][row] = found
+                pages["source"][row] = Source.LIKENESS
 
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by arm; all links of an arm are equal."""
         groups = links.grouped()
         patterns, link_paths = zip(*groups.distinct, strict=True) if groups.distinct else ((), ())
         arms = groups.as_values(list(zip(patterns, site.link_paths.folded(link_paths), strict=True)))
-        values = np.array(self._scores(arms.distinct, site), dtype=np.float64)
+        values = self._scores(arms.distinct)
         return Scored(values[arms.places], Repeated(list(map(_bucket, arms.distinct)), arms.places))
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
         """Return the score of each arm; a bucket of another policy is worth what the site is on average."""
-        return np.array(self._scores([_arm(bucket) for bucket in buckets], site), dtype=np.float64)
+        return self._scores(list(map(_arm, buckets)))
 
     def in_flight(self, site: SiteModel) -> PullsInFlight:
         """Return what fetches under way are counted in."""
-        context = self._context(site)
+        return PullsInFlight(self)
 
-        def score(arm: Arm, in_flight: Mapping[Node, int]) -> float:
-            (stats,) = self.arms.arm_stats([arm], in_flight)
-            return self._score(arm, stats, context, in_flight)
-
-        t = self.tunables
-        places = 1 + int(t.places_per_pull * self.arms.pulls_total)
-        return PullsInFlight(places, t.worth_a_place, arm_of=_arm, score=score)
-
-    def expected_rewards(self, groups: Sequence[Arm], site: SiteModel) -> Scores:
+    def expected_rewards(self, groups: Sequence[Node], site: SiteModel) -> Scores:
         """Return the mean reward of each arm, shrunk, without hub credit and bonuses."""
-        means = [mean for mean, *_ in self.arms.arm_stats(groups)]
-        return np.clip(np.array(means, dtype=np.float64), 0.0, 1.0)
+        means: Scores = self._parts(self.tables.rows_of(groups)).mean
+        return means
 
-    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
-        """Name the arm, what it earned, and what was added."""
-        arms, context = _arms_of(links, site), self._context(site)
-        rows = zip(arms, self.arms.arm_stats(arms), strict=True)
-        return [self._explanation(arm, stats, context) for arm, stats in rows]
+    def _scores(self, arms: Sequence[Node]) -> Scores:
+        """Return the scores of arms, most of them worked out for all together."""
+        if self._scored is None:
+            self._scored = self._parts(self.tables.all_rows).score
+        get, rows, new = self.tables.node_of.get, [], []
+        for at, arm in enumerate(arms):
+            row = get(arm)
+            if row is None:
+                path, pattern = get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY)
+                row = path or pattern
+                if path and pattern:
+                    new.append(at)
+            rows.append(row)
+        scores: Scores = self._scored[np.array(rows, dtype=np.int64)]
+        if new:
+            scores[new] = self._parts(self.tables.rows_of([arms[at] for at in new])).score
+        return scores
 
-    def _follow_redirect(self, page: PageObservation, site: SiteModel) -> None:
-        """Let where a redirect leads wait in its place; it is no pull."""
-        self.rewards.update_sources(page, site)
-        self.arms.found(Counter(compress(_arms_of(page.links, site), page.fresh)))
-        for arm in _followed(page.pattern, page.contexts, site):
-            self.arms.fetched(arm)
+    def _parts(self, rows: Rows, out: Ints | None = None) -> Parts:
+        """Return the numbers that the score of arms is made of, as far as labels or text decide.
 
-    def _take_bounds(self, site: SiteModel) -> None:
-        self.arms.max_arms = self.menus.max_arms = site.bounds.arms
-        self.rewards.ledger.max_link_paths = site.bounds.apaths
-        self.rewards.ledger.max_pages = min(self.tunables.pages, site.bounds.links)
-
-    def _scores(self, arms: Collection[Arm], site: SiteModel) -> list[float]:
-        context = self._context(site)
-        rows = zip(arms, self.arms.arm_stats(arms), strict=True)
-        return [self._score(arm, stats, context) for arm, stats in rows]
-
-    def _context(self, site: SiteModel) -> SiteContext:
-        link_reward = max(0.0, self.tunables.link_share * self.arms.own_mean)
-        return SiteContext(site, self.rewards.labelled_share, link_reward)
-
-    def _score(
-        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] = NOTHING
-    ) -> float:
-        _, _, reward, bulk, hub, exploration, curiosity = self._parts(arm, stats, context, in_flight)
-        value = reward * bulk + hub + exploration + curiosity
-        return value / (1.0 + value)
-
-    def _parts(
-        self, arm: Arm, stats: ArmStats, context: SiteContext, in_flight: Mapping[Node, int] = NOTHING
-    ) -> Parts:
-        """Return the numbers that the score of an arm is made of, as far as labels or text decide.
-
-        What is behind a page counts while none like it is in flight, by labels of its URL pattern, by text of
-        its link path: else what that shows is waited for, and lists beside it cost more than they bring.
+        `out`: fetches under way of each node. What is behind a page counts while none like it is in flight,
+        by labels of its URL pattern, by text of its link path: else what that shows is waited for, and
+        lists beside it cost more than they bring.
 
         What every page links to is worth at most what a link of a list is: pages about the site may have much
-        text, and yet are seldom what it is for. Lists in a menu are opened no later for it.
-
-        A try teaches something of the links that wait beside it, so exploring counts by these. An arm of few
-        links that nobody tried (menus, pages about the site) comes after the others, and among arms of like
-        reward the one that holds the bulk of the site comes first.
+        text, and yet are seldom what it is for. A try teaches something of the links that wait beside it, so
+        exploring counts by these. An arm of few links that nobody tried comes after the others, and among
+        arms of like reward the one that holds the bulk of the site comes first.
         """
-        p, (site, share, a_link) = self.params, context
-        mean, hub, pulls, bonus = stats
-        if mean < 0.0:  # not `max`: each arm of a page is valued anew
-            mean = 0.0
-        t, waiting, unlabelled = self.tunables, self.arms.waiting(arm), 1.0 - share
-        reward, menu = mean, self.menus.share(arm)
-        if reward > a_link:
-            reward -= unlabelled * menu * (reward - a_link)
+        t, p, tables, nodes = self.tunables, self.params, self.tables, self.tables.nodes
+        path, pattern, arm = rows
+        k, unlabelled, a_link = t.prior_weight, 1.0 - tables.share, t.link_share * tables.site_mean
+        n = nodes["n"]
+        mean = down(nodes["reward"], n, rows, t.prior, k) if out is None else self._doubted(rows, out)
+        hub = down(nodes["hub"], n, rows, t.prior, k)
+        pulls, waiting, menu = n[arm], nodes["waiting"][arm], nodes["menu"][arm]
+        reward = mean - unlabelled * menu * np.maximum(0.0, mean - a_link)
         worth_trying = waiting / (waiting + t.half_saturation)
-        bulk = 1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation)
-        untried = t.prior_weight / (t.prior_weight + pulls)
-        trust = t.trust * (1.0 - untried * (1.0 - worth_trying))
-        beyond, by_links = 0.0, p.hub_weight * hub
-        if share and not in_flight.get((arm[0], ANY)):
-            beyond = self.hubs.worth(arm, site.patterns) - reward
-        if reward < a_link and not in_flight.get((ANY, arm[1])):
-            by_links = max(by_links, self._paid_by_list(reward, hub, a_link))
-        return (
-            mean,
-            menu,
-            reward,
-            bulk,
-            share * beyond + unlabelled * by_links,
-            unlabelled * (p.exploration * bonus * worth_trying + trust),
-            unlabelled * p.curiosity * self._curiosity(arm[1]),
+        # UCB1 (Auer, Cesa-Bianchi and Fischer 2002), with pulls pooled from the parents.
+        around = np.maximum(pulls, t.pooled * np.maximum(n[path], n[pattern]))
+        bonus = np.sqrt(2.0 * log(tables.pulls + 1.0) / (1.0 + around))
+        trust = t.trust * (1.0 - k / (k + pulls) * (1.0 - worth_trying))
+        by_links, by_list = p.hub_weight * hub, self._paid_by_list(reward, hub, a_link)
+        is_list, is_beyond = reward < a_link, True
+        if out is not None:
+            is_list, is_beyond = is_list & (out[path] == 0), out[pattern] == 0
+        credit = unlabelled * np.maximum(by_links, np.where(is_list, by_list, 0.0))
+        if tables.share:
+            credit = credit + tables.share * is_beyond * (self._by_labels(rows, mean) - reward)
+        return Parts(
+            pulls=nodes["own_n"][arm],
+            mean=mean,
+            menu=menu,
+            reward=reward,
+            bulk=1.0 + unlabelled * t.bulk * waiting / (waiting + t.bulk_half_saturation),
+            hub=credit,
+            exploration=unlabelled * (p.exploration * bonus * worth_trying + trust),
+            curiosity=unlabelled * p.curiosity * nodes["curious"][path],
         )
 
-    def _paid_by_list(self, reward: float, hub: float, a_link: float) -> float:
+    def _paid_by_list(self, reward: Any, hub: Any, a_link: float) -> Any:
         """Return what a page with links is worth per fetch, if these are fetched too, beyond its own reward.
 
         Its fresh links are expected to bring H = hub yield x `hub_links`, each of them `a_link` > 0:
         1 + H / a_link fetches bring reward + H. Together that is less than `a_link` for any page worth less
         itself, so lists come when the good pages known are fetched, and not before.
         """
-        links = max(0.0, self.tunables.hub_links * hub)
+        if a_link <= 0.0:
+            return 0.0
+        links = self.tunables.hub_links * hub
         return (reward + links) / (1.0 + links / a_link) - reward
 
-    def _curiosity(self, link_path: int) -> float:
-        tested, pages = self.rewards.ledger.looked_at(link_path)
-        started = self._warm_start.counts((ANY, link_path)) if self._warm_start is not None else None
-        t = self.tunables
-        untried = tested + (started[0] if started is not None else 0.0) < t.few
-        return min(1.0, pages / t.few) if untried else 0.0
+    def _by_labels(self, rows: Rows, mean: Any) -> Any:
+        """Return the worth per fetch of arms, of a kind of pages hardly opened what it is granted.
 
-    def _set_starts(self) -> None:
-        """Let arms start with what other sites brought, and what the URLs of examples say."""
-        known = (self._warm_start, self._example_urls)
-        self.arms.elsewhere = summed([said.counts for said in known if said is not None])
-
-    def _judge_experience(self) -> None:
-        """Say anew how far experience holds here; after each change of the arms."""
-        if self._warm_start is not None:
-            self._warm_start.judge(self.arms)
-
-    def _count_hub(
-        self, page: PageObservation, arms: Sequence[Arm], followed: list[Arm], site: SiteModel
-    ) -> None:
-        """Count a page by its fresh links, each under the best arm it was seen through."""
-        worth: dict[Arm, float] = {}
-        best: dict[int, Arm] = {}
-        for key, arm, fresh in zip(page.links.keys, arms, page.fresh, strict=True):
-            if not fresh and key not in best:
-                continue
-            if arm not in worth:
-                worth[arm] = self.hubs.index(arm, site.patterns)
-            if key not in best or worth[arm] > worth[best[key]]:
-                best[key] = arm
-        record = self.hubs.page(followed, dict(Counter(best.values())), site.patterns)
-        self.hubs.add(page.key, record, site.patterns)
-
-    def _hub_yield(self, page: PageObservation, arms: Sequence[Arm]) -> float:
-        """Return min(1, expected reward of fresh links / 20), each page by its best arm here.
-
-        Menus are on every page and fresh on one: what all pages link to makes none a hub.
+        What is wanted may lie behind one list that nobody opened, and then nothing that was fetched tells of
+        it. So the first tries of each URL pattern come before more of what is known to bring less, and after
+        all that is known to bring more. Where links at the same place of pages brought nothing, one more kind
+        of them is granted little: a wiki has dozens.
         """
-        fresh = set(compress(page.links.keys, page.fresh))
-        if not fresh:
-            return 0.0
-        shown = [row for row in zip(page.links.keys, arms, strict=True) if row[0] in fresh]
-        distinct = dict.fromkeys(arm for _, arm in shown)
-        means = {arm: mean for arm, (mean, *_) in zip(distinct, self.arms.arm_stats(distinct), strict=True)}
-        best: dict[int, float] = {}
-        for key, arm in shown:
-            if means[arm] > best.get(key, 0.0):
-                best[key] = means[arm]
-        return min(1.0, left_sum(best.values()) / self.tunables.hub_links)
+        t, nodes, k = self.tunables, self.tables.nodes, self.tunables.prior_weight
+        path, pattern, _ = rows
+        index, tries = self.tables.per_fetch(rows, mean), nodes["own_n"][pattern]
+        unopened = (nodes["own_reward"][path] + k * t.unopened) / (nodes["own_n"][path] + k)
+        return np.where(tries < t.few, np.maximum(index, unopened * t.unopened_kept**tries), index)
 
-    def _explanation(self, arm: Arm, stats: ArmStats, context: SiteContext) -> Explanation:
-        """Name the numbers of `_parts`: reward + hub + exploration + curiosity is the value of the arm."""
-        mean, menu, reward, bulk, hub, bonus, curiosity = self._parts(arm, stats, context)
-        pulls, site = self.arms.pulls(arm), context.site
-        pattern = site.patterns.text(arm[0]) or "any URL"
-        summary = f"links of {pattern} at this tag path: {pulls:.0f} fetched, mean reward {mean:.2f}"
-        return Explanation(
-            summary,
-            [
-                Term("fetched", pulls, "pages fetched through this arm"),
-                Term("mean_reward", mean, "mean reward, shrunk to tag path, URL pattern and site"),
-                Term("menu", menu, "share of the pages that link to it: lowers high rewards"),
-                Term(
-                    "link_reward",
-                    context.link_reward,
-                    "reward of a link of a list, which a menu lowers towards",
-                ),
-                Term("bulk", bulk, "factor for how many links wait, while no label decides"),
-                Term("reward", reward * bulk, "mean reward, lowered if a menu, times bulk"),
-                Term("hub", hub, "credit for the links found behind it"),
-                Term(
-                    "fresh_links",
-                    self.hubs.fresh_links(arm, site.patterns),
-                    "links worth following that nobody showed before, expected behind it",
-                ),
-                Term(
-                    "exploration",
-                    bonus,
-                    "bonus for what was tried, or tried little and has links waiting",
-                ),
-                Term("curiosity", curiosity, "bonus for untried links between texts"),
-                Term("labelled", context.labelled_share, "how far labels, not text, decide"),
-            ],
-        )
+    def _doubted(self, rows: Rows, out: Ints) -> Any:
+        """Return the mean rewards of arms with what is under way, each fetch a standard error below the mean.
+
+        That takes away little where much is known (commit) and much where little is (spread). All arms share
+        the site's node, so what is under way there tells nothing between them.
+        """
+        k, pulls, reward = self.tunables.prior_weight, self.tables.nodes["n"], self.tables.nodes["reward"]
+        mean: Any = self.tunables.prior
+        for at in (SITE, *rows):
+            n = pulls[at] + k
+            mean = (reward[at] + k * mean) / n
+            expected = np.maximum(0.0, mean - np.sqrt(mean * (1.0 - mean) / n))
+            mean = (n * mean + out[at] * expected) / (n + out[at])
+        return mean
+
+    def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
+        """Name the arm, what it earned, and what was added."""
+        arms = _arms_of(links, site)
+        rows = self.tables.rows_of(arms)
+        numbers = (*self._parts(rows), self.tables.fresh_links(rows))
+        columns = [np.broadcast_to(column, len(arms)).tolist() for column in numbers]
+        return [
+            self._explanation(site.patterns.text(arm[0]) or "any URL", Parts(*parts), fresh_links)
+            for arm, *parts, fresh_links in zip(arms, *columns, strict=True)
+        ]
+
+    def _explanation(self, pattern: str, of: Parts, fresh_links: float) -> Explanation:
+        """Name the numbers of `Parts`: reward + hub + exploration + curiosity is the value of the arm."""
+        a_link = self.tunables.link_share * self.tables.site_mean
+        tried = "bonus for what was tried, or tried little and has links waiting"
+        behind = "links worth following that nobody showed before, expected behind it"
+        terms = [
+            Term("fetched", of.pulls, "pages fetched through this arm"),
+            Term("mean_reward", of.mean, "mean reward, shrunk to tag path, URL pattern and site"),
+            Term("menu", of.menu, "share of the pages that link to it: lowers high rewards"),
+            Term("link_reward", a_link, "reward of a link of a list, which a menu lowers towards"),
+            Term("bulk", of.bulk, "factor for how many links wait, while no label decides"),
+            Term("reward", of.reward * of.bulk, "mean reward, lowered if a menu, times bulk"),
+            Term("hub", of.hub, "credit for the links found behind it"),
+            Term("fresh_links", fresh_links, behind),
+            Term("exploration", of.exploration, tried),
+            Term("curiosity", of.curiosity, "bonus for untried links between texts"),
+            Term("labelled", self.tables.share, "how far labels, not text, decide"),
+        ]
+        fetched = f"{of.pulls:.0f} fetched, mean reward {of.mean:.2f}"
+        return Explanation(f"links of {pattern} at this tag path: {fetched}", terms)
 
 
-def _arms_of(links: LinkBatch, site: SiteModel) -> list[Arm]:
+class PullsInFlight:
+    """Pulls whose rewards are not known yet, counted by node, see `FetchesInFlight`."""
+
+    def __init__(self, policy: Harvest) -> None:
+        self._policy, self._tables, self._t = policy, policy.tables, policy.tunables
+        self.places = 1 + int(self._t.places_per_pull * self._tables.pulls)
+        self._out = np.zeros(self._tables.nodes.rows, dtype=np.int64)
+        self._fetches, self._worth = 0, 0.0
+
+    def begin(self, bucket: str, n: int = 1) -> None:
+        """Count fetches of links of a bucket."""
+        rows = self._rows(bucket)
+        score = float(self._policy._parts(rows).score)
+        self._fetches += n
+        self._worth += n * score / (1.0 - score)
+        for row in rows:
+            self._out[row] += n * (row != NOBODY)
+
+    @property
+    def floor(self) -> float:
+        """Value below which a link rather waits: what is under way may show links of its own worth."""
+        worth = self._t.worth_a_place * self._worth / max(1, self._fetches)
+        return worth / (1.0 + worth)
+
+    def value(self, bucket: str) -> float:
+        """Return the value of a bucket."""
+        return float(self._policy._parts(self._rows(bucket), self._out).score)
+
+    def values(self, buckets: Sequence[str]) -> Scores:
+        """Return the value of each bucket."""
+        scores: Scores = self._policy._parts(self._tables.rows_of(list(map(_arm, buckets))), self._out).score
+        return scores
+
+    def _rows(self, bucket: str) -> Rows:
+        (pattern, path), get = _arm(bucket), self._tables.node_of.get
+        return get((ANY, path), NOBODY), get((pattern, ANY), NOBODY), get((pattern, path), NOBODY)
+
+
+def _arms_of(links: LinkBatch, site: SiteModel) -> list[Node]:
     """Return the arm of each link."""
     return list(zip(links.patterns, site.link_paths.folded(links.link_paths), strict=True))
 
 
-def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Arm]:
+def _followed(pattern: int, contexts: Sequence[tuple[int, int]], site: SiteModel) -> list[Node]:
     """Return the arms a URL was seen through, each once."""
     folded = site.link_paths.folded([link_path for _, link_path in contexts])
     return [(pattern, link_path) for link_path in dict.fromkeys(folded)]
 
 
-def _nodes_of_all(arms: Sequence[Arm]) -> list[Node]:
-    """Return every node of some arms, each once; that of the site of none."""
-    return list(dict.fromkeys(node for arm in arms for node in nodes_of(*arm))) or [SITE]
-
-
-def _by_link_path(arms: Mapping[Arm, int]) -> dict[int, int]:
-    """Add up what is counted of arms by their link path."""
-    counts: dict[int, int] = {}
-    for (_, link_path), n in arms.items():
-        counts[link_path] = counts.get(link_path, 0) + n
-    return counts
-
-
-def _between(page: PageObservation, arms: Sequence[Arm], fetched: Container[int], least: int) -> list[int]:
-    """Return the link paths of which `least` links to unfetched pages each follow another block of text."""
+def _between(page: PageObservation, arms: Sequence[Node], fetched: Container[int], least: int) -> list[Node]:
+    """Return an arm of each link path of which `least` links to unfetched pages follow another block each."""
     if len(set(page.blocks_before)) < least:
         return []
-    gaps: dict[int, int] = {}
+    found: dict[int, list[Node]] = {}
     last: dict[int, int] = {}
     seen: set[int] = set()
-    for key, (_, link_path), blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
+    for key, arm, blocks in zip(page.links.keys, arms, page.blocks_before, strict=True):
         if key in seen or key in fetched:
             continue
         seen.add(key)
-        if blocks > last.get(link_path, -1):
-            gaps[link_path] = gaps.get(link_path, 0) + 1
-            last[link_path] = blocks
-    return [link_path for link_path, n in gaps.items() if n >= least]
+        if blocks > last.get(arm[1], -1):
+            found.setdefault(arm[1], []).append(arm)
+            last[arm[1]] = blocks
+    return [of_path[0] for of_path in found.values() if len(of_path) >= least]
 
 
 @lru_cache(maxsize=DEFAULTS.kept)
-def _bucket(arm: Arm) -> str:
+def _bucket(arm: Node) -> str:
     """Return the bucket name of an arm."""
     return f"h{arm[0]}.{arm[1]:x}"
 
 
 @lru_cache(maxsize=DEFAULTS.kept)
-def _arm(bucket: str) -> Arm:
+def _arm(bucket: str) -> Node:
     """Return the arm of a bucket name, (0, 0) for a name of another policy."""
     pattern, _, link_path = bucket[1:].partition(".")
     try:

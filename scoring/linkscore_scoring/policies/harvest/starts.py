@@ -1,168 +1,141 @@
-"""What arms start with: `WarmStart`, by what was learned on other sites; `ExampleUrls`, by URLs of examples.
+"""What arms start with: what was learned on other sites, and what the URLs of examples say.
 
-Pulls are kept by URL pattern and link path. Link paths are hashes of their text and mean the same everywhere;
-a URL pattern is a number that means something on one site only, and is told to others by its *shape*. Nothing
-here is state: it follows from what was given, the arms and the patterns.
+Link paths are hashes of their text and mean the same everywhere; a URL pattern is a number that means
+something on one site only, and is told to others by its *shape*. Nothing here is state: it follows from what
+was given, the tables and the patterns.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
-from math import sqrt
 
-from linkscore_scoring.bounded import drop_oldest
+import numpy as np
+
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
-from linkscore_scoring.policies.harvest.arms import ANY, Counts, HierarchicalArms, Node
+from linkscore_scoring.policies.harvest.tables import ANY, Floats, Tables, Worked
 from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
-from linkscore_scoring.sums import left_sum
 from linkscore_scoring.urls.pattern_tree import UrlPatterns, is_fixed, url_tokens, wildcard_of
 
 # What a slot of a URL may say and be no name of a page: a word, maybe with digits (#) or an extension.
 _WORD = re.compile(r"[/:]?(?:\w+=)?[^\W_]{1,16}#?(?:\.[A-Za-z#]{1,5})?")
 
 
-class _Known:
-    """One experience: its groups by (shape, link path), and how far it is trusted here, in [0, 1].
-
-    `trust_against` is how far it is where it speaks against links.
-    """
-
-    def __init__(self, experience: Experience) -> None:
-        self.groups = {(group.shape, group.link_path): group for group in experience.groups}
-        self.trust = self.trust_against = 0.0
-
-
-class WarmStart:
-    """Pulls of other sites that the arms of this one start with.
+class Starts:
+    """Pulls, rewards and hub yields that the nodes of a site start with.
 
     Each experience counts by its own trust = likeness x evidence^2. Likeness is the share of the arms found
     here that it knows (each by the root of its links): software leaves its tag paths and URL shapes on every
     site. Evidence = min(1, (1 + D0) / (1 + D)), D the squared error of its rewards, scaled, for what the arms
     brought here by now, D0 that of the mean of the site: one that misleads fades, one that knows no better
-    than the mean does no harm by staying. All of them together count as 8 pulls of a node at most.
+    than the mean does no harm by staying. All of them together count as 8 pulls of a node at most. Where it
+    speaks against links, by a reward below the site's mean, it counts likeness x evidence^4: what it praises
+    wrongly is fetched and put right, what it holds down wrongly would not be.
 
-    Where it speaks against links, by a reward below the site's mean, it counts likeness x evidence^4: what it
-    praises wrongly is fetched and put right, what it holds down wrongly would not be.
+    A pattern that has the shape of an example counts as pulled once, for a page like it.
 
-    Trust is judged anew after each event.
-
-    Parameters
-    ----------
-    experiences
-        What was learned elsewhere.
-    patterns
-        URL patterns of this site.
-    tunables
-        How far it counts, and how trust is judged.
-
-    Notes
-    -----
-    Not from a paper; that a prior should lose weight as it errs is that of exponentially weighted experts
-    (Cesa-Bianchi and Lugosi 2006, chapter 2). Cost: O(256 arms) an event.
+    That a prior should lose weight as it errs is that of exponentially weighted experts (Cesa-Bianchi and
+    Lugosi 2006, chapter 2). Cost: O(nodes) an event.
     """
 
-    def __init__(
-        self,
-        experiences: Iterable[Experience],
-        patterns: UrlPatterns,
-        tunables: Tunables = DEFAULTS,
-    ) -> None:
-        self._t = tunables
-        self._known = [_Known(experience) for experience in experiences]
-        self._patterns = patterns
-        self._shapes: dict[int, Sequence[int]] = {}
-        self._counts: dict[Node, Counts | None] = {}
-        self._mean = 0.0
+    def __init__(self, patterns: UrlPatterns, tunables: Tunables = DEFAULTS) -> None:
+        self._patterns, self._t = patterns, tunables
+        self._known: list[dict[tuple[int, int], LinkGroup]] = []
+        self._examples: list[list[str]] = []
+        self._trust: list[float] = []
 
-    @property
-    def trust(self) -> list[float]:
-        """How far each experience is trusted, in [0, 1]."""
-        return [known.trust for known in self._known]
+    def set_experience(self, experiences: Iterable[Experience]) -> None:
+        self._known = [{(g.shape, g.link_path): g for g in each.groups} for each in experiences]
+        self._trust = [0.0] * len(self._known)
 
-    def counts(self, node: Node) -> Counts | None:
-        """Return the pulls, rewards and hub yields that a node starts with, None if nothing is known."""
-        if node not in self._counts:
-            self._counts[node] = self._counted(node)
-        return self._counts[node]
+    def set_examples(self, keys: Iterable[str]) -> None:
+        """Take over the identities of the examples, empty for one without URL."""
+        self._examples = [url_tokens(key) for key in dict.fromkeys(keys) if key]
 
-    def judge(self, arms: HierarchicalArms) -> None:
-        """Say anew how far each experience holds here."""
-        self._shapes, self._counts = {}, {}
-        for known in self._known:
-            evidence = self._evidence(known, arms) ** 2
-            known.trust = self._likeness(known, arms) * evidence
-            known.trust_against = known.trust * evidence
-        self._mean = arms.own_mean
+    def trust_in(self, tables: Tables) -> list[float]:
+        """Return how far each experience is trusted, in [0, 1]."""
+        if self._trust:
+            Worked(tables)
+        return self._trust
 
-    def _likeness(self, known: _Known, arms: HierarchicalArms) -> float:
-        """Return the share of the arms found here that are known, each by the root of its links."""
-        shared = found = 0.0
-        for arm, links in islice(arms.links(), self._t.at_once):
-            found += sqrt(links)
-            shared += sqrt(links) if self._group(known, arm) is not None else 0.0
-        return shared / found if found else 0.0
-
-    def _evidence(self, known: _Known, arms: HierarchicalArms) -> float:
-        """Return how its rewards fit what arms brought here, against the mean of the site; in (0, 1].
-
-        Errors are squared and add up by pulls; one pull that is all wrong is granted to both.
-        """
-        t = self._t
-        found = [
-            (min(pulls, t.most_pulls), reward, group.reward)
-            for arm, pulls, reward in islice(arms.pulled(), t.at_once)
-            if (group := self._group(known, arm)) is not None
-        ]
-        brought, said = (left_sum(pulls * row[column] for pulls, *row in found) for column in (0, 1))
-        before = self._t.prior_weight
-        scale = min(1.0, max(t.least_scale, (before + brought) / (before + said)))
-        error = left_sum(pulls * (reward - scale * said) ** 2 for pulls, reward, said in found)
-        baseline = left_sum(pulls * (reward - arms.own_mean) ** 2 for pulls, reward, _ in found)
-        return min(1.0, (1.0 + baseline) / (1.0 + error))
-
-    def _counted(self, node: Node) -> Counts | None:
-        most = self._t.most_pulls
-        counted = [
-            (self._trust(known, group) * min(group.fetches, most), group)
-            for known in self._known
-            if known.trust and (group := self._group(known, node)) is not None
-        ]
-        if not counted:
+    def __call__(self, tables: Tables, worked: Worked) -> Floats | None:
+        """Return pulls, rewards and hub yields of each node, (3, n_nodes); None if nothing was told."""
+        if not (self._known or self._examples):
             return None
-        share = min(1.0, most / left_sum(pulls for pulls, _ in counted))
-        return [
-            share * left_sum(pulls for pulls, _ in counted),
-            share * left_sum(pulls * group.reward for pulls, group in counted),
-            share * left_sum(pulls * group.hub for pulls, group in counted),
-        ]
+        started = np.zeros((3, tables.nodes.rows))
+        if self._known:
+            started += self._learned(tables, worked)
+        if self._examples:
+            named = [
+                row
+                for (pattern, path), row in tables.node_of.items()
+                if path == ANY and self._is_named(pattern)
+            ]
+            started[:2, named] += 1.0
+        return started
 
-    def _trust(self, known: _Known, group: LinkGroup) -> float:
-        return known.trust_against if group.reward < self._mean else known.trust
+    def _learned(self, tables: Tables, worked: Worked) -> Floats:
+        t, shapes = self._t, dict[int, Sequence[int]]()
+        for pattern, _ in tables.node_of:
+            if pattern not in shapes:
+                shapes[pattern] = shapes_of(self._patterns, pattern) if pattern >= ANY else []
+        counted = np.zeros((3, tables.nodes.rows))
+        for i, known in enumerate(self._known):
+            told = np.array([_told(known, shapes[node[0]], node[1]) for node in tables.node_of])
+            self._trust[i], against = self._judged(told, tables, worked)
+            trust = np.where(told[:, 1] < worked.site_mean, against, self._trust[i])
+            pulls = trust * np.minimum(told[:, 0], t.most_pulls)
+            counted += [pulls, pulls * told[:, 1], pulls * told[:, 2]]
+        share: Floats = t.most_pulls / np.maximum(t.most_pulls, counted[0])
+        return counted * share
 
-    def _group(self, known: _Known, node: Node) -> LinkGroup | None:
-        """Return what an experience knows of a node, by the finest shape that it knows."""
-        pattern, link_path = node
-        if pattern not in self._shapes:
-            self._shapes[pattern] = shapes_of(self._patterns, pattern)
-        of_path = ANYTHING if link_path == ANY else link_path
-        found = (known.groups.get((shape, of_path)) for shape in self._shapes[pattern])
-        return next((group for group in found if group is not None), None)
+    def _judged(self, told: Floats, tables: Tables, worked: Worked) -> tuple[float, float]:
+        """Return how far an experience is trusted here, and where it speaks against links."""
+        t, is_known = self._t, told[:, 0] > 0
+        waiting, pulls, is_arm = tables.nodes["waiting"], worked.own_n, tables.all_rows[2] > 0
+        links = np.where(waiting > 0, waiting, pulls) * is_arm
+        root = np.sqrt(links[np.flatnonzero(links)[: t.at_once]])
+        if not len(root):
+            return 0.0, 0.0
+        likeness = float(root[is_known[np.flatnonzero(links)[: t.at_once]]].sum() / root.sum())
+        arms = np.flatnonzero((pulls > 0.0) & is_arm & is_known)[: t.at_once]
+        reward, said = worked.own_reward[arms] / pulls[arms], told[arms, 1]
+        weight = np.minimum(pulls[arms], t.most_pulls)
+        brought, promised = t.prior_weight + weight @ reward, t.prior_weight + weight @ said
+        scale = min(1.0, max(t.least_scale, brought / promised))
+        error = weight @ (reward - scale * said) ** 2
+        baseline = weight @ (reward - worked.site_mean) ** 2
+        evidence = min(1.0, float((1.0 + baseline) / (1.0 + error))) ** 2
+        return likeness * evidence, likeness * evidence**2
+
+    def _is_named(self, pattern: int) -> bool:
+        if pattern <= 0:
+            return False
+        tokens = self._patterns.tokens(pattern)
+        return any(_has_shape(tokens, shape) for shape in self._examples)
 
 
-def experience_of(arms: HierarchicalArms, patterns: UrlPatterns) -> Experience:
+def _told(
+    known: dict[tuple[int, int], LinkGroup], shapes: Sequence[int], path: int
+) -> tuple[float, float, float]:
+    """Return fetches, reward and hub yield that are known of a node, by its finest shape that is."""
+    of_path = ANYTHING if path == ANY else path
+    group = next((known[shape, of_path] for shape in shapes if (shape, of_path) in known), None)
+    return (group.fetches, group.reward, group.hub) if group is not None else (0.0, 0.0, 0.0)
+
+
+def experience_of(tables: Tables, patterns: UrlPatterns) -> Experience:
     """Return what the arms of a site learned here, without what they started with."""
-    sums: dict[tuple[int, int], Counts] = {}
-    for (pattern, link_path), counts in arms.own_counts():
-        key = shapes_of(patterns, pattern)[0], ANYTHING if link_path == ANY else link_path
-        found = sums.setdefault(key, [0.0, 0.0, 0.0])
-        sums[key] = [before + more for before, more in zip(found, counts, strict=True)]
+    worked, sums = Worked(tables), dict[tuple[int, int], Floats]()
+    for (pattern, path), row in tables.node_of.items():
+        if worked.own_n[row] > 0.0:
+            key = shapes_of(patterns, pattern)[0], ANYTHING if path == ANY else path
+            own = np.array([worked.own_n[row], worked.own_reward[row], worked.own_hub[row]])
+            sums[key] = sums.get(key, 0.0) + own
     return Experience.of(
-        LinkGroup(*key, pulls, _mean(rewards, pulls), _mean(hubs, pulls))
-        for key, (pulls, rewards, hubs) in sums.items()
-        if pulls > 0.0
+        LinkGroup(*key, float(n), *np.clip([reward / n, hub / n], 0.0, 1.0).tolist())
+        for key, (n, reward, hub) in sums.items()
     )
 
 
@@ -172,13 +145,6 @@ def shapes_of(patterns: UrlPatterns, pattern: int) -> list[int]:
     The shape is the pattern without its host, names of pages as wildcards: ``/forum/viewtopic.php?t`` stays,
     ``/blog/my-first-post`` is ``/blog/*``. A word that comes last may be a name too (``/tag/linux``): the
     second shape has a wildcard for it, as the pattern of a site that knows more such pages has.
-
-    Examples
-    --------
-    >>> patterns = UrlPatterns()
-    >>> one, other = patterns.insert("http://a/blog/my-1st"), patterns.insert("http://b/blog/x-y-z")
-    >>> shapes_of(patterns, one) == shapes_of(patterns, other)
-    True
     """
     if pattern == ANY:
         return [ANYTHING]
@@ -196,69 +162,16 @@ def _slot(token: str) -> str:
     return token if is_kept else wildcard_of(token)
 
 
-def _mean(total: float, pulls: float) -> float:
-    return min(1.0, max(0.0, total / pulls))  # revised pulls may leave a little below or above
-
-
-class ExampleUrls:
-    """Pulls that URL patterns start with because an example has their shape.
-
-    Where a pattern has the shape of an example, its links are taken to have brought a page like it once,
-    before any was fetched; what they bring outvotes that soon. Shapes are alike if they have the same slots,
-    where the pattern may have a wildcard. If there is no query, the last name of the path may differ too:
-    there pages of one kind have their names, and `/user/ann` is all the tree knows before it meets more.
-
-    Parameters
-    ----------
-    keys
-        Identities of the examples, empty for one without URL.
-    patterns
-        URL patterns of the site.
-    tunables
-        How many shapes are remembered.
-
-    Notes
-    -----
-    Not from a paper. Cost: O(slots) a question, O(examples x slots) for a pattern not asked about before.
-
-    Examples
-    --------
-    >>> patterns = UrlPatterns()
-    >>> user, tag = patterns.insert("http://h.example/user/ann"), patterns.insert("http://h.example/tag/qt")
-    >>> named = ExampleUrls(["http://h.example/user/bob"], patterns)
-    >>> named.counts((user, ANY)), named.counts((tag, ANY))
-    ([1.0, 1.0, 0.0], None)
-    """
-
-    def __init__(self, keys: Iterable[str], patterns: UrlPatterns, tunables: Tunables = DEFAULTS) -> None:
-        self._patterns = patterns
-        self._t = tunables
-        self._shapes = dict.fromkeys(tuple(url_tokens(key)) for key in keys if key)
-        self._known: dict[tuple[str, ...], bool] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._shapes)
-
-    def counts(self, node: Node) -> Counts | None:
-        """Return pulls, rewards and hub yields that a node starts with, None if no example says anything."""
-        pattern, link_path = node
-        if link_path != ANY or pattern <= 0 or not self._is_named(pattern):
-            return None
-        return [1.0, 1.0, 0.0]
-
-    def _is_named(self, pattern: int) -> bool:
-        tokens = tuple(self._patterns.tokens(pattern))
-        if tokens not in self._known:
-            drop_oldest(self._known, self._t.pages - 1)
-            self._known[tokens] = any(_has_shape(tokens, shape) for shape in self._shapes)
-        return self._known[tokens]
-
-
 def _has_shape(pattern: Sequence[str], shape: Sequence[str]) -> bool:
-    """Say whether a pattern has the slots of a URL, but for the last name."""
+    """Say whether a pattern has the slots of a URL, but for the last name.
+
+    A slot of the pattern may be a wildcard. Without a query the last name of the path may differ: pages of
+    one kind have their names there, and `/user/ann` is all the tree knows before it meets more.
+    """
     if len(pattern) != len(shape):
         return False
-    free = _last_name(shape)
+    names = [place for place, slot in enumerate(shape) if slot[:1] in {"/", ":"} and slot != "/"]
+    free = names[-1] if names and not any(slot.startswith("?") for slot in shape) else -1
     return all(
         a == b or a == wildcard_of(b) or (place == free and _may_be_names(a, b))
         for place, (a, b) in enumerate(zip(pattern, shape, strict=True))
@@ -267,10 +180,3 @@ def _has_shape(pattern: Sequence[str], shape: Sequence[str]) -> bool:
 
 def _may_be_names(a: str, b: str) -> bool:
     return wildcard_of(a) == wildcard_of(b) and not (is_fixed(a) or is_fixed(b))
-
-
-def _last_name(shape: Sequence[str]) -> int:
-    """Return the place of the last name of a path, -1 without one or before a query: that names a script."""
-    names = [place for place, slot in enumerate(shape) if slot[:1] in {"/", ":"} and slot != "/"]
-    has_query = any(slot.startswith("?") for slot in shape)
-    return names[-1] if names and not has_query else -1

@@ -6,9 +6,8 @@ import pytest
 
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.harvest import Harvest
-from linkscore_scoring.policies.harvest.arms import ANY, SITE
-from linkscore_scoring.policies.harvest.starts import ExampleUrls
+from linkscore_scoring.policies.harvest.starts import Starts
+from linkscore_scoring.policies.harvest.tables import ANY, Tables, Worked
 from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -17,11 +16,20 @@ from support.boards_with_examples import Board, example
 H = "http://h"
 
 
+def started(example: str, *urls: str) -> list[float]:
+    """Return pulls, rewards and hub yields that the pattern of the last URL starts with."""
+    patterns, tables = UrlPatterns(), Tables()
+    pattern = patterns.insert_all([H + url for url in urls])[-1]
+    row = tables.row((pattern, ANY))
+    starts = Starts(patterns)
+    starts.set_examples([H + example if example else ""])
+    found = starts(tables, Worked(tables))
+    return found[:, row].tolist() if found is not None else []
+
+
 def is_named(example: str, *urls: str) -> bool:
     """Whether the pattern of the last URL is named, once the tree knows all of them."""
-    patterns = UrlPatterns()
-    pattern = patterns.insert_all([H + url for url in urls])[-1]
-    return ExampleUrls([H + example], patterns).counts((pattern, ANY)) is not None
+    return started(example, *urls) == [1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -50,38 +58,8 @@ def test_a_wildcard_of_the_tree_stands_for_any_value() -> None:
     assert is_named("/boardz/y", *boards)
 
 
-def test_an_example_counts_as_one_pull_that_brought_a_page_like_it() -> None:
-    patterns = UrlPatterns()
-    pattern = patterns.insert(f"{H}/user/ann")
-    named = ExampleUrls([f"{H}/user/bob", f"{H}/user/eve", ""], patterns)
-    assert named.counts((pattern, ANY)) == [1.0, 1.0, 0.0]
-
-
-def test_nodes_that_are_no_pattern_start_with_nothing() -> None:
-    patterns = UrlPatterns()
-    pattern = patterns.insert(f"{H}/user/ann")
-    named = ExampleUrls([f"{H}/user/bob"], patterns)
-    assert [named.counts(node) for node in (SITE, (ANY, 5), (pattern, 5), (0, ANY))] == [None] * 4
-
-
 def test_examples_without_urls_say_nothing() -> None:
-    assert not ExampleUrls(["", ""], UrlPatterns())
-
-
-def test_arms_start_with_what_examples_say_beside_the_experience_of_other_sites() -> None:
-    other = Harvest(Harvest.Params(), seed=0)
-    board = Board(example("/post/1"))
-    board.page("/post/2")
-    site, policy = board.shard.model, board.shard.served
-    assert isinstance(policy, Harvest)
-    pattern = site.patterns.insert(f"{H}/post/2")
-    starts = policy.arms.elsewhere
-    assert starts is not None
-    assert starts((pattern, ANY)) == [1.0, 1.0, 0.0]
-    policy.set_experience([other.experience(site)], site)
-    both = policy.arms.elsewhere
-    assert both is not None
-    assert (both((pattern, ANY)), both(SITE)) == ([1.0, 1.0, 0.0], None)
+    assert started("", "/user/ann") == []
 
 
 def test_scores_of_urls_that_examples_name_are_the_same_after_a_restart() -> None:

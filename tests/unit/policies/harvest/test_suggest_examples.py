@@ -12,6 +12,7 @@ from linkscore_scoring.testing.crawl import visit
 from linkscore_scoring.testing.pages import page_of
 from linkscore_scoring.types import ExampleWanted
 from support.boards_with_examples import POST, Board, example
+from support.harvested import harvest_of
 
 LIST = ["html/body/main[list]/a"] * 2
 NAV = ["html/body/nav/a"]
@@ -33,7 +34,7 @@ def crawled(*examples: str) -> Board:
     return board
 
 
-HALF = 2**8.5 / 8  # the bin of 400 characters is 2 ** 8 to 2 ** 9, by halves
+HALF = 400 / 8
 POSTS, PRINTS = 12 * 400 / (400 + HALF), 11 * 100 / (100 + HALF)
 
 
@@ -46,7 +47,7 @@ def kinds(found: list[ExampleWanted]) -> list[str]:
 
 
 def test_without_examples_one_page_of_each_type_is_asked_about_most_text_first() -> None:
-    """12 posts of 400 characters, 11 prints of 100: an eighth of some 362 is worth .5; value t / (t + 5)."""
+    """12 posts of 400 characters, 11 prints of 100: an eighth of 400 is worth .5; value t / (t + 5)."""
     found = asked(crawled())
     assert kinds(found) == ["post", "print", "list", ""]
     assert [wanted.pages for wanted in found] == [12, 11, 10, 1]
@@ -74,26 +75,31 @@ def test_types_that_an_example_names_are_not_asked_about_again() -> None:
     assert kinds(asked(crawled("/post/1", "/print/a/3"))) == ["", "list"]
 
 
+def relabel(board: Board, kind: str, label: float, layout: float, n: int) -> None:
+    """Let the last n pages of a kind be so like an example."""
+    tables = harvest_of(board).tables
+    pages = [page for page, url in enumerate(tables.urls) if f"/{kind}/" in url][-n:]
+    tables.pages["label"][pages], tables.pages["layout"][pages] = label, layout
+    tables.changed()
+
+
 def test_a_page_that_is_half_like_an_example_is_asked_about() -> None:
-    """Uncertainty .9 of one of the three kept is .3 a page, 3.6 for 12 pages."""
+    """Uncertainty .9 of one of eleven, beside the example itself: 12 x .9 / 11."""
     board = crawled("/post/1")
-    policy = board.shard.served
-    pages = policy.rewards.candidates  # type: ignore[attr-defined]
-    [half, *_] = [member for member in pages.members() if "/post/" in member.url]
-    half.label = half.layout_label = 0.45
-    pages.relabelled()
+    relabel(board, "post", 0.45, 0.45, n=1)
     found = asked(board)
     assert found[0].url.startswith("http://h/print/")
-    assert (found[1].url, found[1].label) == (half.url, 0.45)
-    assert found[1].value == pytest.approx(1 + 0.9 * 3.6 / 8.6)
-    assert found[1].reason.startswith("half like an example (0.45)")
+    [post] = [wanted for wanted in found if "/post/" in wanted.url]
+    assert (post.url, post.label) == ("http://h/post/11", 0.45)
+    assert post.value == pytest.approx(1 + 0.9 * (10.8 / 11) / (5 + 10.8 / 11))
+    assert post.reason.startswith("half like an example (0.45)")
 
 
 def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
     board = crawled()
-    for n in range(8, 12):
+    for n in range(12):
         board.feedback(f"/post/{n}", 1.0)
-    assert "post" not in kinds(asked(board)), "all that were kept are known"
+    assert "post" not in kinds(asked(board))
     board.page("/post/77", leaves=POST, texts=[("new", 400)])
     assert asked(board)[0].url == "http://h/post/77"
     assert asked(board)[0].pages == 13
@@ -103,10 +109,7 @@ def test_examples_and_pages_with_feedback_are_not_asked_about() -> None:
 def test_types_surely_like_a_named_page_of_another_pattern_are_asked_about_last(label: float) -> None:
     """Prints bring t, worth t / (t + 5), of which a tenth counts."""
     board = crawled("/post/1")
-    policy = board.shard.served
-    for member in policy.rewards.candidates.members():  # type: ignore[attr-defined]
-        if "/print/" in member.url:
-            member.label, member.layout_label = label, 1.0
+    relabel(board, "print/a", label, 1.0, n=11)
     [wanted] = [each for each in asked(board) if "/print/" in each.url]
     assert wanted.value == pytest.approx(PRINTS / (PRINTS + 5) / 10)
 

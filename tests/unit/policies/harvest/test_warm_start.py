@@ -13,8 +13,8 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
 from linkscore_scoring.errors import NoRules
 from linkscore_scoring.policies.experience import ANYTHING, Experience, LinkGroup
-from linkscore_scoring.policies.harvest.arms import ANY, HierarchicalArms, nodes_of
-from linkscore_scoring.policies.harvest.starts import WarmStart, experience_of, shapes_of
+from linkscore_scoring.policies.harvest.starts import Starts, experience_of, shapes_of
+from linkscore_scoring.policies.harvest.tables import ANY, Source, Tables, Worked
 from linkscore_scoring.testing.crawl import SimulatedCrawl
 from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
@@ -63,14 +63,25 @@ def test_the_site_as_a_whole_has_the_shape_of_anything() -> None:
     assert shapes_of(UrlPatterns(), ANY) == [ANYTHING]
 
 
-def one_arm(reward: float = 0.0, pulls: int = 0) -> tuple[UrlPatterns, int, HierarchicalArms]:
-    """Return a site with one arm, of which some links wait and some were followed."""
-    patterns, arms = UrlPatterns(), HierarchicalArms()
+def started(
+    *experiences: Experience, reward: float = 0.0, pulls: int = 0, others: int = 0
+) -> tuple[list[float], list[float], Tables, UrlPatterns]:
+    """Return how far experiences are trusted on a site, and what the arm they are of starts with.
+
+    Of that arm one link waits and some were followed; others are known of another tag path alone.
+    """
+    patterns, tables = UrlPatterns(), Tables()
     pattern = patterns.insert("http://a/post/1")
-    for _ in range(pulls):
-        arms.credit(nodes_of(pattern, LINK_PATH), reward, 0.0)
-    arms.found({(pattern, LINK_PATH): 1})
-    return patterns, pattern, arms
+    for n in range(pulls):
+        tables.add_page(n + 1, "", [(pattern, LINK_PATH)], source=Source.FEEDBACK, label=reward)
+    tables.find({tables.row((pattern, LINK_PATH)): 1})
+    if others:
+        tables.find({tables.row((pattern, 5)): others})
+    starts = tables.starts = Starts(patterns)
+    starts.set_experience(experiences)
+    found = starts(tables, Worked(tables))
+    assert found is not None
+    return starts.trust_in(tables), found[:, tables.row((pattern, LINK_PATH))].tolist(), tables, patterns
 
 
 def known(reward: float, fetches: float = 100.0) -> Experience:
@@ -78,83 +89,48 @@ def known(reward: float, fetches: float = 100.0) -> Experience:
 
 
 def test_what_is_known_counts_as_eight_pulls_at_most() -> None:
-    patterns, pattern, arms = one_arm()
-    warm = WarmStart([known(0.75)], patterns)
-    warm.judge(arms)
-    assert warm.trust == [1.0]  # all arms found are known, and nothing says otherwise
-    assert warm.counts((pattern, LINK_PATH)) == [8.0, 6.0, 4.0]
-    assert warm.counts((pattern, ANY)) is None
-    arms.elsewhere = warm.counts
-    # 8 pulls of .75 and 2 pseudo-pulls of the parents' .3
-    assert arms.reward((pattern, LINK_PATH)) == pytest.approx((6.0 + 0.6) / 10.0)
+    trust, counts, _, _ = started(known(0.75))
+    assert trust == [1.0]  # all arms found are known, and nothing says otherwise
+    assert counts == [8.0, 6.0, 4.0]
 
 
 def test_several_experiences_share_the_eight_pulls() -> None:
-    patterns, pattern, arms = one_arm()
-    warm = WarmStart([known(1.0), known(0.5)], patterns)
-    warm.judge(arms)
-    assert warm.counts((pattern, LINK_PATH)) == [8.0, 6.0, 4.0]
-
-
-def test_before_the_first_page_nothing_is_trusted() -> None:
-    patterns, pattern, _ = one_arm()
-    warm = WarmStart([known(1.0)], patterns)
-    assert (warm.trust, warm.counts((pattern, LINK_PATH))) == ([0.0], None)
+    assert started(known(1.0), known(0.5))[1] == [8.0, 6.0, 4.0]
 
 
 def test_trust_is_the_share_of_what_is_known_here() -> None:
-    patterns, pattern, arms = one_arm()
-    for _ in range(9):  # of another tag path, so unknown; counted by its root
-        arms.found({(pattern, 5): 1})
-    warm = WarmStart([known(1.0)], patterns)
-    warm.judge(arms)
-    assert warm.trust == [pytest.approx(1.0 / (1.0 + sqrt(9.0)))]
+    assert started(known(1.0), others=9)[0] == [pytest.approx(1.0 / (1.0 + sqrt(9.0)))]
 
 
 def test_trust_falls_with_what_it_says_wrongly_and_the_mean_of_the_site_rightly() -> None:
-    patterns, _, arms = one_arm(reward=0.0, pulls=4)
-    warm = WarmStart([known(1.0)], patterns)
-    warm.judge(arms)
     # scale = max(.6, 2 / (2 + 4)); 4 pulls wrong by .6: D = 1.44; the mean of the site is right: D0 = 0
-    assert warm.trust == [pytest.approx((1.0 / (1.0 + 1.44)) ** 2)]
+    assert started(known(1.0), pulls=4)[0] == [pytest.approx((1.0 / (1.0 + 1.44)) ** 2)]
 
 
 def test_labels_elsewhere_and_text_here_agree_if_they_differ_by_scale_alone() -> None:
-    patterns, _, arms = one_arm(reward=0.7, pulls=8)
-    warm = WarmStart([known(1.0)], patterns)
-    warm.judge(arms)
     # scale = (2 + 5.6) / (2 + 8) = .76: D = 8 x .06^2
-    assert warm.trust == [pytest.approx((1.0 / (1.0 + 0.0288)) ** 2)]
+    assert started(known(1.0), reward=0.7, pulls=8)[0] == [pytest.approx((1.0 / (1.0 + 0.0288)) ** 2)]
 
 
 def test_what_it_says_against_links_is_trusted_less_once_it_erred() -> None:
-    patterns, pattern, arms = one_arm(reward=1.0, pulls=4)
-    warm = WarmStart([known(0.0)], patterns)
-    warm.judge(arms)
-    assert warm.trust == [pytest.approx(0.2**2)]
-    assert warm.counts((pattern, LINK_PATH)) == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
+    trust, counts, _, _ = started(known(0.0), reward=1.0, pulls=4)
+    assert trust == [pytest.approx(0.2**2)]
+    assert counts == pytest.approx([8.0 * 0.2**4, 0.0, 8.0 * 0.2**4 * 0.5])
 
 
 def test_one_arm_is_evidence_of_eight_pulls_at_most() -> None:
-    patterns, _, arms = one_arm(reward=0.0, pulls=500)
-    warm = WarmStart([known(1.0)], patterns)
-    warm.judge(arms)
-    assert warm.trust == [pytest.approx((1.0 / (1.0 + 8 * 0.36)) ** 2)]
+    assert started(known(1.0), pulls=500)[0] == [pytest.approx((1.0 / (1.0 + 8 * 0.36)) ** 2)]
 
 
 def test_experience_is_of_this_site_alone() -> None:
-    patterns, _, arms = one_arm(reward=0.5, pulls=3)
-    warm = WarmStart([known(1.0)], patterns)
-    arms.elsewhere = warm.counts
-    warm.judge(arms)
-    found = {(group.shape, group.link_path): group for group in experience_of(arms, patterns).groups}
-    assert found[shape("http://a/post/1"), LINK_PATH] == LinkGroup(
-        shape("http://a/post/1"), LINK_PATH, 3.0, 0.5, 0.0
-    )
+    _, _, tables, patterns = started(known(1.0), reward=0.5, pulls=3)
+    found = {(group.shape, group.link_path): group for group in experience_of(tables, patterns).groups}
+    own = shape("http://a/post/1")
+    assert found[own, LINK_PATH] == LinkGroup(own, LINK_PATH, 3.0, 0.5, 0.0)
     assert {key for key in found if ANYTHING in key} == {
         (ANYTHING, ANYTHING),
         (ANYTHING, LINK_PATH),
-        (shape("http://a/post/1"), ANYTHING),
+        (own, ANYTHING),
     }
 
 

@@ -1,0 +1,492 @@
+"""What harvest knows of a site: tables of numbers, and everything else worked out from them.
+
+`pages` has a row for each pull (a fetched page, or feedback on one that was not) and `nodes` one for the
+site, each link path, each URL pattern and each arm (pattern and link path). `links` has what each page shows
+by arm, `ways` the nodes that each pull counts for. Rewards, means and yields follow from these: `Worked` gets
+them all anew, so that whatever becomes known of a page counts as if it had been known at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkscore_scoring.policies.harvest.tunables import DEFAULTS, Tunables
+from linkscore_scoring.site.texts import HALF_CHARS
+from linkscore_scoring.state import State, Stateful, Stored, pack_array, unpack_array
+
+Node = tuple[int, int]
+"""URL pattern and folded link path, either of them `ANY`; an arm has both."""
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = tuple[Any, Any, Any]
+"""Rows of the link path, of the URL pattern and of the arm itself, of one arm (int) or n ((n,) int64)."""
+
+ANY = -1
+"""Stands for every URL pattern, or every link path; real ids are never negative."""
+NOBODY, SITE = 0, 1
+"""Rows of `nodes`: one of which nothing is ever counted, for all that is not known, and that of the site."""
+_NOBODY: Node = (-2, -2)
+
+
+class Source(IntEnum):
+    """Where the reward of a page comes from; of a failed one there is none."""
+
+    TEXT = 0
+    LIKENESS = 1
+    FEEDBACK = 2
+    FAILED = 3
+
+
+class Table:
+    """Columns of numbers that grow together.
+
+    Examples
+    --------
+    >>> table = Table(n=np.int64, reward=np.float64)
+    >>> table.add(n=[1, 2]), table.add(reward=[0.5])
+    (0, 2)
+    >>> table["n"].tolist(), table["reward"].tolist()
+    ([1, 2, 0], [0.0, 0.0, 0.5])
+    """
+
+    def __init__(self, **types: Any) -> None:
+        self.rows = 0
+        self._columns = {name: np.zeros(16, dtype) for name, dtype in types.items()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name][: self.rows]
+
+    def add(self, **values: Any) -> int:
+        """Add rows, zero where nothing is said; return the first one."""
+        first = self.rows
+        self.rows += len(next(iter(values.values())))
+        for name, column in self._columns.items():
+            if len(column) < self.rows:
+                more = np.zeros(2 * self.rows - first, column.dtype)
+                column = self._columns[name] = np.concatenate([column[:first], more])
+            if name in values:
+                column[first : self.rows] = values[name]
+        return first
+
+    def keep(self, rows: Any) -> None:
+        """Drop all rows but these, given as a slice or a mask."""
+        self._columns = {name: self[name][rows].copy() for name in self._columns}
+        self.rows = len(next(iter(self._columns.values())))
+
+    def to_state(self) -> State:
+        return {name: pack_array(self[name]) for name in self._columns}
+
+    def load_state(self, state: State) -> None:
+        for name, column in self._columns.items():
+            self._columns[name] = unpack_array(state[name]).astype(column.dtype)
+        (self.rows,) = {len(column) for column in self._columns.values()}
+
+
+class Tables(Stateful):
+    """The tables of one site; `Worked` has what follows from them.
+
+    `settled`, `settled_wanted`: pulls that are in `nodes` alone, and how many of them were wanted.
+    `reported`: pages of which feedback came. `share`, `site_mean`: how far labels, not text, decide, and the
+    mean reward of the site. `changes`: events since all was worked out. `n_examples`, `starts`: what was told
+    beside that, from the policy. Cost: O(pages + links) to work out, of the latest pages: older ones keep
+    their last reward.
+    """
+
+    keys: Stored[list[int]]
+    urls: Stored[list[str]]
+    node_of: Stored[dict[Node, int]]
+    settled: Stored[int]
+    settled_wanted: Stored[int]
+    reported: Stored[int]
+    changes: Stored[int]
+    share: Stored[float]
+    site_mean: Stored[float]
+    pages: Stored[Table]
+    links: Stored[Table]
+    ways: Stored[Table]
+    nodes: Stored[Table]
+
+    def __init__(self, tunables: Tunables = DEFAULTS) -> None:
+        real, whole = np.float64, np.int64
+        self.t = tunables
+        self.keys, self.urls = [], []
+        self.page_of: dict[int, int] = {}
+        self.node_of = {_NOBODY: NOBODY, (ANY, ANY): SITE}
+        self.settled = self.settled_wanted = self.reported = self.changes = self.n_examples = 0
+        self.share = self.site_mean = 0.0
+        # Of a page: its own text, labels, URL pattern, and whether a user may be asked about it.
+        labels = {"source": np.int8, "label": real, "layout": real}
+        self.pages = Table(own=real, pattern=whole, askable=np.bool_, **labels)
+        # Of the links of a page by arm: those that wait and are known from it first, those nobody had linked
+        # to, each under its best arm, and whether they stand between its texts.
+        self.links = Table(page=whole, arm=whole, path=whole, waits=whole, fresh=whole, between=np.bool_)
+        self.ways = Table(page=whole, node=whole)
+        # Of a node: rows of its link path and pattern; links that wait, of an arm those shown, fresh ones and
+        # the first pull that showed one; of a link path those followed, text they took, pages with them
+        # between texts; what settled pulls brought; and what was worked out, see `Worked`.
+        self.nodes = Table(
+            **dict.fromkeys(("path", "pattern", "waiting", "shown", "fresh", "seen", "beside"), whole),
+            **dict.fromkeys(("tested", "taken", "old_n", "old_reward", "old_hub", *WORKED), real),
+        )
+        self.nodes.add(n=[0.0, 0.0])
+        self.starts: Callable[[Tables, Worked], Floats | None] | None = None
+        self._sweep_at = 1_000
+
+    @property
+    def pulls(self) -> int:
+        """Fetches so far."""
+        return self.settled + self.pages.rows
+
+    @property
+    def all_rows(self) -> Rows:
+        """The rows of each node as an arm of which nothing else is known."""
+        path, pattern = self.nodes["path"], self.nodes["pattern"]
+        return path, pattern, np.where((path > 0) & (pattern > 0), np.arange(len(path)), NOBODY)
+
+    def changed(self) -> None:
+        """Note the end of an event; work everything out anew if that is due.
+
+        In a small crawl that is after each event. Later one changes little, and the cost must not grow.
+        """
+        self.changes += 1
+        if self.changes > self.pulls // self.t.worked_per_doubling:
+            worked = Worked(self)
+            self.changes, self.share, self.site_mean = 0, worked.share, worked.site_mean
+            for name in WORKED:
+                self.nodes[name][:] = getattr(worked, name)
+
+    def after_load(self) -> None:
+        """Find pages by key again."""
+        self.page_of = {key: page for page, key in enumerate(self.keys) if key}
+
+    def row(self, node: Node) -> int:
+        """Return the row of a node, which is made if there is none."""
+        row = self.node_of.get(node)
+        if row is None:
+            pattern, path = node
+            row = self.nodes.rows
+            if pattern == ANY:
+                above = row, NOBODY
+            elif path == ANY:
+                above = NOBODY, row
+            else:
+                above = self.row((ANY, path)), self.row((pattern, ANY))
+                row = self.nodes.rows
+            self.node_of[node] = self.nodes.add(path=[above[0]], pattern=[above[1]])
+        return row
+
+    def rows_of(self, arms: Sequence[Node]) -> Rows:
+        """Return the rows of arms, `NOBODY` for what is not known."""
+        get = self.node_of.get
+        found = [(get((ANY, arm[1]), NOBODY), get((arm[0], ANY), NOBODY), get(arm, NOBODY)) for arm in arms]
+        path, pattern, own = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return path, pattern, own
+
+    def add_page(self, key: int, url: str, arms: Sequence[Node], **columns: Any) -> int:
+        """Enter a pull through some arms of one URL pattern; return its row."""
+        rows = [self.row(arm) for arm in arms]
+        above = [self.nodes[column][row] for row in rows for column in ("path", "pattern")]
+        nodes = list(dict.fromkeys([SITE, *above, *rows]))
+        page = self.pages.add(**{name: [value] for name, value in columns.items()})
+        self.ways.add(page=[page] * len(nodes), node=nodes)
+        if key in self.page_of:
+            self.keys[self.page_of[key]] = 0
+        self.keys.append(key)
+        self.urls.append(url)
+        self.page_of[key] = page
+        self.follow(rows)
+        return page
+
+    def follow(self, rows: Iterable[int]) -> None:
+        """Note that a link of each of some arms waits no more."""
+        waiting = self.nodes["waiting"]
+        for row in rows:
+            waiting[row] -= waiting[row] > 0
+
+    def find(self, fresh: Mapping[int, int]) -> None:
+        """Count links nobody had linked to, by the row of their arm."""
+        waiting = self.nodes["waiting"]
+        for row, n in fresh.items():
+            waiting[row] += n
+
+    def add_links(
+        self,
+        shown: Mapping[int, int],
+        fresh: Mapping[int, int],
+        best: Mapping[int, int],
+        between: Collection[int],
+    ) -> None:
+        """Enter the links of the latest page by the row of their arm.
+
+        shown: links that are known from it first, or again, and wait. fresh: those nobody had linked to.
+        best: the same, each under its best arm. between: arms of links that stand between its texts.
+        """
+        nodes, page = self.nodes, self.pages.rows - 1
+        self.find(fresh)
+        for column, counted in (("shown", shown), ("fresh", fresh)):
+            for row, n in counted.items():
+                nodes[column][row] += n
+                nodes["seen"][row] = nodes["seen"][row] or self.pulls
+        if rows := list(dict.fromkeys([*shown, *best, *between])):
+            self.links.add(
+                page=[page] * len(rows),
+                arm=rows,
+                path=nodes["path"][rows],
+                waits=[shown.get(row, 0) for row in rows],
+                fresh=[best.get(row, 0) for row in rows],
+                between=[row in between for row in rows],
+            )
+        if self.pages["own"][page] >= HALF_CHARS:
+            for row in between:
+                nodes["beside"][nodes["path"][row]] += 1
+
+    def test(self, path: int, taken: int) -> None:
+        """Count a link of a link path that was followed, and what text of its page went with it."""
+        row = self.row((ANY, path))
+        self.nodes["tested"][row] += 1
+        self.nodes["taken"][row] += taken
+
+    def wait_no_more(self, gone: Iterable[tuple[int, int]]) -> None:
+        """Note links by (source page, link path) that are not waited for on that page any more."""
+        by_page: dict[int, Counter[int]] = {}
+        for source, path in gone:
+            if (page := self.page_of.get(source)) is not None:
+                by_page.setdefault(page, Counter())[self.node_of.get((ANY, path), NOBODY)] += 1
+        for page, paths in by_page.items():
+            own = slice(*np.searchsorted(self.links["page"], (page, page + 1)))
+            waits, of_path = self.links["waits"][own], self.links["path"][own]
+            for i in np.flatnonzero(waits).tolist():
+                if less := min(int(waits[i]), paths[int(of_path[i])]):
+                    waits[i] -= less
+                    paths[int(of_path[i])] -= less
+
+    def lose(self, key: int, chars: int) -> None:
+        """Note characters that a page had and that belong to another one by now."""
+        if (page := self.page_of.get(key)) is not None:
+            self.pages["own"][page] = max(0.0, self.pages["own"][page] - chars)
+
+    def wanted_keys(self) -> set[int]:
+        """Return the pages that examples or feedback say are wanted."""
+        source, label = self.pages["source"], self.pages["label"]
+        rows = np.flatnonzero(_is_wanted(source, label, self.t))
+        return {self.keys[row] for row in rows.tolist()}
+
+    def fresh_links(self, rows: Rows) -> Any:
+        """Return how many fresh links worth following arms are expected to show."""
+        return down(self.nodes["number"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
+
+    def per_fetch(self, rows: Rows, mean: Any) -> Any:
+        """Return the worth per fetch of arms of a mean reward, which it is at least."""
+        gain = down(self.nodes["gain"], self.nodes["counts"], rows, 0.0, self.t.prior_weight)
+        return np.maximum(mean, (mean + gain) / (1.0 + self.fresh_links(rows)))
+
+    def worth(self) -> list[float]:
+        """Return the worth per fetch of every arm."""
+        n, reward, rows = self.nodes["n"], self.nodes["reward"], self.all_rows
+        mean = down(reward, n, rows, self.t.prior, self.t.prior_weight)
+        found: list[float] = (self.per_fetch(rows, mean) if self.share else mean).tolist()
+        return found
+
+    def bound(self, max_pages: int, max_arms: int) -> None:
+        """Let the oldest pages settle, and the nodes with fewest pulls go, if there are too many."""
+        if self.links.rows > self._sweep_at:  # of most links nothing is left to know
+            self.links.keep(self.links["waits"] + self.links["fresh"] + self.links["between"] > 0)
+            self._sweep_at = 2 * self.links.rows + 1_000
+        if self.pages.rows > max_pages:
+            self._settle(self.pages.rows - max_pages * 7 // 8)
+        if self.nodes.rows > 3 * max_arms:  # of each its link path, its pattern and itself
+            self._forget(3 * max_arms * 3 // 4)
+
+    def _settle(self, n: int) -> None:
+        worked, old = Worked(self), self.ways["page"] < n
+        page, node = self.ways["page"][old], self.ways["node"][old]
+        weight = worked.weight[page]
+        reward, hub = worked.page_reward[page], worked.page_hub[page]
+        for name, brought in (("n", 1.0), ("reward", reward), ("hub", hub)):
+            np.add.at(self.nodes[f"old_{name}"], node, weight * brought)
+        self.settled += n
+        self.settled_wanted += int(worked.is_wanted[:n].sum())
+        self.pages.keep(slice(n, None))
+        self.links.keep(self.links["page"] >= n)
+        self.ways.keep(~old)
+        self.links["page"][:] -= n
+        self.ways["page"][:] -= n
+        self.keys, self.urls = self.keys[n:], self.urls[n:]
+        self.after_load()
+
+    def _forget(self, most: int) -> None:
+        nodes = self.nodes
+        kept = np.zeros(nodes.rows, dtype=np.bool_)
+        kept[[NOBODY, SITE, *np.argsort(-nodes["n"], kind="stable")[:most]]] = True
+        kept[nodes["path"][kept]] = kept[nodes["pattern"][kept]] = True
+        place = np.where(kept, np.cumsum(kept) - 1, NOBODY)
+        self.node_of = {node: int(place[row]) for node, row in self.node_of.items() if kept[row]}
+        nodes.keep(kept)
+        for table, column in (
+            *((nodes, column) for column in ("path", "pattern")),
+            *((self.links, column) for column in ("arm", "path")),
+            (self.ways, "node"),
+        ):
+            table[column][:] = place[table[column]]
+
+
+WORKED = (
+    *("own_n", "own_reward", "n", "reward", "hub"),  # pulls and rewards summed, and with what they start with
+    *("menu", "curious"),  # of an arm, how far it is a menu; of a link path, how far its links are untried
+    *("counts", "number", "gain"),  # by labels: pulls, fresh links behind them, and their worth, summed
+)
+"""Columns of nodes that are worked out."""
+
+
+class Worked:
+    """Rewards, means and yields as they follow from the tables.
+
+    share, site_mean: as in `Tables`. text, page_reward, weight, page_hub, is_wanted: of pages, (n_pages,):
+    reward by text, reward, share of a pull it counts as, reward expected of its fresh links as a share of a
+    whole hub, whether somebody said that it is wanted. The columns `WORKED`: of nodes, (n_nodes,).
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._t = tables, tables.t
+        self._rows = tables.all_rows
+        self._judge()
+        self._sum()
+        self._look_at_links()
+        self.counts = self.number = self.gain = np.zeros(tables.nodes.rows)
+        if self.share:
+            self._follow_yields()
+
+    def _judge(self) -> None:
+        """Find out what pages are worth.
+
+        By text: x / (x + h), x = own text less what waiting links are expected to take, h what is much here.
+        What may be excerpts counts as little known, not as nothing, until links between were followed, or
+        `few` times as many pages seen with such links: some are never followed, because the crawler's own
+        rules drop them. The more pages are known to be wanted, the less one counts that nobody spoke of.
+
+        By likeness: a page like an example is worth 1, like one that is not wanted 0, like neither its text
+        times 2 / (2 + n), n examples: who named one page has not said that all else is not wanted, who named
+        ten of three types nearly has. If its URL has the shape of no example's, pages found that are wanted
+        count in n too. Feedback replaces all.
+        """
+        tables, t, k = self._tables, self._t, self._t.prior_weight
+        pages, links, nodes, n = tables.pages, tables.links, tables.nodes, tables.pages.rows
+        own, source, label = pages["own"], pages["source"], pages["label"]
+        is_text, is_like, is_told = (source == each for each in list(Source)[:3])
+        self.is_wanted = _is_wanted(source, label, t)
+        known = tables.n_examples + tables.settled_wanted + int(self.is_wanted.sum())
+        # Who says of a dozen pages in two hundred that they are not wanted has not said what is; who says so
+        # of every page has.
+        silent = 1.0 - tables.reported / (tables.pulls + k)
+        self.share = 1.0 - min(silent, k / (k + known))
+        cost = nodes["taken"] / (nodes["tested"] + k)
+        x = own - _totals(links["page"], links["waits"] * cost[links["path"]], n)
+        x = np.maximum(0.0, x)
+        self.text = x / (x + self._half_chars(own))
+        between = np.flatnonzero(links["between"])
+        path, doubt = links["path"][between], np.zeros(n)
+        tried = nodes["tested"][path] + nodes["beside"][path] / t.few
+        np.maximum.at(doubt, links["page"][between], k / (k + tried))
+        sure = np.maximum(t.least_left, 1.0 - doubt)
+        self.weight = np.where(is_text, (1.0 - self.share) * sure, 1.0)
+        unsaid = np.where(label == 0.0, max(t.least_left, 1.0 - self.share), k / (k + tables.n_examples))
+        alike = np.maximum(0.0, label) + (1.0 - np.abs(label)) * self.text * sure * unsaid
+        self.page_reward = np.select([is_text, is_like, is_told], [self.text, alike, label], 0.0)
+
+    def _half_chars(self, own: Floats) -> float:
+        """Return the characters that are worth .5: an eighth of what much text is, `HALF_CHARS` at most.
+
+        A product of a shop may have 60 characters of its own and be all there is to find, on a forum 60
+        characters are a signature.
+        """
+        usual = np.full(self._t.prior_pages, HALF_CHARS / self._t.text_share)
+        chars = np.sort(np.concatenate([own[own > 0.0], usual]))
+        at = int(np.ceil(self._t.text_quantile * len(chars))) - 1
+        return min(HALF_CHARS, self._t.text_share * float(chars[at]))
+
+    def _sum(self) -> None:
+        """Sum up what nodes brought; a page is a hub by what its fresh links should bring."""
+        tables, t, links, nodes = self._tables, self._t, self._tables.links, self._tables.nodes
+        self.own_n = self._summed(nodes["old_n"], 1.0)
+        self.own_reward = self._summed(nodes["old_reward"], self.page_reward)
+        self.site_mean = float(self.own_reward[SITE] / self.own_n[SITE]) if self.own_n[SITE] > 0.0 else 0.0
+        started = tables.starts(tables, self) if tables.starts is not None else None
+        n, reward, hub = np.zeros((3, 1)) if started is None else started
+        self.n, self.reward = self.own_n + n, self.own_reward + reward
+        self._mean = down(self.reward, self.n, self._rows, t.prior, t.prior_weight)
+        found = _totals(links["page"], links["fresh"] * self._mean[links["arm"]], tables.pages.rows)
+        self.page_hub = np.minimum(1.0, found / t.hub_links)
+        self.own_hub = self._summed(nodes["old_hub"], self.page_hub)
+        self.hub = self.own_hub + hub
+
+    def _summed(self, before: Floats, brought: Any) -> Floats:
+        ways = self._tables.ways
+        return before + _totals(ways["node"], (self.weight * brought)[ways["page"]], len(before))
+
+    def _look_at_links(self) -> None:
+        """Tell menus, whose few links are on every page, and links between texts that nobody tried."""
+        nodes, few = self._tables.nodes, self._t.few
+        pages = self._tables.pulls - nodes["seen"] + 1
+        shown = nodes["shown"] / np.maximum(1, nodes["fresh"] * pages)
+        self.menu = np.minimum(1.0, shown) * ((nodes["fresh"] > 0) & (pages >= few))
+        tried = nodes["tested"] + (self.n - self.own_n)
+        self.curious = np.minimum(1.0, nodes["beside"] / few) * (tried < few)
+
+    def _follow_yields(self) -> None:
+        """Work out what arms are worth by the links behind them, over any number of hops.
+
+        A link that leads to a page of reward r and, by it, to n fresh links worth v each pays (r + n v) /
+        (1 + n) per fetch if all of them are fetched: the index of an arm-acquiring bandit (Whittle, Annals of
+        Probability 9(2), 1981), with one fetch for each link, shrunk means, and yields that forget, as links
+        behind a hub run out. Only links worth more than the page itself count, so a hub never passes what it
+        leads to; and only as far as their kind was opened: a board shows dozens of links to the latest answer
+        at the place of its threads, and if none can be followed no fetch tells what they are worth.
+        """
+        tables, t, k = self._tables, self._t, self._t.prior_weight
+        links, ways, n_pages = tables.links, tables.ways, tables.pages.rows
+        node, page, opened = ways["node"], ways["page"], self.own_n[self._rows[1]]
+        order = np.argsort(node, kind="stable")
+        age = np.empty(len(node), dtype=np.int64)
+        age[order] = np.searchsorted(node[order], node[order], side="right") - 1 - np.arange(len(node))
+        kept = np.power(t.decay, age)
+        self.counts = _totals(node, kept, len(opened))
+        is_arm, worth = (self._rows[2] > 0)[node], self._mean
+        for _ in range(t.passes):
+            believed = (worth * opened / (opened + k))[links["arm"]]
+            least = np.zeros(n_pages)
+            np.maximum.at(least, page[is_arm], worth[node[is_arm]])
+            better = links["fresh"] * (believed > least[links["page"]])
+            number, gain = (_totals(links["page"], each, n_pages) for each in (better, better * believed))
+            self.number = _totals(node, kept * number[page], len(opened))
+            self.gain = _totals(node, kept * gain[page], len(opened))
+            behind, links_behind = (
+                down(each, self.counts, self._rows, 0.0, k) for each in (self.gain, self.number)
+            )
+            worth = np.maximum(self._mean, (self._mean + behind) / (1.0 + links_behind))
+
+
+def down(total: Floats, n: Floats, rows: Rows, prior: float, prior_n: float) -> Any:
+    """Return means of arms, shrunk down the chain site -> link path -> URL pattern -> arm.
+
+    An arm nobody pulled starts from what its parts are worth: hundreds of them would have to be tried.
+    """
+    mean: Any = prior
+    for at in (SITE, *rows):
+        mean = (total[at] + prior_n * mean) / (n[at] + prior_n)  # `sums.shrunk`
+    return mean
+
+
+def _totals(rows: Ints, values: NDArray[Any], n: int) -> Floats:
+    """Return the sum of the values of each of n rows."""
+    return np.asarray(np.bincount(rows, values, n), dtype=np.float64)
+
+
+def _is_wanted(source: NDArray[np.int8], label: Floats, t: Tunables) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = (source == Source.LIKENESS) | (source == Source.FEEDBACK)
+    return found & (label >= t.wanted)
