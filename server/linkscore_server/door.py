@@ -229,7 +229,8 @@ class Arrivals:
         if size < _LARGE_BYTES:
             self._small[sender] = None
             drop_oldest(self._small, _SENDERS)
-            self._end_youth(arrival)
+            if arrival.end_youth is not None:
+                self._end_youth(arrival)
             return
         self._small.pop(sender, None)
         if arrival.end_youth is not None:
@@ -314,11 +315,8 @@ class _Call:
     request_id: str
     started: float = field(default_factory=time.perf_counter)
     about: str = ""
+    crawl: str = ""
     code: grpc.StatusCode = grpc.StatusCode.CANCELLED
-
-    @property
-    def crawl(self) -> str:
-        return crawl_of(self.about)
 
     @property
     def name(self) -> str:
@@ -563,9 +561,10 @@ def _parsed(call: _Call, raw: bytes) -> Any:
     if len(name) > _MOST_NAME_CHARS:
         rule = f"must have at most {_MOST_NAME_CHARS} characters, got {len(name)}"
         raise InvalidInput(rule, field=RPCS[call.method].crawl)
-    if name and not call.who.may_touch(crawl_of(name)):
-        raise NotAllowed(f"crawls/{crawl_of(name)} is not among the crawls of {call.who.name}")
-    call.about = name or call.about
+    if name:
+        call.about, call.crawl = name, crawl_of(name)
+        if not call.who.may_touch(call.crawl):
+            raise NotAllowed(f"crawls/{call.crawl} is not among the crawls of {call.who.name}")
     if wrong := list(islice(wrong_numbers(request), _MOST_WRONG)):
         raise InvalidInput(wrong)
     return request

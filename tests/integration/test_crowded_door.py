@@ -98,16 +98,6 @@ def test_a_crawl_is_served_in_its_share_beside_the_large_calls_of_another(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", [0, 60_000])
-def test_two_hundred_calls_that_stop_hold_nobody_up(tmp_path: Path, sent: int) -> None:
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        create(server)
-        with half_sent(process.target, 200, INGEST, announced=MESSAGE, sent=sent):
-            assert light_calls(server, 300) == 300
-        assert process.peak_bytes() < PEAK
-
-
-@pytest.mark.slow
 def test_calls_that_stop_half_way_take_no_more_memory_than_there_is(tmp_path: Path) -> None:
     def begin(_: int) -> None:
         caller = HalfCaller(process.target)

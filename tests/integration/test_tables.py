@@ -5,23 +5,18 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import duckdb
 import pytest
 
 from linkscore import Client, page, rows
-from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
-from linkscore_scoring.engine.crawl import CrawlModel
+from linkscore_scoring.engine.config import CrawlConfig
 from linkscore_scoring.engine.events import ConfigChanged, PageFetched, encode
 from linkscore_scoring.features.html import extract
-from linkscore_scoring.testing.crawl import SimulatedCrawl
-from linkscore_scoring.testing.site import GeneratedSite
 from linkscore_server.store import NewEvent, open_store
-from linkscore_server.tables.files import TABLES, Tables, tables_in
-from linkscore_server.tables.rows import add_state
+from linkscore_server.tables.files import TABLES
 from support.command_line import run
 from support.server_process import serving
 
@@ -103,47 +98,6 @@ def test_counts_are_those_of_the_crawl(exported: tuple[Path, Any]) -> None:
     assert one(folder, "SELECT sum(fetches) FROM 'tables/decisions.parquet'") == PAGES
 
 
-class Collected:
-    """Takes the place of `Tables`: keeps the rows of the table of decisions."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
-        if name == "decisions":
-            self.rows += [dict(zip(TABLES[name], row, strict=True)) for row in rows]
-
-
-def decided(choice: PolicyChoice, **limits: Any) -> dict[str, Any]:
-    """Crawl ten pages of a generated site, and return its row in the table of decisions."""
-    model = CrawlModel(CrawlConfig("small", choice, limits=limits), ticket_key=b"k" * 32)
-    SimulatedCrawl(model, GeneratedSite(seed=1)).fetch(10)
-    collected = Collected()
-    add_state(cast("Tables", collected), 3, model)
-    (row,) = collected.rows
-    assert (row["shard"], row["site"], row["fetches"]) == (3, "site.example", 10)
-    return row
-
-
-def test_a_crawl_without_a_budget_has_a_policy_and_decides_nothing() -> None:
-    row = decided(PolicyChoice("breadth_first", {}))
-    assert row["policy"] == "breadth_first"
-    assert {row[name] for name in ("decision", "reason", "found_share")} == {None}
-
-
-@pytest.mark.parametrize(
-    ("bounds", "decision", "reason"),
-    [
-        ({"max_fetches": 99}, "CONTINUE", None),
-        ({"max_fetches": 10}, "STOP_BUDGET", "max_fetches: 10 of 10 are spent"),
-        ({"max_site_fetches": 7}, "STOP_BUDGET", "max_site_fetches: 10 of 7 are spent"),
-    ],
-)
-def test_a_budget_decides_as_the_server_says(bounds: Any, decision: str, reason: str | None) -> None:
-    row = decided(PolicyChoice("harvest", {}), budget=bounds)
-    assert (row["decision"], row["reason"]) == (decision, reason)
-
-
 def test_columns_are_those_that_are_said(exported: tuple[Path, Any]) -> None:
     folder, _ = exported
     for name, columns in TABLES.items():
@@ -176,22 +130,6 @@ def test_what_only_the_log_has_needs_no_replay(exported: tuple[Path, Any], tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         f"{name}.parquet" for name in ("fetches", "links", "pages", "rewards")
     ]
-
-
-def test_tables_that_are_there_stay_if_not_all_new_ones_can_be_written(tmp_path: Path) -> None:
-    """As when the disk is full: fetches are written, links are not."""
-    with tables_in(tmp_path, ["fetches", "links"]):
-        pass
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def half_written() -> None:
-        with tables_in(tmp_path, ["fetches", "links"]) as tables:
-            tables.add("fetches", [[None] * len(TABLES["fetches"])])
-            tables._connection.execute("DROP TABLE links")
-
-    with pytest.raises(duckdb.Error):
-        half_written()
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_what_is_not_there_is_said(exported: tuple[Path, Any], tmp_path: Path) -> None:

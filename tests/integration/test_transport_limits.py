@@ -55,17 +55,6 @@ def test_limits_are_settings(tmp_path: Path) -> None:
         assert refusal(lambda: ingest(server, 2, 3, 4)).reason == "TOO_MANY_ITEMS"
 
 
-def test_bytes_that_are_no_request_are_invalid_and_leave_one_line(tmp_path: Path) -> None:
-    method = "/linkscore.v1.LinkScoringService/IngestPages"
-    with serving(tmp_path) as process, stubs(process.target) as server:
-        garbage, nothing = server.channel.unary_unary(method), server.channel.stream_unary(method)
-        for told in (refusal(lambda: garbage(b"\xff\xff\xff")), refusal(lambda: nothing(iter(())))):
-            assert (told.code, told.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "MALFORMED_MESSAGE")
-        lines = [record for record in process.records() if record["level"] == "warning"]
-        assert len(lines) == 2
-        assert not any("exception" in record for record in lines)
-
-
 def test_requests_wait_for_room_and_the_bound_is_a_setting(tmp_path: Path) -> None:
     large = common.Page(url=url_of(0), status_code=200, body=b"<p>" + b"x" * 1_000_000)
     request = pb.IngestPagesRequest(crawl=CRAWL, pages=[large])

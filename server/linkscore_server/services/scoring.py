@@ -122,7 +122,7 @@ class LinkScoringService:
 
     async def ClassifyPages(self, request: pb.ClassifyPagesRequest, context: Any) -> pb.ClassifyPagesResponse:
         """Say which template cluster pages belong to."""
-        actor = await self._actor(request.crawl)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("pages", len(request.pages), self._settings.max_pages_per_call, least=1)
         found = []
         options = ParseOptions.of(actor.model.config)
@@ -146,7 +146,7 @@ class LinkScoringService:
             scored = actor.queries.score_links(
                 *columns, choice=choice, encode=encode, require_learned=request.require_learned
             )
-            policy = _policy_name(actor, choice)
+            policy = (choice or actor.model.config.policy).name
             self._metrics.links_scored.labels(policy).inc(len(rows))
             response = pb.ScoreLinksResponse(
                 links=results.spread(scored, rows, len(request.links), bad)
@@ -181,7 +181,7 @@ class LinkScoringService:
                 fill=request.fill,
                 choice=choice,
             )
-            policy = _policy_name(actor, choice)
+            policy = (choice or actor.model.config.policy).name
             self._metrics.buckets_ranked.labels(policy).inc(len(plan.values))
             found = results.planned_fetches(plan, request, policy=policy, event_seq=actor.model.seq)
             if actor.queries.all_stopped(buckets.distinct):
@@ -199,7 +199,7 @@ class LinkScoringService:
         def answer() -> pb.RankSitesResponse:
             names, waiting, n = results.site_ranking_query(request, actor.model.config.name)
             found = actor.queries.rank_sites(names, waiting, n, choice)
-            policy = _policy_name(actor, choice)
+            policy = (choice or actor.model.config.policy).name
             self._metrics.sites_ranked.labels(policy).inc(len(names))
             return results.ranked_sites(found, request.max_results, policy=policy, event_seq=actor.model.seq)
 
@@ -210,7 +210,7 @@ class LinkScoringService:
         self, request: pb.ReportFeedbackRequest, context: Any
     ) -> pb.ReportFeedbackResponse:
         """Take in what extraction found."""
-        actor = await self._actor(request.crawl)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         check_count("feedback", len(request.feedback), self._settings.max_feedback_per_call, least=1)
         self._registry.check_room()
         return pb.ReportFeedbackResponse(statuses=await self._take_feedback(actor, request.feedback))
@@ -231,7 +231,7 @@ class LinkScoringService:
         is_big = not site and len(model.sites) > _BIG_EXAMPLES
         question = partial(actor.queries.suggest_examples, n, site, choice)
         found = await (actor.ask(question) if is_big else actor.answer(question))
-        policy = _policy_name(actor, choice)
+        policy = (choice or actor.model.config.policy).name
         self._metrics.examples_suggested.labels(policy).inc(len(found))
         answer = results.suggested_examples(
             model.config.name,
@@ -251,9 +251,6 @@ class LinkScoringService:
         """Take in that known pages are said to have changed."""
         return await self.revisits.notice(request)
 
-    async def _actor(self, crawl: str) -> CrawlActor:
-        return await self._registry.open(parse_crawl(crawl))
-
     async def _answered(self, actor: CrawlActor, answer: Callable[[], _T], *, is_big: bool) -> _T:
         """Answer at once, or a big question in a thread, where only other big ones wait for it."""
         if not is_big:
@@ -263,7 +260,7 @@ class LinkScoringService:
 
     async def resolve(self, request: Any) -> tuple[CrawlActor, PolicyChoice | None, str]:
         """Return what a request names: crawl, policy of this call, encoding (empty if none)."""
-        actor = await self._actor(request.crawl)
+        actor = await self._registry.open(parse_crawl(request.crawl))
         choice = choice_of(request.policy)
         if choice is not None and choice.reads_templates and actor.model.config.learns_on_demand:
             for site in actor.model.waiting_sites():
@@ -303,7 +300,7 @@ class LinkScoringService:
         finally:
             for group in written:
                 group.cancel()
-        answer = pb.IngestPagesResponse(policy=_policy_name(actor, choice))
+        answer = pb.IngestPagesResponse(policy=(choice or actor.model.config.policy).name)
         for event in parsed:
             if answer.results:
                 await asyncio.sleep(0)  # another policy may take its time for each page
@@ -325,7 +322,9 @@ class LinkScoringService:
         ahead: ReadAhead,
     ) -> pb.StreamPagesResponse:
         """Take in the page of one message of a stream."""
-        answer = pb.StreamPagesResponse(request_id=request.request_id, policy=_policy_name(actor, choice))
+        answer = pb.StreamPagesResponse(
+            request_id=request.request_id, policy=(choice or actor.model.config.policy).name
+        )
         with await self._turns.of_call(actor.model.config.name, is_patient=True) as queue:
             parsed = await self._parsed(actor, request.page, options, ahead, context, queue)
         if isinstance(parsed, PageFetched):
@@ -533,10 +532,6 @@ def _candidates(
     usable = [sent[row] for row in rows]
     urls = [url for url, _, _ in usable]
     return rows, (urls, identities, [given[1] for given in usable], [given[2] for given in usable]), bad
-
-
-def _policy_name(actor: CrawlActor, choice: PolicyChoice | None) -> str:
-    return choice.name if choice is not None else actor.model.config.policy.name
 
 
 def _reward(item: pb.Feedback) -> float:

@@ -157,27 +157,6 @@ async def test_who_is_turned_away_is_told_when_to_come_again(monkeypatch: pytest
     assert int(dict(context.trailers)["grpc-retry-pushback-ms"]) > 0
 
 
-async def test_who_is_turned_away_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linkscore_server.door._TURN_AWAY_S", 0.0)
-    turned_away, told = asyncio.Event(), asyncio.Event()
-
-    class Slow(Context):
-        async def abort(self, *args: Any) -> None:
-            turned_away.set()
-            await told.wait()
-            await super().abort(*args)
-
-    guard = door()
-    await guard.turn_away()
-    handler = await intercepted(guard, unary(never))
-    running = asyncio.create_task(handler.stream_unary(Sent(RAW), Slow()))
-    await turned_away.wait()
-    await asyncio.wait_for(guard.idle(), 10)
-    told.set()
-    with pytest.raises(grpc.aio.AbortError):
-        await running
-
-
 @pytest.mark.parametrize(
     ("given", "allowed"), [("Bearer t", True), ("Bearer T", False), ("t", False), ("", False)]
 )
@@ -270,19 +249,6 @@ async def test_a_crawl_has_no_more_in_work_than_it_leaves_to_others(
     assert b"OVERLOADED" in context.trailers[0][1]
     labels = {"method": "CrawlService/GetCrawl"}
     assert metrics.registry.get_sample_value("linkscore_calls_shed_total", labels) == 1
-
-
-async def test_request_and_answer_count_as_bytes_until_the_call_ends() -> None:
-    async def call(request: Any, context: Context) -> Any:
-        assert room.used == len(RAW)
-        return request
-
-    room = BytesInWork(100)
-    handler = await intercepted(door(room=room), unary(call))
-    running = asyncio.create_task(handler.stream_unary(Sent(RAW), Context()))
-    assert await running == RAW
-    await asyncio.sleep(0)
-    assert room.used == 0
 
 
 async def test_messages_of_a_stream_count_until_their_answers() -> None:

@@ -38,12 +38,6 @@ def test_a_bad_file_is_refused_naming_field_and_rule(
     assert rule in refused({}, {}, file)[field]
 
 
-def test_an_empty_token_file_is_refused(tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("\nsecond line")
-    assert "line 2: must be" in refused({"token_file": str(token)}, {}, None)["token_file"]
-
-
 def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     file = tmp_path / "linkscore.toml"
     file.write_text("max_links = 0\nnonsense = 1")

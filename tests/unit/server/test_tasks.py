@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -67,36 +65,6 @@ async def test_what_is_kept_goes_on_when_its_caller_gives_up_and_is_logged_then(
     await asyncio.wait([inner])
     await asyncio.sleep(0)
     assert "the change failed" in caplog.text
-
-
-@pytest.mark.parametrize("error", [None, OSError("as made")])
-async def test_who_gives_up_ends_when_its_thread_has(
-    caplog: pytest.LogCaptureFixture, error: OSError | None
-) -> None:
-    begun, go_on, seen = asyncio.Event(), threading.Event(), list[str]()
-    loop = asyncio.get_running_loop()
-
-    def work() -> str:
-        loop.call_soon_threadsafe(begun.set)
-        go_on.wait()
-        seen.append("worked")
-        if error is not None:
-            raise error
-        return "done"
-
-    with ThreadPoolExecutor(1) as executor:
-        caller = asyncio.create_task(tasks.in_thread(executor, work))
-        await begun.wait()
-        caller.cancel()
-        await asyncio.sleep(0)
-        assert not caller.done()
-        go_on.set()
-        with pytest.raises(asyncio.CancelledError):
-            await caller
-        assert seen == ["worked"]
-        with pytest.raises(OSError, match="as made") if error else nullcontext():
-            assert await tasks.in_thread(executor, work) == "done"
-    assert caplog.records == []
 
 
 def test_a_thread_that_fails_is_logged_and_its_waiters_hear(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,16 +9,13 @@ from hypothesis import strategies as st
 from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import policy_pb2
-from linkscore.v1 import site_model_service_pb2 as pb
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.types import Limits
-from linkscore_scoring.policies.answers import EXTRA, SERVED
 from linkscore_scoring.policies.registry import builtin
 from linkscore_server.services.crawls import config_of, crawl_message
 from linkscore_server.services.messages import (
-    choice_of,
     page_of,
     spec_of,
 )
@@ -53,22 +50,6 @@ def test_an_unset_parameter_differs_from_one_that_is_zero(name: str) -> None:
     assert spec_of(PolicyChoice(name)) == spec
     for field in params.DESCRIPTOR.fields:
         assert field.has_presence, f"{name}.{field.name} must be optional"
-
-
-def test_a_choice_has_the_set_parameters_only_zeros_too() -> None:
-    spec = policy_pb2.PolicySpec(source_ucc=policy_pb2.SourceUccParams(alpha=0.0))
-    assert choice_of(spec) == PolicyChoice("source_ucc", {"alpha": 0.0})
-    assert spec_of(PolicyChoice("source_ucc", {"alpha": 0.0})) == spec
-    assert choice_of(policy_pb2.PolicySpec()) is None
-
-
-def test_an_external_policy_goes_by_name_and_struct() -> None:
-    spec = spec_of(PolicyChoice("of_somebody", {"depth": 2.0}))
-    assert (spec.external.name, dict(spec.external.params)) == ("of_somebody", {"depth": 2.0})
-
-
-def test_the_roles_of_the_contract_are_those_of_the_library() -> None:
-    assert (pb.POLICY_ROLE_SERVED, pb.POLICY_ROLE_EXTRA) == (SERVED, EXTRA)
 
 
 def test_a_configuration_is_read_back_from_its_message() -> None:

@@ -14,15 +14,13 @@ import pytest
 
 from linkscore.v1 import common_pb2 as common
 from linkscore_scoring.errors import InvalidPage
-from linkscore_scoring.features.html import extract
-from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.features.types import Limits
 from linkscore_scoring.kernels import KERNELS
 from linkscore_server.services.long_pages import (
     LARGE_BYTES,
     LARGE_TAGS,
     MEDIUM_BYTES,
     LargePages,
-    MediumPages,
     PageBody,
     Size,
     size_of,
@@ -71,64 +69,6 @@ async def reader(limits: Limits, **options: float) -> AsyncIterator[LargePages]:
 )
 def test_the_size_of_a_page_is_that_of_its_decoded_bytes_and_tags(given: PageBody, size: Size) -> None:
     assert size_of(given) is size
-
-
-def test_a_large_page_has_the_features_it_would_have_anywhere() -> None:
-    async def read() -> None:
-        async with reader(Limits()) as pages:
-            assert await pages.read(lambda: page(LARGE)) == extract(LARGE, url=URL, layout=True)
-
-    asyncio.run(read())
-
-
-compiled = pytest.mark.skipif(
-    not KERNELS.reads_in_threads, reason="the compiled reader is not installed: make native"
-)
-
-
-@compiled
-def test_medium_pages_have_the_features_they_would_have_anywhere() -> None:
-    async def read() -> list[PageFeatures | None]:
-        pages = MediumPages(Limits())
-        try:
-            many = [MEDIUM + b"<a href=/%d>x</a>" % n for n in range(8)]
-            assert all(pages.takes(page(body, layout=False)) for body in many)
-            found = await asyncio.gather(*(pages.read(page(body, layout=False)) for body in many))
-            assert found == [extract(body, url=URL) for body in many]
-            return [await pages.read(page(LEFT, layout=False)), await pages.read(page(MEDIUM, layout=False))]
-        finally:
-            pages.close()
-
-    assert asyncio.run(read()) == [None, extract(MEDIUM, url=URL)]
-
-
-def test_pages_of_which_python_reads_a_part_are_not_read_in_threads() -> None:
-    assert not MediumPages.takes(page(MEDIUM))
-    assert not MediumPages.takes(PageBody(MEDIUM, URL, "", "", layout=False, words=Words.COUNTED))
-
-
-@compiled
-def test_what_is_wrong_with_a_medium_page_is_said_as_of_others() -> None:
-    async def read() -> None:
-        pages = MediumPages(Limits(body_bytes=1_000))
-        try:
-            with pytest.raises(InvalidPage) as caught:
-                await pages.read(page(MEDIUM, layout=False))
-            assert [(p.field, p.reason) for p in caught.value.problems] == [("body", "BODY_TOO_LARGE")]
-        finally:
-            pages.close()
-
-    asyncio.run(read())
-
-
-def test_what_is_wrong_with_a_large_page_is_said_as_of_others() -> None:
-    async def read() -> None:
-        async with reader(Limits(body_bytes=1_000)) as pages:
-            with pytest.raises(InvalidPage) as caught:
-                await pages.read(lambda: page(LARGE))
-            assert [(p.field, p.reason) for p in caught.value.problems] == [("body", "BODY_TOO_LARGE")]
-
-    asyncio.run(read())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="CPU time of a process is bounded by POSIX")
