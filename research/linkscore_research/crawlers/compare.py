@@ -67,6 +67,7 @@ class Crawler:
     plain: bool = True  # Whether it has an order of its own
 
 
+_HERE = "research/linkscore_research/crawlers"
 _PYTHON = ".venv-crawlers/bin/python"
 # The class path is what Maven wrote; the shell is replaced, so that the virtual machine is what is measured.
 _JAVA = ("sh", "-c", 'exec java -cp "target/classes:$(cat target/classpath)" "$0" "$@"')
@@ -77,11 +78,11 @@ _NUTCH = (
     "CrawlWithNutch.java",
 )
 CRAWLERS = {
-    "scrapy": Crawler(".", (sys.executable, "clients/python/examples/crawl_with_scrapy.py"), ()),
+    "scrapy": Crawler(".", (sys.executable, f"{_HERE}/crawl_with_scrapy.py"), ()),
     "colly": Crawler("clients/go/colly", ("go", "run", "./example"), ("go",), "-"),
     "crawlee": Crawler("clients/node", ("npx", "tsx", "example/crawl.ts"), ("npx", "node_modules/.bin/tsx")),
-    "crawlee-python": Crawler(".", (_PYTHON, "clients/python/examples/crawl_with_crawlee.py"), (_PYTHON,)),
-    "crawl4ai": Crawler(".", (_PYTHON, "clients/python/examples/crawl_with_crawl4ai.py"), (_PYTHON,)),
+    "crawlee-python": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawlee.py"), (_PYTHON,)),
+    "crawl4ai": Crawler(".", (_PYTHON, f"{_HERE}/crawl_with_crawl4ai.py"), (_PYTHON,)),
     "nutch": Crawler(
         "clients/java/nutch/example",
         (*_NUTCH, "--plugins", "../target"),
