@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from linkscore_scoring.columns import Repeated, picking
-from linkscore_scoring.features.types import PageLayout, PageWords, PathTrie
+from linkscore_scoring.features.types import PageWords, PathTrie
 
 UNKNOWN_CLUSTER = -2
 """Source cluster of a link whose page was never classified (-1 is an outlier page)."""
@@ -93,12 +93,6 @@ def links_of_page(
     return LinkBatch(
         urls, keys, link_paths, list(repeat(source, n)), list(repeat(depth, n)), patterns, anchors
     )
-
-
-def layout_of_rows(layout: PageLayout, rows: Sequence[int]) -> PageLayout:
-    """Return the layout of a page as some of its links see it."""
-    pick = picking(rows)
-    return PageLayout(layout.signals, pick(layout.groups), layout.group_table, pick(layout.records))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +192,7 @@ class PageObservation:
     reported: float | None = None
     rels: list[str] = field(default_factory=list)
     page_links: list[int] = field(default_factory=list)
-    layout: PageLayout | None = None
+    layout: list[float] | None = None
     requested_url: str = ""
     canonical: int = 0
     words: PageWords | None = None

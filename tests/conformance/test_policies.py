@@ -48,9 +48,13 @@ def test_every_policy_passes_what_takes_long(policy: type[Policy], check: Any) -
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "anthelion": [
-        {"mode": "as_released"},
-        {"value_function": "thompson_best_score", "explore_prob": 0.2, "decay_pulls": 10, "hub_weight": 0.0},
-        {"classify": "on_explore", "classifier": "ftrl", "features": "host+url+anchor+apath"},
+        {
+            "value_function": "absolute_good_best_score",
+            "explore_prob": 0.2,
+            "decay_pulls": 10,
+            "hub_weight": 0.0,
+        },
+        {"classifier": "ftrl", "features": "host+url+anchor+apath"},
     ],
     "focus": [{"dry_pages": 5}],
     "harvest": [{"exploration": 0.5, "hub_weight": 0.0, "curiosity": 0.0}],

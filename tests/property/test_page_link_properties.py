@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from linkscore_scoring.pagination.anchors import LAST, NO_PAGE_LINK
 from linkscore_scoring.pagination.lists import page_lists
 from linkscore_scoring.pagination.page_links import find_page_links
-from linkscore_scoring.policies.focus.expressions import RegexSet
-from linkscore_scoring.policies.focus.itf import learn_patterns
+from linkscore_scoring.policies.focus.expressions import RegexSet, learn_patterns
 from linkscore_scoring.urls.identity import identity
 from linkscore_scoring.urls.session_ids import SessionIds
 

@@ -1656,7 +1656,7 @@ type RankSitesResponse struct {
 	// How many URLs of each entry of `order` to fetch; their sum is `n`, or less if fewer wait.
 	Urls []uint32 `protobuf:"varint,3,rep,packed,name=urls,proto3" json:"urls,omitempty"`
 	// Probability in [0, 1] with which a decision takes each entry of `order` while all of them are awake. Empty if nothing
-	// is drawn, or if values are drawn (`thompson_...`) over more than 500 sites.
+	// is drawn.
 	DrawProbs []float64 `protobuf:"fixed64,4,rep,packed,name=draw_probs,json=drawProbs,proto3" json:"draw_probs,omitempty"`
 	// Name of the policy that ranked.
 	Policy string `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`

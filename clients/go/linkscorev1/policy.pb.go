@@ -847,28 +847,21 @@ func (*OpicParams) Descriptor() ([]byte, []int) {
 type AnthelionParams struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What a host is worth from its good pages G, other pages B and the probability p of a link: best_score (p),
-	// absolute_good (G), negative_absolute_bad (-B), success_rate ((G + 1) / (B + 1)), thompson_sampling (a draw of
-	// Beta(G + 1, B + 1)), absolute_good_best_score, success_rate_best_score, thompson_best_score (the same times p).
-	// Default success_rate_best_score.
+	// absolute_good (G), negative_absolute_bad (-B), success_rate ((G + 1) / (B + 1)), absolute_good_best_score,
+	// success_rate_best_score (the same times p). Default success_rate_best_score.
 	ValueFunction *string `protobuf:"bytes,1,opt,name=value_function,json=valueFunction,proto3,oneof" json:"value_function,omitempty"`
 	// Probability lambda that a decision takes any host, [0, 1]; default 0. Shows in RankBuckets.
 	ExploreProb *float64 `protobuf:"fixed64,2,opt,name=explore_prob,json=exploreProb,proto3,oneof" json:"explore_prob,omitempty"`
 	// Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0: lambda is constant.
 	DecayPulls *int64 `protobuf:"varint,3,opt,name=decay_pulls,json=decayPulls,proto3,oneof" json:"decay_pulls,omitempty"`
-	// Link classifier: ftrl, arow, multinomial_nb, or to compare with moa_naive_bayes. Default arow.
+	// Link classifier: arow, ftrl or multinomial_nb. Default arow.
 	Classifier *string `protobuf:"bytes,4,opt,name=classifier,proto3,oneof" json:"classifier,omitempty"`
 	// Groups of link features joined by "+", at least one: host, url, ngrams, anchor, `apath` (the link path), parents, siblings.
 	// Default "host+url+parents+siblings".
 	Features *string `protobuf:"bytes,5,opt,name=features,proto3,oneof" json:"features,omitempty"`
-	// "intent" for what the paper describes, "as_released" for what its published code does, to compare with; that has
-	// a classifier and features of its own, and no hubs. Default "intent".
-	Mode *string `protobuf:"bytes,6,opt,name=mode,proto3,oneof" json:"mode,omitempty"`
 	// Worth of a page that leads to relevant pages against one that is relevant itself, [0, 1]; default 0.1. The paper
 	// has none of it: 0.
-	HubWeight *float64 `protobuf:"fixed64,7,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
-	// When a link gets the probability its bucket is named or valued by: "on_explore" once, when it is found, "on_demand"
-	// again for each decision. Default "on_demand".
-	Classify      *string `protobuf:"bytes,8,opt,name=classify,proto3,oneof" json:"classify,omitempty"`
+	HubWeight     *float64 `protobuf:"fixed64,6,opt,name=hub_weight,json=hubWeight,proto3,oneof" json:"hub_weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -938,25 +931,11 @@ func (x *AnthelionParams) GetFeatures() string {
 	return ""
 }
 
-func (x *AnthelionParams) GetMode() string {
-	if x != nil && x.Mode != nil {
-		return *x.Mode
-	}
-	return ""
-}
-
 func (x *AnthelionParams) GetHubWeight() float64 {
 	if x != nil && x.HubWeight != nil {
 		return *x.HubWeight
 	}
 	return 0
-}
-
-func (x *AnthelionParams) GetClassify() string {
-	if x != nil && x.Classify != nil {
-		return *x.Classify
-	}
-	return ""
 }
 
 // Parameters of `focus`.
@@ -1522,7 +1501,7 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"_tolerance\"\f\n" +
 	"\n" +
-	"OpicParams\"\xa4\x03\n" +
+	"OpicParams\"\xd4\x02\n" +
 	"\x0fAnthelionParams\x12*\n" +
 	"\x0evalue_function\x18\x01 \x01(\tH\x00R\rvalueFunction\x88\x01\x01\x12&\n" +
 	"\fexplore_prob\x18\x02 \x01(\x01H\x01R\vexploreProb\x88\x01\x01\x12$\n" +
@@ -1531,19 +1510,15 @@ const file_linkscore_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"classifier\x18\x04 \x01(\tH\x03R\n" +
 	"classifier\x88\x01\x01\x12\x1f\n" +
-	"\bfeatures\x18\x05 \x01(\tH\x04R\bfeatures\x88\x01\x01\x12\x17\n" +
-	"\x04mode\x18\x06 \x01(\tH\x05R\x04mode\x88\x01\x01\x12\"\n" +
+	"\bfeatures\x18\x05 \x01(\tH\x04R\bfeatures\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"hub_weight\x18\a \x01(\x01H\x06R\thubWeight\x88\x01\x01\x12\x1f\n" +
-	"\bclassify\x18\b \x01(\tH\aR\bclassify\x88\x01\x01B\x11\n" +
+	"hub_weight\x18\x06 \x01(\x01H\x05R\thubWeight\x88\x01\x01B\x11\n" +
 	"\x0f_value_functionB\x0f\n" +
 	"\r_explore_probB\x0e\n" +
 	"\f_decay_pullsB\r\n" +
 	"\v_classifierB\v\n" +
-	"\t_featuresB\a\n" +
-	"\x05_modeB\r\n" +
-	"\v_hub_weightB\v\n" +
-	"\t_classify\"\x9e\x01\n" +
+	"\t_featuresB\r\n" +
+	"\v_hub_weight\"\x9e\x01\n" +
 	"\vFocusParams\x12\x1f\n" +
 	"\bfallback\x18\x01 \x01(\tH\x00R\bfallback\x88\x01\x01\x12\"\n" +
 	"\n" +

@@ -79,8 +79,8 @@ def prepare_site(
 ) -> StoredSite:
     """Read sources as one crawl with an entry each; `seen_page` is called with the records read so far.
 
-    With `layout` pages come with their `PageLayout`, with `words` with their `PageWords`, for policies that
-    read them; `compare` says of their excerpts what they mean, by an embedding.
+    With `layout` pages come with the signals of their layout, with `words` with their `PageWords`, for
+    policies that read them; `compare` says of their excerpts what they mean, by an embedding.
     """
     blobs = Blobs()
     reading = _Reading(

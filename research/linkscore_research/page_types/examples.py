@@ -131,5 +131,5 @@ def _measure(records: Sequence[ArchiveRecord]) -> list[tuple[str, tuple[float, .
         except LinkscoreError:
             continue
         if page.layout is not None:
-            found.append((record.url, tuple(page.layout.signals)))
+            found.append((record.url, tuple(page.layout)))
     return found

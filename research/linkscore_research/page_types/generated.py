@@ -426,5 +426,5 @@ def generated_examples(engines: int = ENGINES) -> list[Example]:
     for kind, name, url, html in generated_pages(engines):
         page = extractor.extract(html.encode(), url=url, content_type="text/html; charset=utf-8", layout=True)
         if page.layout is not None:
-            found.append(Example(GENERATED, name, name, kind, url, 1.0, tuple(page.layout.signals)))
+            found.append(Example(GENERATED, name, name, kind, url, 1.0, tuple(page.layout)))
     return found

@@ -23,9 +23,7 @@ HOSTS, SHARES = 200, (0.2, 0.05)
 ITEMS, PER_LIST = (10, 40), 10
 """Items of a host, drawn; and items of a list page. Chosen: some 7,000 pages are minutes of replay."""
 BUDGET, EVERY = 1_000, 5
-"""Fetches of a crawl, a seventh of the pages, and fetches between two questions for the order: the published
-code learns in fives too.
-"""
+"""Fetches of a crawl, a seventh of the pages, and fetches between two questions for the order."""
 DRAWS = (1, 2, 3, 4, 5)
 """Draws of the hosts: what is found in one differs by a factor of two from another."""
 _SHOPS = ("product", "recipe", "event", "review", "job")
@@ -37,7 +35,6 @@ CRAWLERS = {
     "bandit and classifier": "anthelion:hub_weight=0.0",
     "the same, lambda .1 that decays": "anthelion:hub_weight=0.0,explore_prob=0.1,decay_pulls=100",
     "default, hubs too": "anthelion",
-    "the published code": "anthelion:mode=as_released,value_function=success_rate_best_score",
 }
 _COLUMNS = (
     "crawler",

@@ -26,7 +26,6 @@ from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     LinkBatch,
     PageObservation,
-    layout_of_rows,
     links_of_page,
 )
 from linkscore_scoring.urls.session_ids import SessionIds
@@ -431,6 +430,6 @@ def _add_content(page: PageObservation, fetch: Fetch, features: PageFeatures, mo
     )
     page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
     page.fresh, page.first_here = [False] * len(rows), [False] * len(rows)
-    page.layout = layout_of_rows(features.layout, rows) if features.layout is not None else None
+    page.layout = features.layout
     page.paths, page.is_copy = features.paths, fetch.canonical not in (fetch.key, fetch.requested)
     page.long_chars = sum(features.block_chars)

@@ -9,7 +9,7 @@ from itertools import cycle
 
 from linkscore_scoring.errors import InvalidPage
 from linkscore_scoring.features.html import MAX_LINKS_CHARS, PageLinkPaths
-from linkscore_scoring.features.types import Limits, Links, PageFeatures, PageLayout, PathTrie, Words
+from linkscore_scoring.features.types import Limits, Links, PageFeatures, PathTrie, Words
 from linkscore_scoring.features.walk import (
     BLOCK_CHARS,
     MAX_LINK_PATH_CHARS,
@@ -141,8 +141,7 @@ def with_links(
     links.link_path_table = table.texts
     cuts = {"links_cut": len(links) < len(given), "apaths_cut": table.is_cut}
     notes = [*page.notes, *(note for note, cut in cuts.items() if cut)]
-    layout = _layout_of(page.layout, places, links) if page.layout and max(places, default=-1) >= 0 else None
-    return replace(page, links=links, notes=notes, layout=layout)
+    return replace(page, links=links, notes=notes)
 
 
 class _Anchors:
@@ -171,17 +170,6 @@ def _turns(names: Sequence[str], texts: Sequence[str]) -> dict[tuple[str, str | 
 def _next(turns: dict[tuple[str, str | None], Iterator[int]], name: str, text: str) -> int:
     rows = (turns.get((name, text)) if text else None) or turns.get((name, None))
     return -1 if rows is None else next(rows)
-
-
-def _layout_of(layout: PageLayout, places: Sequence[int], links: Links) -> PageLayout:
-    """Return the layout of a page with the links at `places`; a place not known is in no record."""
-    table: dict[str, int] = {}
-    groups = []
-    for place, link_path in zip(places, links.link_paths, strict=True):
-        name = layout.group_table[layout.groups[place]] if place >= 0 else links.link_path_table[link_path]
-        groups.append(table.setdefault(name, len(table)))
-    records = [layout.records[place] if place >= 0 else -1 for place in places]
-    return PageLayout(layout.signals, groups, list(table), records)
 
 
 def _trie(tag_paths: Sequence[str], counts: Sequence[int], limits: Limits) -> PathTrie:

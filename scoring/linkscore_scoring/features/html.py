@@ -359,8 +359,6 @@ class Extractor:
             return
         if answer[1] not in features.links.keys:
             features.links.append(*answer, link_path=REFRESH_LINK_PATH)
-            if features.layout is not None:
-                features.layout.append(REFRESH_LINK_PATH)
         if seconds <= MAX_REDIRECT_S:
             features.moved_to = answer[1]
 

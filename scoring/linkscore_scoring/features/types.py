@@ -89,30 +89,6 @@ class Head:
     title: str = ""
 
 
-@dataclass(slots=True)
-class PageLayout:
-    """Repeated records of a page, and the groups its links form (Jiang 2013, section 4.3; MiBAT, Song 2010).
-
-    `signals`: what tells kinds of pages apart, (n_signals,) in the order of `features.layout.signals`.
-    `groups`: index into `group_table` of each row of the page's `Links`. `group_table`: distinct groups of
-    the page: column of a region of records, or tag path outside of all regions. The same place on another
-    page of the template has the same text. `records`: ordinal of the record in its region that each row
-    stands in; -1 outside of all regions.
-    """
-
-    signals: list[float] = field(default_factory=list)
-    groups: list[int] = field(default_factory=list)
-    group_table: list[str] = field(default_factory=list)
-    records: list[int] = field(default_factory=list)
-
-    def append(self, group: str) -> None:
-        """Add a link outside of all records."""
-        if group not in self.group_table:
-            self.group_table.append(group)
-        self.groups.append(self.group_table.index(group))
-        self.records.append(-1)
-
-
 Hashes = NDArray[np.uint32]
 """(n,), distinct, ascending."""
 
@@ -186,7 +162,7 @@ class PageFeatures:
     text_chars: int = 0
     anchor_chars: int = 0
     notes: list[str] = field(default_factory=list)
-    layout: PageLayout | None = None
+    layout: list[float] | None = None
     words: PageWords | None = None
     title: str = ""
     facts: dict[str, Any] = field(default_factory=dict)

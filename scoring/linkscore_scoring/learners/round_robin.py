@@ -8,15 +8,8 @@ from heapq import heapify, heappop, heapreplace
 
 
 class RoundRobin:
-    """Arms whose values stand still while pulls are handed out; among equal ones the least pulled comes next.
-
-    Equal values and pulls: the order given. Cost O(log n) a pull, O(n) to make.
-
-    Parameters
-    ----------
-    arms
-        Pairs of arm and value, each arm once.
-    """
+    """Arms whose values stand still while pulls are handed out; among equal ones the least pulled comes
+    next."""
 
     def __init__(self, arms: Iterable[tuple[int, float]]) -> None:
         self._heap = [(-value, 0, place, arm) for place, (arm, value) in enumerate(arms)]
@@ -24,13 +17,7 @@ class RoundRobin:
         heapify(self._heap)
 
     def top(self) -> int:
-        """Return the arm that is next.
-
-        Raises
-        ------
-        LookupError
-            If there is none.
-        """
+        """Return the arm that is next."""
         while self._heap and self._heap[0][-1] in self._gone:
             heappop(self._heap)
         if not self._heap:

@@ -114,7 +114,7 @@ class Policy(ABC):
     reads_templates
         False: neither template clusters nor the navigation table are looked at.
     reads_layout
-        Pages should come with their `PageLayout`.
+        Pages should come with the signals of their layout.
     reads_words
         Pages should come with their `PageWords` if the crawl says what is wanted in words.
     reads_logs

@@ -41,7 +41,6 @@ from linkscore_scoring.types import (
     UNKNOWN_LINK_PATH,
     FeedbackObservation,
     PageObservation,
-    layout_of_rows,
     links_of_page,
 )
 from linkscore_scoring.urls.pattern_tree import UrlPatternParams, UrlPatterns
@@ -378,8 +377,7 @@ class SiteModel(Stateful):
             depth=page.depth + 1,
         )
         page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
-        if features.layout is not None:
-            page.layout = layout_of_rows(features.layout, rows)
+        page.layout = features.layout
 
     def _confirm_page_links(self, fetch: Fetch, page: PageObservation, places: list[int]) -> None:
         """Let destinations speak for or against page links; those of denied families are none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.features.types import PageFeatures, PageLayout
+from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.policies.base import SKIP
 from linkscore_scoring.policies.focus.page_types import PageType
 from linkscore_scoring.testing.crawl import visit
@@ -128,9 +128,7 @@ def features(path: str, links: list[Link], signals: list[float]) -> PageFeatures
         texts=[(path, 300)],
     )  # fmt: skip
     page.links.anchors = [anchor for _, _, anchor in links]
-    page.layout = PageLayout(
-        list(signals), list(page.links.link_paths), page.links.link_path_table, [-1] * len(links)
-    )
+    page.layout = list(signals)
     return page
 
 

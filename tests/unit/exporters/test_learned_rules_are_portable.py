@@ -13,7 +13,7 @@ from linkscore_scoring.browse_logs.patterns import regex_of
 from linkscore_scoring.exporters.files import FORMATS
 from linkscore_scoring.exporters.portable import branches, joined
 from linkscore_scoring.exporters.rules import SiteRules
-from linkscore_scoring.policies.focus.itf import literal as itf_literal
+from linkscore_scoring.policies.focus.expressions import literal as itf_literal
 from linkscore_scoring.types import UrlRule
 from linkscore_scoring.urls.identity import identity
 from support.exporters.rule_readers import READERS

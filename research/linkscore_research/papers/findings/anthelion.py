@@ -61,7 +61,7 @@ PAPER = Paper(
         "on any host come first. The bandit counts front pages and lists as failures of their host, as in "
         "the paper, and goes from host to host for long. In the rare case the classifier alone finds more "
         "on one draw of five ([notebook](../../research/notebook/anthelion.md)). Factors are those of the "
-        "means. The published code is measured with its errors.",
+        "means.",
     },
     (
         (

@@ -11,11 +11,10 @@ import numpy as np
 
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups
 from linkscore_research.policies.tag_path_bandit.target_arms import TargetArms, YieldTrend
-from linkscore_scoring.learners.classifiers import CLASSIFIERS, online
-from linkscore_scoring.learners.classifiers.base import Floats
-from linkscore_scoring.learners.classifiers.latest_links import LatestLinks
-from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
-from linkscore_scoring.learners.classifiers.online import OnlineClassifier
+from linkscore_scoring.learners import online
+from linkscore_scoring.learners.link_features import LatestLinks, LinkFeatures
+from linkscore_scoring.learners.models import CLASSIFIERS, Floats
+from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.base import (
     NO_VERDICT,
     SKIP,

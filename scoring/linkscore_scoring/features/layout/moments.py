@@ -66,12 +66,7 @@ _UNITS = (
 
 
 def find_moments(tree: PageTree) -> list[tuple[int, float]]:
-    """Return the points in time of a page: (number of texts before it, minutes), in document order.
-
-    Dates are read from ``datetime`` of ``time``, else from short texts: ISO, numbers, names of months in
-    some languages, "N minutes ago", "yesterday". Later is larger; times that are relative to now are later
-    than all dates; a time of day without a day that can be read is 0.
-    """
+    """Return the points in time of a page: (number of texts before it, minutes), in document order."""
     known = {at: minutes for at, value in tree.moments if (minutes := minutes_of(value)) is not None}
     for at, text in enumerate(tree.texts[:_MAX_TEXTS]):
         if len(text) <= _MAX_CHARS and at not in known:
@@ -92,10 +87,7 @@ def minutes_of(text: str) -> float | None:
 
 
 def time_order(moments: Iterable[float]) -> float:
-    """Return Kendall's tau of position and time, in [-1, 1]: 1 ascending, -1 descending, 0 below two.
-
-    Cost O(n^2). Ties count for neither side.
-    """
+    """Return Kendall's tau of position and time, in [-1, 1]: 1 ascending, -1 descending, 0 below two."""
     values = list(moments)
     pairs = len(values) * (len(values) - 1) // 2
     signs = sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])

@@ -1,4 +1,8 @@
-"""Repeated records of a page, in regions of records of one form, and the groups that links form by them."""
+"""Repeated records of a page, in regions of records of one form, and the groups that links form by them.
+
+In place of partial tree alignment (Jiang 2013 after Song 2010): records need no pivot, likeness compares two
+levels of tags and classes.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,7 @@ from linkscore_scoring.features.walk import Step
 from linkscore_scoring.sums import left_sum
 
 MAX_COMPARED = 200
-"""Records of a region that are compared or measured, and elements of a path that is named: a bound of work.
-"""
+"""Records of a region that are compared or measured: a bound of work."""
 
 # Children and grandchildren of a record looked at for its shape; a bound of work.
 _MAX_CHILDREN = 30
@@ -32,45 +35,20 @@ _MIN_MAIN_SHARE = 0.1
 
 @dataclass(slots=True)
 class Region:
-    """Records of one form.
+    """Records of one form."""
 
-    Attributes
-    ----------
-    name
-        Element path of the parent and what the records have in common, the same on every page of a template.
-    records
-        Elements of the page tree, in document order; their subtrees do not overlap.
-    similarity
-        Mean likeness of neighbouring records, [0, 1].
-    score
-        How far it looks like what the page is about.
-    chars
-        Characters of its texts.
-    siblings
-        Most records below one parent.
-    """
-
-    name: str
-    records: list[int]
-    similarity: float = 0.0
-    score: float = 0.0
-    chars: int = 0
-    siblings: int = 0
+    records: list[int]  # elements of the page tree, in document order; their subtrees do not overlap
+    similarity: float = 0.0  # mean likeness of neighbouring records, [0, 1]
+    score: float = 0.0  # how far it looks like what the page is about
+    chars: int = 0  # characters of its texts
 
 
 @dataclass(slots=True)
 class Regions:
-    """The regions of a page that do not overlap, the main one first if there is one.
+    """The regions of a page that do not overlap, the main one first if there is one."""
 
-    Attributes
-    ----------
-    found
-        The regions.
-    region_of, record_of
-        For each element: its region in `found` and the ordinal of its record there, -1 outside of all.
-    """
-
-    found: list[Region] = field(default_factory=list)
+    found: list[Region] = field(default_factory=list)  # the regions
+    # For each element: its region in `found` and the ordinal of its record there, -1 outside of all.
     region_of: list[int] = field(default_factory=list)
     record_of: list[int] = field(default_factory=list)
     has_main: bool = False
@@ -80,15 +58,9 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
     """Return the regions of a page; those in boilerplate, by `around`, are never the main one.
 
     Children of an element belong together if they share tag and that class token (digits as ``#``) which most
-    of their siblings of the tag have; groups below parents of one path are one region, if one of them has
-    two records or more. The main region is the one of the content, with a tenth of its text at least, that
-    has the most text, weighted by likeness of its records, by how much structure they have, and by
-    1 - 1 / records: sections of a page are few, paragraphs of a text have no structure.
-
-    Notes
-    -----
-    Cost O(elements + links + texts), but for the depth of paths that are named. In place of partial tree
-    alignment (Jiang 2013 after Song 2010): records need no pivot, likeness compares two levels of tags.
+    of their siblings of the tag have; groups below parents of one path are one region. The main region has
+    the most text, weighted by likeness of its records, by how much structure they have, and by 1 - 1 /
+    records: sections of a page are few, paragraphs of a text have no structure.
     """
     chars = [0, *accumulate(map(len, tree.texts))]
     candidates = _candidates(tree, chars)
@@ -112,17 +84,15 @@ def find_regions(tree: PageTree, around: Sequence[bool]) -> Regions:
 
 
 def _candidates(tree: PageTree, chars: Sequence[int]) -> list[Region]:
-    """Return groups of like siblings, two below one parent at least, in document order of their first record.
-
-    `chars` is the number of characters before each text.
-    """
+    """Return groups of like siblings, two below one parent at least, in document order of their first
+    record."""
     children: defaultdict[int, list[int]] = defaultdict(list)  # parents in document order
     for node, parent in enumerate(tree.parents[1:], start=1):
         children[parent].append(node)
     paths, alike = _paths(tree), _Siblings(tree, chars)
     lists = {parent: alike.groups(below) for parent, below in children.items() if len(below) > 1}
     # Most elements are the only child of another: those are looked at where others of the path have siblings.
-    merged = {(paths[parent], key): Region(key, []) for parent, groups in lists.items()
+    merged = {(paths[parent], key): Region([]) for parent, groups in lists.items()
               for key, records in groups if len(records) > 1}  # fmt: skip
     listed = {path for path, _ in merged}
     found: dict[tuple[int, str], Region] = {}
@@ -134,7 +104,6 @@ def _candidates(tree: PageTree, chars: Sequence[int]) -> list[Region]:
             region = merged.get((path, key))
             if region is not None and records:
                 region.records += records
-                region.siblings = max(region.siblings, len(records))
                 found[path, key] = region
     return list(found.values())
 
@@ -150,19 +119,8 @@ def _paths(tree: PageTree) -> list[int]:
     return paths
 
 
-def _path_name(tree: PageTree, node: int) -> str:
-    names: list[str] = []
-    while node and len(names) < MAX_COMPARED:
-        names.append(tree.steps[node].name)
-        node = tree.parents[node]
-    return "/".join(reversed(names))
-
-
 class _Siblings:
-    """Groups siblings by tag and the class token that most siblings of the tag share.
-
-    Lists repeat themselves on a page, so siblings of steps that were there before are grouped alike.
-    """
+    """Groups siblings by tag and the class token that most siblings of the tag share."""
 
     def __init__(self, tree: PageTree, chars: Sequence[int]) -> None:
         self._steps, self._names = tree.steps, tree.names
@@ -244,7 +202,6 @@ def _is_free(tree: PageTree, regions: Regions, region: Region, main: Region | No
 
 
 def _take(tree: PageTree, regions: Regions, region: Region) -> None:
-    region.name = f"{_path_name(tree, tree.parents[region.records[0]])}/{region.name}"
     number = len(regions.found)
     regions.found.append(region)
     for ordinal, record in enumerate(region.records):
@@ -253,49 +210,29 @@ def _take(tree: PageTree, regions: Regions, region: Region) -> None:
         regions.record_of[record : record + span] = [ordinal] * span
 
 
-MAX_GROUPS = 500
-"""Groups told apart on one page, the others are one; a bound for hostile pages."""
-
 # Of links with equal paths in one record the first two are told apart, later ones are one group.
 _MAX_ORDINAL = 3
-# Steps of a path that is named; a bound for hostile pages.
+# Steps of a path that is looked at; a bound for hostile pages.
 _MAX_STEPS = 40
-_OTHER = "other"
 
 
-class LinkGroups:
-    """The group of each link.
+def link_groups(tree: PageTree, regions: Regions, anchors: Sequence[int]) -> list[int]:
+    """Return the number of the group of each link.
 
-    A column is the element path from the record to the ``a``, with the classes of the last two steps (digits
-    as ``#``) and, of links with equal paths in one record, which it is: first, second, third or later.
-    Outside of regions a group is the same path from the root.
-
-    Attributes
-    ----------
-    rows
-        Index into `table` of each link.
-    table
-        Distinct groups as text; the same place on another page of the template has the same text.
+    A group is a column of a region: the path from the record, with the classes of the last two steps, and, of
+    links with equal paths in one record, which it is. Outside of regions it is the path from the root.
     """
-
-    def __init__(self, tree: PageTree, regions: Regions, anchors: Sequence[int]) -> None:
-        self.rows: list[int] = []
-        known: dict[str, int] = {}
-        seen: dict[tuple[int, int, str], int] = {}
-        for anchor in anchors:
-            node = tree.anchor_nodes[anchor]
-            region, record = regions.region_of[node], regions.record_of[node]
-            if region < 0:
-                name = f"page|{_path(tree, node, 0)}"
-            else:
-                found = regions.found[region]
-                path = _path(tree, node, found.records[record])
-                nth = seen[region, record, path] = seen.get((region, record, path), -1) + 1
-                name = f"{found.name}|{path}|{min(nth, _MAX_ORDINAL - 1)}"
-            if name not in known and len(known) >= MAX_GROUPS:
-                name = _OTHER
-            self.rows.append(known.setdefault(name, len(known)))
-        self.table = list(known)
+    known: dict[tuple[int, str, int], int] = {}
+    seen: Counter[tuple[int, int, str]] = Counter()
+    rows = []
+    for anchor in anchors:
+        node = tree.anchor_nodes[anchor]
+        region, record = regions.region_of[node], regions.record_of[node]
+        path = _path(tree, node, regions.found[region].records[record] if region >= 0 else 0)
+        nth = min(seen[region, record, path], _MAX_ORDINAL - 1) if region >= 0 else 0
+        seen[region, record, path] += 1
+        rows.append(known.setdefault((region, path, nth), len(known)))
+    return rows
 
 
 def _path(tree: PageTree, node: int, top: int) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Self
 
 from linkscore_scoring.features.types import normal_tokens
@@ -43,51 +46,28 @@ _FORM_TEXTS = frozenset(("option", "select", "textarea", "datalist"))
 
 @dataclass(slots=True)
 class PageTree:
-    """What a page holds where; element 0 is the place outside the root element.
+    """What a page holds where; element 0 is the place outside the root element."""
 
-    Attributes
-    ----------
-    parents, steps
-        Parent element and tag of each element; empty ones without look or use (``br``, ``meta``) are left
-        out.
-    ends
-        Number of the first element behind each element's subtree.
-    first_texts, last_texts, first_anchors, last_anchors
-        Range of the texts and anchors in each element's subtree.
-    texts
-        Displayed texts, stripped; those of form fields are left out.
-    text_nodes, text_anchors
-        Element right around each text; the anchor it is in, -1 outside of all.
-    anchor_nodes
-        Element of each anchor: ``a`` and ``area`` with href, in the order of `PageWalk.anchors`.
-    hrefs
-        Target of each anchor, as written.
-    ids
-        Values of ``id``.
-    breaks
-        Number of texts before each line break.
-    moments
-        (number of texts before it, ``datetime``) of each ``time`` that has one.
-    names
-        Class tokens of each step.
-    """
-
-    parents: list[int] = field(default_factory=lambda: [0])
+    parents: list[int] = field(default_factory=lambda: [0])  # parent element and tag of each element
     steps: list[Step] = field(default_factory=lambda: [TEXT])
+    # Number of the first element behind each element's subtree.
     ends: list[int] = field(default_factory=lambda: [0])
+    # Range of the texts and anchors in each element's subtree.
     first_texts: list[int] = field(default_factory=lambda: [0])
     last_texts: list[int] = field(default_factory=lambda: [0])
     first_anchors: list[int] = field(default_factory=lambda: [0])
     last_anchors: list[int] = field(default_factory=lambda: [0])
-    texts: list[str] = field(default_factory=list)
-    text_nodes: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # displayed texts, stripped
+    text_nodes: list[int] = field(default_factory=list)  # element right around each text
     text_anchors: list[int] = field(default_factory=list)
+    # Element of each anchor: ``a`` and ``area`` with href, in the order of `PageWalk.anchors`.
     anchor_nodes: list[int] = field(default_factory=list)
-    hrefs: list[str] = field(default_factory=list)
-    ids: set[str] = field(default_factory=set)
-    breaks: list[int] = field(default_factory=list)
+    hrefs: list[str] = field(default_factory=list)  # target of each anchor, as written
+    ids: set[str] = field(default_factory=set)  # values of ``id``
+    breaks: list[int] = field(default_factory=list)  # number of texts before each line break
+    # (number of texts before it, ``datetime``) of each ``time`` that has one.
     moments: list[tuple[int, str]] = field(default_factory=list)
-    names: ClassNames = field(default_factory=ClassNames)
+    names: ClassNames = field(default_factory=ClassNames)  # class tokens of each step
 
     @classmethod
     def of(
@@ -98,17 +78,7 @@ class PageTree:
         ids: Iterable[str],
         **columns: Any,
     ) -> Self:
-        """Return the tree of a page as the compiled reader gives it.
-
-        Parameters
-        ----------
-        step_table
-            Element name and classes of each distinct step.
-        steps
-            The step of each element, by its number in `step_table`.
-        ids, columns
-            As the attributes.
-        """
+        """Return the tree of a page as the compiled reader gives it."""
         table = [Step(name, classes) for name, classes in step_table]
         return cls(steps=[table[number] for number in steps], ids=set(ids), **columns)
 
@@ -238,3 +208,129 @@ class _TreeReader:
         self._tree.texts.append(unescaped(text).strip())
         self._tree.text_nodes.append(node)
         self._tree.text_anchors.append(self._inside[-1] if self._inside else -1)
+
+
+LONG_CHARS = 80
+"""Characters outside of links from which a block is long: about a line; chosen, not measured."""
+
+_ELLIPSIS = ("...", "…")
+
+
+@dataclass(slots=True)
+class Blocks:
+    """Text blocks of the content as columns, in document order."""
+
+    starts: list[int] = field(default_factory=list)  # range of the texts of each block
+    ends: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)  # block-level element each block stands in
+    plain: list[int] = field(default_factory=list)  # characters outside and inside of links
+    anchor: list[int] = field(default_factory=list)
+    # Whether the text ends with an ellipsis, as excerpts do.
+    ends_cut: list[bool] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def within(self, first: int, last: int) -> range:
+        """Return the blocks that begin in a range of texts."""
+        return range(bisect_left(self.starts, first), bisect_left(self.starts, last))
+
+
+def text_blocks(tree: PageTree, around: Sequence[bool]) -> Blocks:
+    """Return the blocks of a page, boilerplate left out; cost O(texts + elements)."""
+    outer = _block_elements(tree)
+    blocks, last = Blocks(), -1
+    for at, (text, node, anchor) in enumerate(
+        zip(tree.texts, tree.text_nodes, tree.text_anchors, strict=True)
+    ):
+        if around[node]:
+            continue
+        if outer[node] != last:
+            last = outer[node]
+            _begin(blocks, at, last)
+        (blocks.plain if anchor < 0 else blocks.anchor)[-1] += len(text)
+        was_cut = anchor >= 0 and blocks.ends_cut[-1]  # "... more" is cut as well
+        blocks.ends_cut[-1] = was_cut or text.rstrip("])» ").endswith(_ELLIPSIS)
+        blocks.ends[-1] = at + 1
+    return blocks
+
+
+def _begin(blocks: Blocks, text: int, node: int) -> None:
+    blocks.starts.append(text)
+    blocks.ends.append(text)
+    blocks.nodes.append(node)
+    blocks.plain.append(0)
+    blocks.anchor.append(0)
+    blocks.ends_cut.append(False)
+
+
+def _block_elements(tree: PageTree) -> list[int]:
+    """Return for each element the nearest one around it, or itself, that is not inline."""
+    outer = [0] * len(tree)
+    for node in range(1, len(tree)):
+        outer[node] = outer[tree.parents[node]] if tree.steps[node].inline else node
+    return outer
+
+
+MAX_SHARE = 0.4
+"""Share of the page's text from which an element is content whatever its name
+(research/notebook/page-types.md); chosen."""
+
+_TAGS = frozenset(("nav", "aside", "dialog"))
+_EDGE_TAGS = frozenset(("header", "footer"))
+_CONTENT_TAGS = frozenset(("article", "section", "main", "li", "td"))
+# Elements from the root down to which a header or footer is that of the page; chosen, not measured.
+_EDGE_DEPTH = 6
+_WORDS = re.compile(
+    r"side-?_?(?:bar|panel|nav|box)|bread-?_?crumb|nav(?:bar|igation|list|menu)|drop-?_?down|off-?_?canvas|masthead|tag-?_?cloud|widget"
+    r"|(?<![a-z])(?:nav|menu|submenu|crumbs|toolbar|related|popular|trending|recent|login|signin|search|cookie|cookies|modal|popup|advert|ads"
+    r"|tooltip|copyright|blogroll|jump|jumpbox|jumpto|skip)(?![a-z])"
+)
+_EDGE_WORDS = re.compile(
+    r"(?<![a-z])(?:page|site|main|global|top)?-?_?(?:header|footer|head|foot|bottom|topbar)(?![a-z])"
+)
+_STATE = re.compile(r"(?:^|[-_])(?:has|with|without|no|show|js|is)(?:[-_]|$)")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def boilerplate(tree: PageTree) -> list[bool]:
+    """Say of each element whether it is around the content, itself or by an element around it."""
+    chars = [0, *accumulate(map(len, tree.texts))]
+    most = MAX_SHARE * chars[-1]
+    found = [False] * len(tree)
+    depth = [0] * len(tree)
+    inside = [False] * len(tree)
+    for node in range(1, len(tree)):
+        parent, step = tree.parents[node], tree.steps[node]
+        depth[node] = depth[parent] + 1
+        inside[node] = inside[parent] or step.name in _CONTENT_TAGS
+        if found[parent]:
+            found[node] = True
+        elif (
+            step.name in _TAGS
+            or _named(step.classes)
+            or (
+                not inside[node]
+                and depth[node] <= _EDGE_DEPTH
+                and (step.name in _EDGE_TAGS or _edge(step.classes))
+            )
+        ):
+            found[node] = chars[tree.last_texts[node]] - chars[tree.first_texts[node]] <= most
+    return found
+
+
+@lru_cache(maxsize=4_000)
+def _named(classes: str) -> bool:
+    return _says(classes, _WORDS)
+
+
+@lru_cache(maxsize=4_000)
+def _edge(classes: str) -> bool:
+    return _says(classes, _EDGE_WORDS)
+
+
+def _says(classes: str, words: re.Pattern[str]) -> bool:
+    text = _CAMEL.sub("-", classes).lower()
+    if not words.search(text):  # as nearly always
+        return False
+    return any(words.search(token) and not _STATE.search(token) for token in text.split())

@@ -11,20 +11,23 @@ from math import log
 import numpy as np
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.learners.classifiers.base import Features, logit, sigmoid
-from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
-from linkscore_scoring.learners.classifiers.neighbour_labels import NeighbourLabels
-from linkscore_scoring.learners.classifiers.online import OnlineClassifier
+from linkscore_scoring.learners.link_features import LinkFeatures, NeighbourLabels
+from linkscore_scoring.learners.models import Features, sigmoid
+from linkscore_scoring.learners.online import OnlineClassifier
 from linkscore_scoring.policies.answers import Sharing, SitesRanked
-from linkscore_scoring.policies.anthelion.allocation import allocate
-from linkscore_scoring.policies.anthelion.hashed_random import Floats, uniform
-from linkscore_scoring.policies.anthelion.host_bandit import Arm, HostBandit
-from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES, USES_BEST
-from linkscore_scoring.policies.anthelion.vain_shapes import VainShapes
+from linkscore_scoring.policies.anthelion.bandit import (
+    HOST_VALUES,
+    USES_BEST,
+    Arm,
+    Floats,
+    HostBandit,
+    uniform,
+)
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import State, Stateful, Stored
 from linkscore_scoring.sums import shrunk
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
+from linkscore_scoring.urls.pattern_tree import url_tokens
 
 MAX_PAGES = 50_000
 """A bound: pages whose label or anchor text is kept for a crawl."""
@@ -38,42 +41,22 @@ _VAIN = 20
 """Other pages of a host for each relevant one, and one more, from which the classifier is not trusted there:
 one success in twenty is little. Measured beside 10, 30 and 40, research/notebook/anthelion.md.
 """
-_MAX_DRAWN = 500
-"""A bound: sites among which probabilities of a draw are told, 0.3 ms each."""
-_MEDIAN = 0.5  # the draw, uniform in [0, 1], that gives a drawn value's median
+_MEDIAN = 0.5  # a probability that orders no hosts
 
 # Host values closer than this are a tie, which probability decides; counts differ by far more.
 _TIE = 1e-9
-_STEP = 0.25  # of log odds; chosen, not measured
 _EDGE = 8.0  # log odds end at +-8, probabilities of 0.0003 and 0.9997; chosen, not measured
 # Logarithms of the values between which products with a probability are put on [0, 1]: those of a host with
 # 10,000 other pages and a link of the lowest probability, and of a host with 10,000 relevant pages.
 _LOW, _HIGH = log(1e-4) - _EDGE, log(1e4)
 
-STEPS = int(2 * _EDGE / _STEP) + 1
-"""Steps of `steps_of`."""
-
 
 class HostCrawl(Stateful):
     """Classifier, host bandit and labels of one crawl; a label is a reported reward of at least 0.5.
 
-    A page's features are taken when its label comes, with the labels its neighbours have by then. The same
-    label again changes nothing; another one corrects the host's counts and is learned too.
-
     A second classifier learns from every fetch which pages are hubs: those whose new links are expected to
     hold at least two and a half relevant pages. A link counts as p + hub_weight h (1 - p), p the probability
     of being relevant and h that of being a hub.
-
-    Parameters
-    ----------
-    classifier
-        Name of the classifier.
-    groups
-        Groups of `LinkFeatures`.
-    hosts
-        Bandit whose arms are hashes of host names.
-    hub_weight
-        Worth of a hub against a relevant page, in [0, 1]; 0 learns no hubs.
     """
 
     state_name = "host crawl"
@@ -154,12 +137,7 @@ class HostCrawl(Stateful):
         return clipped(p)
 
     def _rule_of_succession(self, links: LinkBatch, site: SiteModel) -> Floats:
-        """Return the chance of a first success after n fetches without one, 1 / (n + 2).
-
-        n are the fetches of the URL pattern, or those of URLs of this shape on all hosts if they are more. A
-        classifier that has seen no relevant page stops to learn once all pages are beyond its margin: it
-        would look for the first one where it looked before.
-        """
+        """Return the chance of a first success after n fetches without one, 1 / (n + 2)."""
         shapes = site.history.shapes
         fetched = [
             shapes[of].fetched if of in shapes else 0.0 for of in map(site.patterns.resolve, links.patterns)
@@ -204,8 +182,7 @@ class HostCrawl(Stateful):
     def scores(self, site: SiteModel, probs: Floats) -> Floats:
         """Return the score of links of a site, (n,) float64 in [0, 1]: the decision without exploration."""
         arm = self.arm(site)
-        u = uniform(self.hosts.seed, self.seq, [host_arm(site.name)])
-        values = HOST_VALUES[self.hosts.function](arm.good, arm.bad, probs, u)
+        values = HOST_VALUES[self.hosts.function](arm.good, arm.bad, probs)
         return host_scores(
             self.hosts.function, np.broadcast_to(values, probs.shape).astype(np.float64), probs
         )
@@ -250,10 +227,7 @@ class HostCrawl(Stateful):
 
 
 class SiteRanking:
-    """Decides between the hosts of a crawl by its bandit; see `answers.SiteBandit`.
-
-    Cost of `rank`: O(sites + n log sites), for Thompson sampling O(n x distinct posteriors).
-    """
+    """Decides between the hosts of a crawl by its bandit; see `answers.SiteBandit`."""
 
     def __init__(self, hosts: HostBandit) -> None:
         self.hosts = hosts
@@ -263,33 +237,15 @@ class SiteRanking:
     ) -> SitesRanked:
         """Return values and shares of sites; `best` are the probabilities of the best link of each."""
         arms = list(map(host_arm, names))
-        probs = dict(zip(arms, best.tolist(), strict=True))
         values = host_scores(self.hosts.function, self.hosts.worth(arms, best), np.full(len(arms), _MEDIAN))
         awake = {arm: most for arm, most in zip(arms, waiting, strict=True) if most}
-        of_arm = dict(zip(arms, values.tolist(), strict=True))
-        worth = {arm: of_arm[arm] for arm in awake}
-        bandit = self.hosts.among({arm: probs[arm] for arm in awake})
-        chances = _draw_probs(bandit, worth)
-        shares = allocate(bandit, worth, awake, n, seq)
+        worth = {arm: value for arm, value in zip(arms, values.tolist(), strict=True) if arm in awake}
+        chances, shares = self.hosts.chances(worth), self.hosts.allocate(worth, awake, n, seq)
         return SitesRanked(
             values,
             np.array([shares[arm] for arm in arms], dtype=np.int64),
             None if chances is None else np.array([chances.get(arm, 0.0) for arm in arms]),
         )
-
-
-def _draw_probs(bandit: HostBandit, worth: dict[int, float]) -> dict[int, float] | None:
-    """Return the probability with which a decision takes each awake arm, None if nothing is drawn or told."""
-    explore = bandit.explore_prob_now
-    if not worth or not (explore or bandit.draws) or (bandit.draws and len(worth) > _MAX_DRAWN):
-        return None
-    arms = list(worth)
-    if bandit.draws:
-        exploit = bandit.draw_probs(arms)
-    else:
-        exploit = np.zeros(len(arms))
-        exploit[int(np.argmax(list(worth.values())))] = 1.0
-    return dict(zip(arms, (explore / len(arms) + (1.0 - explore) * exploit).tolist(), strict=True))
 
 
 def host_arm(name: str) -> int:
@@ -298,30 +254,13 @@ def host_arm(name: str) -> int:
 
 
 def lexical(first: Floats, second: Floats) -> Floats:
-    """Return a number in [0, 1] that orders by `first`, in [0, 1], and ties by `second`, in [0, 1].
-
-    First numbers closer than 1e-9 are a tie.
-    """
+    """Return a number in [0, 1] that orders by `first`, in [0, 1], and ties by `second`, in [0, 1]."""
     return np.asarray((1.0 - _TIE) * first + _TIE * second, dtype=np.float64)
 
 
 def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
-    """Return the score in [0, 1] of links from the value of their host and their own probability.
-
-    The highest score is the link that the two-level choice would take: the host of highest value, in it the
-    link of highest probability. Where the value has the probability as a factor, the best link of the best
-    host is the link of highest product, so a link's own product is its score.
-
-    Parameters
-    ----------
-    function
-        Name of the value function.
-    values
-        (n,) its value with each link's own probability.
-    probs
-        (n,) in (0, 1), see `clipped`.
-    """
-    if function in {"best_score", "thompson_best_score"}:
+    """Return the score in [0, 1] of links from the value of their host and their own probability."""
+    if function == "best_score":
         return values
     if function in USES_BEST:
         with np.errstate(divide="ignore"):
@@ -329,8 +268,6 @@ def host_scores(function: str, values: Floats, probs: Floats) -> Floats:
         return lexical(np.clip(share, 0.0, 1.0), probs)
     if function == "negative_absolute_bad":
         return lexical(1.0 / (1.0 - values), probs)
-    if function == "thompson_sampling":
-        return lexical(values, probs)
     return lexical(values / (1.0 + values), probs)
 
 
@@ -339,12 +276,25 @@ def clipped(probs: Floats) -> Floats:
     return np.clip(probs, sigmoid(np.array(-_EDGE)), sigmoid(np.array(_EDGE)))
 
 
-def steps_of(probs: Floats) -> list[int]:
-    """Return the step of each probability: 65 of a quarter on the log-odds scale."""
-    steps: list[int] = np.rint((logit(clipped(probs)) + _EDGE) / _STEP).astype(int).tolist()
-    return steps
+class VainShapes(Stateful):
+    """Counts labelled pages by the shape of their URL after the host, digit runs as ``#``."""
+
+    counted: Stored[dict[int, int]]
+
+    def __init__(self) -> None:
+        self.counted = {}
+
+    def note(self, url: str, most: int) -> None:
+        """Count a page that was not relevant; beyond `most` shapes those met first are forgotten."""
+        shape = _shape(url)
+        self.counted[shape] = self.counted.get(shape, 0) + 1
+        for first in list(islice(self.counted, max(0, len(self.counted) - most))):
+            del self.counted[first]
+
+    def counts(self, urls: Sequence[str]) -> Floats:
+        """Return how many pages of the shape of each URL were counted, (n,) float64."""
+        return np.array([self.counted.get(_shape(url), 0) for url in urls], dtype=np.float64)
 
 
-def probs_of(steps: list[int]) -> Floats:
-    """Return the probability in the middle of each step."""
-    return sigmoid(np.array(steps, dtype=np.float64) * _STEP - _EDGE)
+def _shape(url: str) -> int:
+    return hash64("".join(url_tokens(url)[1:]))

@@ -6,23 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.errors import CorruptState, FieldProblem
-from linkscore_scoring.learners.classifiers import CLASSIFIERS, online
-from linkscore_scoring.learners.classifiers.latest_links import LatestLinks
-from linkscore_scoring.learners.classifiers.link_features import GROUPS, feature_names
-from linkscore_scoring.policies.anthelion import posteriors
-from linkscore_scoring.policies.anthelion.host_bandit import HostBandit
-from linkscore_scoring.policies.anthelion.host_crawl import STEPS, HostCrawl, SiteRanking, probs_of, steps_of
-from linkscore_scoring.policies.anthelion.host_values import DRAWN, HOST_VALUES
-from linkscore_scoring.policies.anthelion.released import ReleasedCrawl
+from linkscore_scoring.learners import online
+from linkscore_scoring.learners.link_features import GROUPS, LatestLinks, feature_names
+from linkscore_scoring.learners.models import CLASSIFIERS
+from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES, HostBandit
+from linkscore_scoring.policies.anthelion.host_crawl import HostCrawl, SiteRanking, clipped
 from linkscore_scoring.policies.base import Explanation, Params, Policy, Scored, Scores, Term, one_of, outside
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 
-MODES = ("intent", "as_released")
-CLASSIFY = ("on_demand", "on_explore")
 _TOP_FEATURES = 5
 """Features named in an explanation: for people, chosen."""
 _SITE_PATTERNS = 16
@@ -42,7 +39,7 @@ class AnthelionParams(Params):
     Attributes
     ----------
     value_function
-        What a host is worth: one of the eight of `policies.anthelion.host_values`. The default was not chosen
+        What a host is worth: one of `HOST_VALUES`. The default was not chosen
         by figures: with and without p they agree.
     explore_prob
         The paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
@@ -53,15 +50,9 @@ class AnthelionParams(Params):
         Name of an online classifier. Default AROW: measured, research/notebook/anthelion.md.
     features
         Groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured.
-    classify
-        When a link gets its probability (the paper's OnExplore and OnDemand): ``on_explore`` once, when it is
-        found; ``on_demand``, the default, measured, anew for each decision.
     hub_weight
         Worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
         has none of it. Default 0.1, measured, research/notebook/anthelion.md.
-    mode
-        ``intent``, the default, what the paper describes, or ``as_released``, what the published code does;
-        the latter has a classifier and features of its own.
     """
 
     value_function: str = "success_rate_best_score"
@@ -69,9 +60,7 @@ class AnthelionParams(Params):
     decay_pulls: int = 0
     classifier: str = "arow"
     features: str = "host+url+parents+siblings"
-    classify: str = "on_demand"
     hub_weight: float = 0.1
-    mode: str = "intent"
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""
@@ -81,9 +70,7 @@ class AnthelionParams(Params):
         yield from one_of("classifier", self.classifier, CLASSIFIERS)
         for group in self.features.split("+"):
             yield from one_of("features", group, GROUPS)
-        yield from one_of("classify", self.classify, CLASSIFY)
         yield from outside("hub_weight", self.hub_weight, 0.0, 1.0)
-        yield from one_of("mode", self.mode, MODES)
 
 
 class Anthelion(Policy):
@@ -93,7 +80,7 @@ class Anthelion(Policy):
     host nobody fetched from profits from the others. Choose it for a rare target over many hosts, reported
     soon after the fetch. Score = the place of (host, link) in the two-level decision, see
     `host_crawl.host_scores`. Bucket: ``p<URL pattern>``, valued by the latest link of the pattern with what
-    is known today, or if links are classified when found ``a<step>``, 65 steps of their log odds then.
+    is known today.
     Exploration (`explore_prob`) shows in the values of buckets only, where each question is one decision.
 
     Shapes: n links in, (n,) float64 out. Cost: O(features of the links), 1 to 3 ms for 1,000 links with a
@@ -126,23 +113,30 @@ class Anthelion(Policy):
 
     def __init__(self, params: Any, *, seed: int = 0) -> None:
         super().__init__(params, seed=seed)
-        self.crawl_wide = _crawl_of(params, seed)
-        self._frozen = params.classify == "on_explore"
+        hosts = HostBandit(
+            function=params.value_function,
+            explore_prob=params.explore_prob,
+            decay_pulls=params.decay_pulls,
+            seed=seed,
+        )
+        self.crawl_wide = HostCrawl(
+            classifier=params.classifier,
+            groups=params.features.split("+"),
+            hosts=hosts,
+            hub_weight=params.hub_weight,
+        )
         self._examples = LatestLinks()
 
     @classmethod
     def load_libraries(cls, params: Any) -> None:
-        """Import what the classifier would import at its first labels, and the first draw of a host."""
+        """Import what the classifier would import at its first labels."""
         online.load_libraries(params.classifier)
-        if params.value_function in DRAWN:
-            posteriors.load_libraries()
 
     def observe(self, page: PageObservation, site: SiteModel) -> None:
         """Note the fetch; without feedback it teaches nothing."""
         self.crawl_wide.observe(page, site)
-        if not self._frozen:
-            self._examples.max_patterns = site.bounds.arms
-            self._examples.note(page.links)
+        self._examples.max_patterns = site.bounds.arms
+        self._examples.note(page.links)
 
     def feedback(self, event: FeedbackObservation, site: SiteModel) -> None:
         """Teach classifier and bandit."""
@@ -151,21 +145,20 @@ class Anthelion(Policy):
     def score(self, links: LinkBatch, site: SiteModel) -> Scored:
         """Score by host and probability."""
         probs = self.crawl_wide.probs(links, site)
-        numbers = Repeated.of(steps_of(probs) if self._frozen else links.patterns)
-        kind = "a" if self._frozen else "p"
-        names = Repeated([f"{kind}{number}" for number in numbers.distinct], numbers.places)
+        patterns = Repeated.of(links.patterns)
+        names = Repeated([f"p{pattern}" for pattern in patterns.distinct], patterns.places)
         return Scored(self.crawl_wide.scores(site, probs), names)
 
     def value(self, buckets: Sequence[str], site: SiteModel) -> Scores:
-        """Return what the latest link of each pattern is worth, or one in the middle of each step.
+        """Return what the latest link of each pattern is worth.
 
         A pattern without links is worth what its text is as a URL, one without text what the root of the site
-        is; an unknown bucket is in the lowest step.
+        is; an unknown bucket the least that a link can be.
         """
-        probs = probs_of([_number(bucket, "a", STEPS) for bucket in buckets])
+        probs = clipped(np.zeros(len(buckets)))
         rows = [row for row, bucket in enumerate(buckets) if bucket[:1] == "p"]
         if rows:
-            links = self._examples.batch([_number(buckets[row], "p", _MOST_PATTERN) for row in rows])
+            links = self._examples.batch([_number(buckets[row]) for row in rows])
             unknown = [pattern not in self._examples for pattern in links.patterns]
             links.urls = [
                 f"http://{site.patterns.text(pattern) or site.name + '/'}" if new else url
@@ -177,26 +170,23 @@ class Anthelion(Policy):
     def site_value(self, site: SiteModel) -> float:
         """Return the highest probability among the links of the 16 newest patterns that were not fetched.
 
-        A site without such links is worth what its root is as a URL. `mode` as_released has no such number
-        and answers by the place of the host in map order.
+        A site without such links is worth what its root is as a URL.
         """
         links = self._examples.batch(self._examples.newest(_SITE_PATTERNS))
         rows = [row for row, key in enumerate(links.keys) if not site.memory.is_fetched(key)]
         links = links.rows(rows) if rows else self._examples.batch([-1])
         links.urls = [url or f"http://{site.name}/" for url in links.urls]
-        probs = self.crawl_wide.probs(links, site)
-        worth = probs if self.site_bandit() is not None else self.crawl_wide.scores(site, probs)
-        return float(worth.max())
+        return float(self.crawl_wide.probs(links, site).max())
 
-    def site_bandit(self) -> SiteRanking | None:
-        """Return the bandit of the crawl, except as released, where no bandit decides."""
-        return SiteRanking(self.crawl_wide.hosts) if self.params.mode == "intent" else None
+    def site_bandit(self) -> SiteRanking:
+        """Return the bandit of the crawl."""
+        return SiteRanking(self.crawl_wide.hosts)
 
     def explain(self, links: LinkBatch, site: SiteModel) -> list[Explanation]:
         """Name probability, host counts, and the features that weigh most."""
         known = self.crawl_wide
         probs, X = known.probs(links, site), known.of_links(links, site)
-        weights = known.classifier.model.contributions(X) if self.params.mode == "intent" else X.values * 0.0
+        weights = known.classifier.model.contributions(X)
         arm = known.arm(site)
         host = [
             Term("host good", arm.good, "relevant pages of this host"),
@@ -207,7 +197,8 @@ class Anthelion(Policy):
         for row, prob in enumerate(probs.tolist()):
             mine = X.rows == row
             top = self._top(links, row, X.indices[mine].tolist(), weights[mine].tolist())
-            summary = f"relevant with probability {prob:.2f}; host {arm.good:.0f} of {arm.pulls:.0f} relevant"
+            pulls = f"{arm.good:.0f} of {arm.good + arm.bad:.0f}"
+            summary = f"relevant with probability {prob:.2f}; host {pulls} relevant"
             own = Term("probability", prob, "calibrated probability of being relevant")
             explained.append(Explanation(summary, [own, *host, *top]))
         return explained
@@ -234,27 +225,8 @@ class Anthelion(Policy):
         ]
 
 
-def _crawl_of(params: AnthelionParams, seed: int) -> HostCrawl:
-    released = params.mode == "as_released"
-    hosts = HostBandit(
-        function=params.value_function,
-        explore_prob=params.explore_prob,
-        decay_pulls=params.decay_pulls,
-        as_released=released,
-        seed=seed,
-    )
-    if released:
-        return ReleasedCrawl(hosts=hosts)
-    return HostCrawl(
-        classifier=params.classifier,
-        groups=params.features.split("+"),
-        hosts=hosts,
-        hub_weight=params.hub_weight,
-    )
-
-
-def _number(bucket: str, kind: str, end: int) -> int:
-    """Return the number of a bucket of a kind, 0 if it has none below `end`."""
+def _number(bucket: str) -> int:
+    """Return the number of a bucket, 0 if it has none."""
     number = bucket[1:]
-    known = bucket[:1] == kind and number.isascii() and number.isdecimal() and len(number) < _DIGITS
-    return int(number) if known and int(number) < end else 0
+    known = number.isascii() and number.isdecimal() and len(number) < _DIGITS
+    return int(number) if known and int(number) < _MOST_PATTERN else 0

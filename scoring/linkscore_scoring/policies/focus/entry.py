@@ -27,48 +27,20 @@ _ROOT = re.compile(r"https?://[^/]+")
 
 @dataclass(slots=True)
 class EntryCandidate:
-    """A page that may be the entry.
+    """A page that may be the entry."""
 
-    Attributes
-    ----------
-    url
-        Its URL.
-    linked
-        Pages that link to it; 0 for one that was guessed.
-    pattern
-        Its URL pattern, -1 before it came.
-    came
-        It was fetched.
-    groups
-        How many distinct targets its links have, by link group.
-    """
-
-    url: str
-    linked: int = 0
-    pattern: int = -1
-    came: bool = False
+    url: str  # its URL
+    linked: int = 0  # pages that link to it; 0 for one that was guessed
+    pattern: int = -1  # its URL pattern, -1 before it came
+    came: bool = False  # it was fetched
+    # How many distinct targets its links have, by link group.
     groups: dict[LinkGroup, int] = field(default_factory=dict)
 
 
 class EntrySearch(Stateful):
     """URLs that nearly every page links to, roots and path prefixes; the one with most index URLs wins.
 
-    Candidates: URLs on 90 % of the pages and more, the root of the host, the folders above the first page,
-    and the URL up to a word like ``forum/``. The entry is, of the candidates whose page shows at least 60 %
-    as many distinct index URLs as the best, the one with the shortest path; a page of a pattern of indexes
-    with several URLs is none.
-
-    Notes
-    -----
-    Source: Jiang 2013, section 4.4. Differences: every page of the crawl is a sample, and no page is fetched
-    for it; 60 % of the best and the shortest path instead of the best alone, because lists of labels and
-    dates beside the content vary from page to page; keywords as in the paper's baseline. Cost: O(links) a
-    page.
-
-    Examples
-    --------
-    >>> guesses("http://h.example/en/forum/viewtopic.php?t=1")
-    ['http://h.example/en/forum/', 'http://h.example/', 'http://h.example/en/']
+    Jiang 2013, section 4.4.
     """
 
     pages: Stored[int]
@@ -85,19 +57,7 @@ class EntrySearch(Stateful):
         groups: Mapping[LinkGroup, int],
         pattern: int,
     ) -> None:
-        """Take in a page.
-
-        Parameters
-        ----------
-        keys, url
-            Identity hashes it goes by, and its URL.
-        targets
-            URL of each of its targets by identity hash.
-        groups
-            How many distinct targets it has by link group.
-        pattern
-            Its URL pattern.
-        """
+        """Take in a page."""
         self.pages += 1
         if self.pages == 1:
             self._guess(url)
@@ -139,15 +99,7 @@ class EntrySearch(Stateful):
     def entry(
         self, n_index: Callable[[Mapping[LinkGroup, int]], int], is_listed: Callable[[int], bool]
     ) -> EntryCandidate | None:
-        """Return the entry, None while no candidate that came shows an index URL.
-
-        Parameters
-        ----------
-        n_index
-            Returns how many distinct index URLs are among the links of a page.
-        is_listed
-            Says whether a URL pattern is one of threads, or of several indexes.
-        """
+        """Return the entry, None while no candidate that came shows an index URL."""
         came = [c for c in self.candidates() if c.came and not is_listed(c.pattern)]
         counts = [n_index(c.groups) for c in came]
         most = max(counts, default=0)

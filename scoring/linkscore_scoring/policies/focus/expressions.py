@@ -1,27 +1,29 @@
-"""Regular expressions of the URLs on the way, learned from the patterns that were voted onto it."""
+"""Regular expressions of the URLs on the way (ITF regexes, Jiang 2013, section 4.3.2).
+
+`Expressions` learns them from the patterns that were voted onto the way: `learn_patterns` puts the steps
+together, `Refiner` refines ``*`` token by token while enough URLs fit, `relaxed_pattern` serves URLs that
+have no pattern with support, `url_regex` writes a pattern as an RE2 expression.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 import re2
 
-from linkscore_scoring.errors import InvalidInput
-from linkscore_scoring.policies.focus.itf import LearnedPattern, learn_from_groups
-from linkscore_scoring.policies.focus.paths import ForumPaths, LinkTable
-from linkscore_scoring.policies.focus.votes import ANY, KindVotes
+from linkscore_scoring.policies.focus.paths import ANY, ForumPaths, KindVotes, LinkTable
 from linkscore_scoring.state import Stateful, Stored
 from linkscore_scoring.sums import left_sum
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD, UrlRule
+from linkscore_scoring.urls.identity import identity
 
 RULE_KINDS = ("index", "thread", "index_flip", "thread_flip")
 """Kinds of rules, as in the wire contract; a flip is a link that turns pages of the other two."""
 
-# Bounds of a `RegexSet` that keep it far below `MAX_BYTES`.
-MAX_PATTERNS = 1_000
-MAX_PATTERN_CHARS = 4_000  # of one expression
-MAX_TOTAL_CHARS = 100_000  # of all together
 MAX_BYTES = 32 << 20
 """Most memory that a compiled set may take; a bound."""
 
@@ -54,20 +56,14 @@ class Expression:
 
 
 class Expressions(Stateful):
-    """ITF expressions (Jiang 2013, section 4.3.2): index, thread, and the page links of both.
-
-    Learned anew whenever the patterns on the way change, each from the URLs of patterns that share their
-    first folder or program, so that a small board list keeps its expression beside a thousand threads. An
-    expression that also fits URLs voted off the way is dropped if they are more than a tenth of its own.
-    Cost O(sample URLs) to learn; matching is linear in the URL (RE2).
-    """
+    """ITF expressions (Jiang 2013, section 4.3.2): index, thread, and the page links of both."""
 
     _basis: Stored[list[list[int]]]
     found: Stored[list[Expression]]
 
     def __init__(self) -> None:
         self._basis, self.found = [], []
-        self._set = RegexSet([], [])
+        self._set = RegexSet([])
         self._known: dict[str, int] = {}
 
     def learn(self, paths: ForumPaths, links: LinkTable, votes: KindVotes) -> None:
@@ -92,7 +88,7 @@ class Expressions(Stateful):
         known = self._known.get(url)
         if known is None:
             rows = self._set.rows(url)
-            known = self._set.types[rows[0]] if rows else 0
+            known = self.found[rows[0]].url_type if rows else 0
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             self._known[url] = known
@@ -104,7 +100,7 @@ class Expressions(Stateful):
 
     def _compile(self) -> None:
         self._known.clear()
-        self._set = RegexSet([e.regex for e in self.found], [e.url_type for e in self.found])
+        self._set = RegexSet([e.regex for e in self.found])
 
     def after_load(self) -> None:
         """Compile the expressions."""
@@ -135,7 +131,7 @@ def _off_path_urls(links: LinkTable, votes: KindVotes) -> list[str]:
 def _fits_off_path(pattern: LearnedPattern, off_path: Sequence[str]) -> bool:
     if len(pattern.regex) > _MAX_CHARS:
         return True
-    one = RegexSet([pattern.regex], [0])
+    one = RegexSet([pattern.regex])
     return sum(bool(one.rows(url)) for url in off_path) > _OFF_PATH_SHARE * pattern.matches
 
 
@@ -143,14 +139,8 @@ def _sureness(kind: str, paths: ForumPaths, votes: KindVotes) -> float:
     """Return the mean probability of the patterns of a kind, by their pages."""
     patterns = paths.index if kind.startswith("index") else paths.thread
     pages = {p: 1.0 + n for p, n in patterns.items()}
-    return _mean((votes.estimate(p, ANY).prob, weight) for p, weight in pages.items())
-
-
-def _mean(rows: Iterable[tuple[float, float]]) -> float:
-    rows = list(rows)
-    return left_sum(value * weight for value, weight in rows) / (
-        left_sum(weight for _, weight in rows) or 1.0
-    )
+    weighed = left_sum(votes.estimate(p, ANY).prob * weight for p, weight in pages.items())
+    return weighed / (left_sum(pages.values()) or 1.0)
 
 
 def _expression(kind: str, pattern: LearnedPattern, sure: float) -> Expression:
@@ -159,98 +149,350 @@ def _expression(kind: str, pattern: LearnedPattern, sure: float) -> Expression:
 
 
 class RegexSet:
-    """A set of expressions, each of a type; a URL may be of several types.
+    """A set of expressions; matching costs O(characters of the URL), in bounded memory."""
 
-    Parameters
-    ----------
-    patterns
-        RE2 expressions, found anywhere in a URL unless they are anchored.
-    types
-        Type of each, as in `site.url_rules`; several patterns may be of one type.
-
-    Raises
-    ------
-    InvalidInput
-        A pattern is no RE2 expression (back references and look-around are none), or a bound is exceeded; the
-        message names the pattern.
-
-    Notes
-    -----
-    `match` and `rows` cost O(characters of the URL), in bounded memory; building O(characters of the
-    patterns). The bounds keep the set far below `MAX_BYTES`, which a set may not reach while it matches.
-
-    Examples
-    --------
-    >>> urls = RegexSet([r"^https?://h\\.example/t/[0-9]+$", r"/t/"], [2, 1])
-    >>> urls.rows("http://h.example/t/7"), urls.match("http://h.example/t/7")
-    ([0, 1], [1, 2])
-    """
-
-    def __init__(self, patterns: Sequence[str], types: Sequence[int]) -> None:
-        _check_bounds(patterns)
-        self.patterns, self.types = list(patterns), list(types)
-        if len(self.patterns) != len(self.types):
-            raise InvalidInput(
-                f"must be one for each of {len(patterns)} patterns, got {len(types)}", field="types"
-            )
-        self._set = _compiled(self.patterns) if self.patterns else None
-
-    def __len__(self) -> int:
-        return len(self.patterns)
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._is_empty = not patterns  # of which RE2 makes no set
+        self._set = re2.Set.SearchSet(_OPTIONS)
+        for pattern in patterns:
+            self._set.Add(pattern)
+        self._set.Compile()
 
     def rows(self, url: str) -> list[int]:
         """Return the rows of the patterns that fit, ascending."""
-        found = self._set.Match(url) if self._set is not None and "\x00" not in url else None
+        found = None if self._is_empty or "\x00" in url else self._set.Match(url)
         return sorted(found) if found else []
 
-    def match(self, url: str) -> list[int]:
-        """Return every type of the patterns that fit, ascending, each once."""
-        return sorted({self.types[row] for row in self.rows(url)})
+
+MAX_URLS = 2_000
+"""Training URLs looked at, the first ones; a bound."""
+
+SHARE = 0.2
+"""A pattern needs more than this share of the training URLs (Jiang 2013: more than 20 %)."""
+
+D_MIN = 5
+"""Distinct words of a slot that make it a slug; fewer branch by word, as the paper's example needs."""
+
+MAX_ORDERS = 6
+"""Orders of the query that one expression allows for; a bound."""
+
+SEPARATORS = "/?&.="
+"""What a slug never runs over."""
+
+NARROW_SIGNS = ":;@"
+"""Signs a slug leaves out unless the URLs it was learned from have them: ``Category:Ships`` is no article."""
+
+NUMBER = r"\d+"
+"""Wildcard: a run of digits."""
+
+_FEW = 5  # URLs below which two must fit, as a share of them would be one; chosen, not measured
+_SEEN_ORDERS = 3  # spellings of a URL looked at for orders of its query; a bound
+_MAX_SUFFIX = 5  # characters of a file name's suffix; longer ones are part of a slug
+_TEXT = "[^/?&=]+"  # of a part that varies, in a pattern without support: dots too
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
+_OPTIONS.max_mem = MAX_BYTES
+_TOKEN = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
+_WHOLE_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+|[0-9]+|[^\W\d_]+|.", re.DOTALL)
+_ESCAPES = {"5B": r"\[", "5D": r"\]", "3A": ":", "20": r"\+", "2C": ",", "40": "@"}
+"""Characters that raw URLs have as they are where canonical ones have an escape."""
 
 
-def check_regex(pattern: str, field: str = "pattern") -> None:
-    """Check that a pattern is an RE2 expression.
+@dataclass(frozen=True, slots=True)
+class LearnedPattern:
+    """One learned pattern."""
 
-    Raises
-    ------
-    InvalidInput
-        If it is not, with what RE2 says.
+    regex: str  # RE2 expression, anchored at both ends
+    matches: int  # distinct training URLs that fit, of how many
+    total: int
+    confident: bool  # the pattern has the support it needs
+    example: str = ""  # the first training URL that fits
+
+
+def learn_patterns(urls: Iterable[str]) -> list[LearnedPattern]:
+    """Return what URLs of one type have in common, best supported pattern first.
+
+    From ``*``, patterns are refined token by token as long as more than a fifth of all training URLs fit: a
+    run of digits becomes ``\\d+``; words of which a slot has fewer than five branch; else frequent words
+    branch, and all others are one slug. If no pattern has support, the most frequent shape is returned, not
+    `confident`.
+
+    Jiang 2013, section 4.3.2; after Koppula et al. 2010. Differences: http and https are one; a slash at the
+    end of a path may be missing; the query fits in the sorted order and in every order seen; a slug may begin
+    with a digit or an escape, takes in every sign but separators, and leaves out signs such as the colon that
+    few of its URLs have.
     """
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = MAX_BYTES
+    raw: dict[str, list[str]] = {}
+    for url in urls:
+        known = raw.setdefault(_identity(url), [])
+        known.append(url)
+        if len(raw) >= MAX_URLS:
+            break
+    if not raw:
+        return []
+    least = 2 if len(raw) < _FEW else 1
+    found = Refiner(list(raw), least=least).patterns()
+    pieces = found or [relaxed_pattern(list(raw))]
+    learned = [_counted(url_regex(p, _orders(p, raw)), raw, bool(found)) for p in pieces]
+    return _without_subsumed(learned, list(raw))
+
+
+def learn_from_groups(groups: Iterable[Sequence[str]]) -> list[LearnedPattern]:
+    """Return what the URLs of link groups have in common, each group learned by itself.
+
+    So a small group beside a large one keeps its pattern; counts are over the URLs of all groups.
+    """
+    all_urls: list[str] = []
+    found: dict[str, bool] = {}
+    for group in groups:
+        all_urls += group
+        for pattern in learn_patterns(group):
+            found[pattern.regex] = found.get(pattern.regex, False) or pattern.confident
+    raw = {_identity(url): [url] for url in all_urls}
+    kept = [regex for regex, confident in found.items() if confident] or list(found)
+    learned = [_counted(regex, raw, found[regex]) for regex in kept]
+    return _without_subsumed(learned, list(raw))
+
+
+def _identity(url: str) -> str:
     try:
-        re2.compile(pattern, options)
-    except re2.error as exc:
-        why = exc.args[0].decode("utf-8", "replace") if isinstance(exc.args[0], bytes) else exc
-        raise InvalidInput(f"must be an RE2 expression ({why}), got {pattern[:200]!r}", field=field) from exc
+        return identity(url)
+    except ValueError:
+        return url
 
 
-def _check_bounds(patterns: Sequence[str]) -> None:
-    if len(patterns) > MAX_PATTERNS:
-        raise InvalidInput(f"must be at most {MAX_PATTERNS} patterns, got {len(patterns)}", field="patterns")
-    for row, pattern in enumerate(patterns):
-        if len(pattern) > MAX_PATTERN_CHARS:
-            rule = f"must have at most {MAX_PATTERN_CHARS} characters, got {len(pattern)}"
-            raise InvalidInput(rule, field=f"patterns[{row}]")
-        check_regex(pattern, f"patterns[{row}]")
-    if (total := sum(map(len, patterns))) > MAX_TOTAL_CHARS:
-        raise InvalidInput(
-            f"must have at most {MAX_TOTAL_CHARS} characters together, got {total}", field="patterns"
+def _orders(pieces: Sequence[Piece], raw: dict[str, list[str]]) -> list[tuple[str, ...]]:
+    """Return the orders of query keys in which the URLs were seen."""
+    if not any(piece.text == "?" for piece in pieces):
+        return []
+    seen = dict[tuple[str, ...], None]()
+    for urls in raw.values():
+        for url in urls[:_SEEN_ORDERS]:
+            query = url.partition("?")[2]
+            seen[tuple(map(key_of, query.split("&")))] = None
+    return list(seen)
+
+
+def _fitting(regex: str, keys: Iterable[str]) -> list[str]:
+    """Return the keys that an expression fits; by RE2, as it is made of URLs and must not backtrack."""
+    try:
+        compiled = re2.compile(regex, _OPTIONS)
+    except re2.error:  # larger than RE2 takes: it would be no rule either
+        return []
+    return [key for key in keys if compiled.match(key)]
+
+
+def _counted(regex: str, raw: dict[str, list[str]], confident: bool) -> LearnedPattern:
+    fitting = _fitting(regex, raw)
+    return LearnedPattern(regex, len(fitting), len(raw), confident, raw[fitting[0]][0] if fitting else "")
+
+
+def _without_subsumed(learned: Iterable[LearnedPattern], keys: Sequence[str]) -> list[LearnedPattern]:
+    """Return patterns by support, without those whose URLs one before them fits too."""
+    kept: list[tuple[LearnedPattern, set[str]]] = []
+    for pattern in sorted(learned, key=lambda p: (-p.confident, -p.matches, len(p.regex))):
+        fitting = set(_fitting(pattern.regex, keys))
+        if fitting and not any(fitting <= other for _, other in kept):
+            kept.append((pattern, fitting))
+    return [pattern for pattern, _ in kept]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a pattern: a wildcard, or text that stands for itself."""
+
+    text: str
+    is_wild: bool = False
+
+
+@dataclass(slots=True)
+class _Branch:
+    """URLs that share a pattern so far, each as its row and how many of its tokens the pattern covers."""
+
+    pieces: tuple[Piece, ...]
+    members: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Refiner:
+    """Finds the patterns of training URLs."""
+
+    def __init__(self, urls: Sequence[str], *, least: int) -> None:
+        self._rows = [tokens_after_host(url) for url in urls]
+        self._least = max(least - 1, SHARE * len(urls))
+        self._frequent = SHARE * len(urls)
+
+    def patterns(self) -> list[tuple[Piece, ...]]:
+        """Return the patterns with support, in order of refinement. Cost O(characters)."""
+        found: list[tuple[Piece, ...]] = []
+        branches = [_Branch((), [(row, 0) for row in range(len(self._rows))])]
+        while branches:
+            branch = branches.pop()
+            if len(branch.members) <= self._least:
+                continue
+            ended = [row for row, at in branch.members if at == len(self._rows[row])]
+            if len(ended) > self._least:
+                found.append(branch.pieces)
+            branches += reversed(self._refined(branch))
+        return found
+
+    def _refined(self, branch: _Branch) -> list[_Branch]:
+        """Return the branches of one slot, the slug last."""
+        going = [(row, at) for row, at in branch.members if at < len(self._rows[row])]
+        words = Counter(token for row, at in going if is_letters(token := self._rows[row][at]))
+        is_slug = len(words) >= D_MIN
+        parts: dict[Piece, list[tuple[int, int]]] = defaultdict(list)
+        slug: list[tuple[int, int]] = []
+        for row, at in going:
+            token = self._rows[row][at]
+            if is_slug and self._begins_slug(row, at, words):
+                slug.append((row, at))
+            elif is_number(token):
+                parts[Piece(NUMBER, is_wild=True)].append((row, at + 1))
+            else:
+                parts[Piece(token)].append((row, at + 1))
+        branches = [_Branch((*branch.pieces, piece), members) for piece, members in parts.items()]
+        if slug:
+            branches.append(self._slug(branch.pieces, slug))
+        return branches
+
+    def _begins_slug(self, row: int, at: int, words: Counter[str]) -> bool:
+        tokens = self._rows[row]
+        if is_letters(tokens[at]):
+            return words[tokens[at]] < self._frequent
+        after = tokens[at + 1] if at + 1 < len(tokens) else ""
+        return is_number(tokens[at]) and bool(after) and self._runs_over(after)
+
+    def _slug(self, pieces: tuple[Piece, ...], members: list[tuple[int, int]]) -> _Branch:
+        ends = [(row, self._end(row, at)) for row, at in members]
+        signs = Counter(
+            sign
+            for (row, at), (_, end) in zip(members, ends, strict=True)
+            for sign in set(self._rows[row][at:end]) & set(NARROW_SIGNS)
         )
+        rare = "".join(sign for sign in NARROW_SIGNS if signs[sign] < max(1, self._frequent / 2))
+        return _Branch((*pieces, Piece(f"[^/?&.={rare}]+", is_wild=True)), ends)
+
+    def _end(self, row: int, at: int) -> int:
+        tokens = self._rows[row]
+        end = at + 1
+        while end < len(tokens) and self._runs_over(tokens[end]):
+            end += 1
+        return end
+
+    @staticmethod
+    def _runs_over(token: str) -> bool:
+        return is_number(token) or is_letters(token) or token not in SEPARATORS
 
 
-def _compiled(patterns: Sequence[str]) -> re2.Set:
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = MAX_BYTES
-    compiled = re2.Set.SearchSet(options)
-    try:
-        for pattern in patterns:
-            compiled.Add(pattern)
-        compiled.Compile()
-    except re2.error as exc:
-        raise InvalidInput(
-            f"must compile to at most {MAX_BYTES} bytes together ({exc})", field="patterns"
-        ) from exc
-    return compiled
+def relaxed_pattern(urls: Sequence[str]) -> tuple[Piece, ...]:
+    """Return the pattern of the most frequent shape of URLs, at least one; ties to the first."""
+    parts = [_url_parts(url) for url in urls]
+    shapes = Counter(map(_shape, parts))
+    best = max(shapes, key=lambda shape: shapes[shape])
+    alike = [row for row in parts if _shape(row) == best]
+    pieces: list[Piece] = []
+    for column in zip(*alike, strict=True):
+        pieces += _column(column)
+    return tuple(pieces)
+
+
+def _url_parts(url: str) -> list[str]:
+    """Return the path segments, keys and values of a URL with what separates them."""
+    parts = [""]
+    for piece in tokens_after_host(url):
+        if piece in "/?&=":
+            parts += [piece, ""]
+        else:
+            parts[-1] += piece
+    return parts
+
+
+def _shape(parts: list[str]) -> tuple[str, ...]:
+    in_query = False
+    shape = list[str]()
+    for at, part in enumerate(parts):
+        in_query |= part == "?"
+        is_key = in_query and at + 1 < len(parts) and parts[at + 1] == "="
+        shape.append(part if part in ("/", "?", "&", "=") or is_key or at < 1 else bool(part) * "x")
+    return tuple(shape)
+
+
+def _column(values: Sequence[str]) -> list[Piece]:
+    if all(value == values[0] for value in values):
+        tokens = [values[0]] if "://" in values[0] else _TOKEN.findall(values[0])
+        return [Piece(NUMBER, is_wild=True) if is_number(token) else Piece(token) for token in tokens]
+    if all(value.isdecimal() for value in values):
+        return [Piece(NUMBER, is_wild=True)]
+    if all("." in value for value in values) and len({value.rpartition(".")[2] for value in values}) == 1:
+        return [Piece("[^/?&.=]+", is_wild=True), Piece("."), Piece(values[0].rpartition(".")[2])]
+    return [Piece(_TEXT, is_wild=True)]
+
+
+def literal(text: str) -> str:
+    """Return an RE2 expression of one text."""
+    return re.sub(r"[\\.^$|?*+()\[\]{}]", lambda found: "\\" + found[0], text)
+
+
+def url_regex(pieces: Sequence[Piece], orders: Iterable[tuple[str, ...]] = ()) -> str:
+    """Return a pattern as an anchored expression of URLs as they are found."""
+    cut = next((i for i, piece in enumerate(pieces) if piece.text == "?" and not piece.is_wild), len(pieces))
+    path, query = _text(pieces[:cut]), _pairs(pieces[cut + 1 :])
+    path = re.sub(r"^https?:", "https?:", path)
+    if cut == len(pieces):
+        return f"^{_with_slash(path)}$"
+    return f"^{path}\\?{_query(query, orders)}$"
+
+
+def _with_slash(path: str) -> str:
+    """Let a path end in a slash or not, but for that of a file and the root."""
+    _, _, last = path.removesuffix("/").removesuffix("$").rpartition("/")
+    is_root = path.count("/") <= 3 and path.endswith("/")
+    is_file = not path.endswith("/") and re.search(rf"\\\.[A-Za-z0-9]{{1,{_MAX_SUFFIX}}}$", last) is not None
+    if is_root or path.count("/") < 3 or is_file:
+        return path
+    return f"{path.removesuffix('/')}/?"
+
+
+def _text(pieces: Iterable[Piece]) -> str:
+    """Return pieces as an expression; an escape fits its character too."""
+    text = "".join(piece.text if piece.is_wild else literal(piece.text) for piece in pieces)
+    return re.sub(r"%(5B|5D|3A|20|2C|40)", lambda found: f"(?:%{found[1]}|{_ESCAPES[found[1]]})", text)
+
+
+def _pairs(pieces: Iterable[Piece]) -> dict[str, str]:
+    """Return the expression of each query pair by its key as text."""
+    pairs: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if piece.text == "&" and not piece.is_wild:
+            pairs.append([])
+        else:
+            pairs[-1].append(piece)
+    return {key_of("".join(piece.text for piece in pair)): _text(pair) for pair in pairs}
+
+
+def key_of(pair: str) -> str:
+    """Return the key of a query pair, escapes undone."""
+    return unquote(pair.partition("=")[0])
+
+
+def _query(pairs: dict[str, str], orders: Iterable[tuple[str, ...]]) -> str:
+    fitting = [order for order in dict.fromkeys(orders) if set(order) == set(pairs) and order != tuple(pairs)]
+    texts = ["&".join(pairs[key] for key in order) for order in [tuple(pairs), *fitting[: MAX_ORDERS - 1]]]
+    return texts[0] if len(texts) == 1 else f"(?:{'|'.join(texts)})"
+
+
+def tokens_after_host(url: str) -> list[str]:
+    """Return the tokens of a URL, scheme and host being the first; a run of escapes is one, as if letters."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return [f"{scheme}://{host}", *_WHOLE_ESCAPES.findall(slash + path)]
+
+
+def is_number(token: str) -> bool:
+    """Say whether a token is a run of digits."""
+    return "0" <= token[0] <= "9"
+
+
+def is_letters(token: str) -> bool:
+    """Say whether a token is a run of letters, or of escapes."""
+    return token[0].isalpha() or (token[0] == "%" and len(token) > 1)

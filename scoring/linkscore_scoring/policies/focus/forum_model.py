@@ -19,14 +19,17 @@ from linkscore_scoring.pagination.paged_urls import paged
 from linkscore_scoring.policies.focus.entry import EntryCandidate, EntrySearch
 from linkscore_scoring.policies.focus.expressions import Expressions
 from linkscore_scoring.policies.focus.paths import (
+    ANY,
+    UNDECIDED,
     ForumPaths,
+    KindVotes,
     LinkGroup,
     LinkTable,
+    Shares,
     all_indexes,
     find_paths,
     known_identity,
 )
-from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes, Shares
 from linkscore_scoring.site.learning import SiteBounds
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.state import Stateful, Stored
@@ -81,10 +84,7 @@ LinkRow = tuple[int, int, int, str]
 class ForumModel:
     """Votes, links, entry and way of one site; see the parts.
 
-    Notes
-    -----
-    Cost: O(links) a page, O(link groups) a review. Source: Jiang, Song, Yu and Lin 2013; the differences are
-    those of `Focus`.
+    Jiang, Song, Yu and Lin 2013; the differences are those of `Focus`.
     """
 
     def __init__(self) -> None:
@@ -118,15 +118,7 @@ class ForumModel:
     def observe(
         self, page: PageObservation, shares: Shares, page_links: Sequence[int], site: SiteModel
     ) -> None:
-        """Take in a page; one that comes again shows its links, and does not vote again.
-
-        Parameters
-        ----------
-        shares
-            What the page is.
-        page_links
-            Which of its links turn pages, by row; empty for none.
-        """
+        """Take in a page; one that comes again shows its links, and does not vote again."""
         self._insert(page)
         pattern = self.pattern_of(page.requested_url)
         self.pages += 1
@@ -189,10 +181,7 @@ class ForumModel:
         return pages > 0 and self.dry.get(self.patterns.resolve(pattern), 0) >= pages
 
     def news_of(self, patterns: Iterable[int]) -> list[float]:
-        """Return how many threads nobody knew an index page of each pattern shows, in threads a page.
-
-        Patterns of few pages are drawn to the mean of all; without any page the rate is 0.
-        """
+        """Return how many threads nobody knew an index page of each pattern shows, in threads a page."""
         pages, news = sum(n for n, _ in self.news.values()), sum(n for _, n in self.news.values())
         mean = news / pages if pages else 0.0
         found = [self.news.get(self.patterns.resolve(pattern), (0, 0)) for pattern in patterns]
@@ -281,10 +270,7 @@ class ForumModel:
 
 
 def page_link_shares(rows: Sequence[LinkRow], page_links: Sequence[int]) -> dict[int, float]:
-    """Return the share of its distinct URLs on a page that turn pages, by URL pattern.
-
-    Links back to a first page, whose URL names no page, do not count: they are those of the list itself.
-    """
+    """Return the share of its distinct URLs on a page that turn pages, by URL pattern."""
     turning = {
         (row[0], row[2])
         for row, turns in zip(rows, page_links, strict=False)
@@ -325,13 +311,7 @@ UNCERTAIN = Certainty(False, "abstains: no page was seen yet")
 
 
 def certainty(model: ForumModel) -> Certainty:
-    """Return how certain the way is; cost O(patterns on the way).
-
-    Certain: 3 thread pages and 2 index pages of patterns decided by vote, at least a tenth of all pages seen
-    are such threads, three tenths threads or indexes, and some of them have page flips; without flips 20
-    threads must outnumber the indexes. What was certain stays so down to half the shares. Fixed by hand;
-    `wiki_x3` is the site that must not pass.
-    """
+    """Return how certain the way is; cost O(patterns on the way)."""
     slack = _SLACK if model.certainty.ready else 1.0
     threads, index = left_sum(model.paths.thread.values()), left_sum(model.paths.index.values())
     index += model.entry is not None
@@ -382,26 +362,7 @@ def _percent(part: float, model: ForumModel) -> str:
 
 
 class PredictionWatch(Stateful):
-    """Surprises of the latest 12 pages of each URL pattern, against the rate of surprises before them.
-
-    A pattern has changed when its latest pages rule out chance: the probability of as many surprises or more,
-    binomial with the rate before them (shrunk to .3: page types are noisy), is below 1e-6. After a short past
-    twelve in a row are needed, after a long good one four. Half of the latest six must be surprises, so that
-    a bad day that is over does not alarm.
-
-    Notes
-    -----
-    Why not ADWIN (`classifiers.online`): a pattern brings few pages, and the question is not when the mean
-    changed but whether the latest pages can be what the earlier ones were. Cost O(window) a page.
-
-    Examples
-    --------
-    >>> watch = PredictionWatch()
-    >>> any(watch.add(7, surprise=False) for _ in range(200))
-    False
-    >>> [watch.add(7, surprise=True) for _ in range(4)]  # after a long good past four in a row are enough
-    [False, False, False, True]
-    """
+    """Surprises of the latest 12 pages of each URL pattern, against the rate of surprises before them."""
 
     _rows: Stored[dict[int, tuple[int, int, list[int]]]]
 

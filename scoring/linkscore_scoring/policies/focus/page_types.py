@@ -29,10 +29,7 @@ _FILE = "page_types.json"
 
 
 class PageType(IntEnum):
-    """Kinds of pages (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known.
-
-    Whether an index page is the entry of its site is for policies to find; `PageTypeModel` never says it.
-    """
+    """Kinds of pages (Jiang 2013, section 3); numbers as in the wire contract, 0 is not known."""
 
     INDEX = 1
     THREAD = 2
@@ -57,17 +54,7 @@ class LinearSide:
 class PageTypeModel:
     """Tells index pages and thread pages from their layout; both positive: the larger margin, none: other.
 
-    Parameters
-    ----------
-    mean, scale
-        Of the training pages, (n_signals,); signals are standardised and clipped at `MAX_DEVIATIONS`.
-    index, thread
-        The two classifiers.
-
-    Notes
-    -----
-    Cost O(n_signals). Source: Jiang, Song, Yu and Lin 2013 (FoCUS), section 4.3.1: two linear SVMs over the
-    same features. Differences: more signals than their Table 1, calibrated probabilities (Platt 1999).
+    Jiang, Song, Yu and Lin 2013 (FoCUS), section 4.3.1: two linear SVMs over the same features.
     """
 
     def __init__(
@@ -79,10 +66,7 @@ class PageTypeModel:
         self.thread = thread
 
     def classify(self, signals: Sequence[float]) -> tuple[PageType, tuple[float, float]]:
-        """Return the kind of page of `PageLayout.signals`, and the margins for index and for thread.
-
-        Signals of another number, as of a crawler's own features, are of no known kind: OTHER, margins 0.
-        """
+        """Return the kind of page of `features.layout.SIGNALS`, and the margins for index and for thread."""
         if len(signals) != len(self.mean):
             return PageType.OTHER, (0.0, 0.0)
         row = np.clip((np.asarray(signals) - self.mean) / self.scale, -MAX_DEVIATIONS, MAX_DEVIATIONS)
@@ -102,13 +86,7 @@ class PageTypeModel:
 
 @lru_cache(maxsize=64)
 def load_page_types(without: str = "") -> PageTypeModel:
-    """Return the model of the package: trained on all annotated sites, or on all but the one named.
-
-    Raises
-    ------
-    NotFound
-        If there is no model without a site of this name; the message names those there are.
-    """
+    """Return the model of the package: trained on all annotated sites, or on all but the one named."""
     data = _data()
     if without and without not in data["without"]:
         known = ", ".join(variants())
@@ -122,13 +100,7 @@ def variants() -> list[str]:
 
 
 def model_from(plain: dict[str, Any]) -> PageTypeModel:
-    """Return a model from its plain values.
-
-    Raises
-    ------
-    CorruptState
-        If a field is missing or the model is for other signals than `SIGNALS`.
-    """
+    """Return a model from its plain values."""
     with reading_state("page types"):
         model = PageTypeModel(
             np.asarray(plain["mean"], dtype=np.float64),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindEstimate, KindVotes
 from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.sums import left_sum, shrunk
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.identity import identity
+from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
 SAMPLES = 24
 """URLs kept of each pattern, to learn expressions from and to ask for; a bound."""
@@ -21,14 +23,7 @@ LinkGroup = tuple[int, int]
 
 
 class LinkTable(Stateful):
-    """Links of fetched pages, pooled over the pages of one URL pattern; and some URLs of every pattern.
-
-    Parameters
-    ----------
-    max_patterns
-        Source patterns, target patterns with samples, and link groups per source that are kept; what comes
-        later is not learned from until others are generalised.
-    """
+    """Links of fetched pages, pooled over the pages of one URL pattern; and some URLs of every pattern."""
 
     _groups: Stored[dict[int, dict[LinkGroup, int]]]
     _samples: Stored[dict[int, dict[int, str]]]
@@ -90,28 +85,20 @@ class LinkTable(Stateful):
 
 @dataclass(slots=True)
 class ForumPaths(Stateful):
-    """What lies on the way from entry over indexes to threads (Jiang 2013, EIT path), as of the last review.
+    """What lies on the way from entry over indexes to threads (Jiang 2013, EIT path), as of the last
+    review."""
 
-    Attributes
-    ----------
-    index, thread
-        URL patterns to follow, each with the pages its kind was decided by.
-    types
-        Type of the URLs of every link group that was met; `UNDECIDED` of those nobody knows yet.
-    crossed
-        Patterns of pages whose links count: those in `index`, and where the search began.
-    off
-        Patterns whose own pages say that they are neither index nor thread.
-    page_links
-        Patterns that turn pages.
-    """
-
+    # URL patterns to follow, each with the pages its kind was decided by.
     index: dict[int, float] = field(default_factory=dict)
     thread: dict[int, float] = field(default_factory=dict)
+    # Type of the URLs of every link group that was met; `UNDECIDED` of those nobody knows yet.
     types: dict[LinkGroup, int] = field(default_factory=dict)
+    # Patterns of pages whose links count: those in `index`, and where the search began.
     crossed: set[int] = field(default_factory=set)
+    # Patterns whose own pages say that they are neither index nor thread.
     off: set[int] = field(default_factory=set)
-    page_links: set[int] = field(default_factory=set)
+    # Patterns that turn pages.
+    page_links: Stored[set[int]] = field(default_factory=set)
 
     def open(self) -> list[LinkGroup]:
         """Return the link groups on index pages that nobody knows yet."""
@@ -119,15 +106,7 @@ class ForumPaths(Stateful):
 
     def type_of(self, pattern: int, link_path: int, fits: int) -> int:
         """Return the type of URLs of a link group, `UNDECIDED` for one that should be tried, OTHER off the
-        way.
-
-        Parameters
-        ----------
-        pattern, link_path
-            The link group; one that was not met goes by its pattern alone.
-        fits
-            Type of the learned expression that the URL fits, 0 if none; it decides where votes do not.
-        """
+        way."""
         known = self.types.get((pattern, link_path))
         if known not in (None, UNDECIDED):
             return int(known or 0)
@@ -140,11 +119,7 @@ class ForumPaths(Stateful):
 
 
 def find_paths(roots: Iterable[int], links: LinkTable, votes: KindVotes) -> ForumPaths:
-    """Walk from the patterns of the roots over those of indexes; cost O(link groups).
-
-    Links of index pages count whatever they are, those of thread pages only if they turn pages. A pattern
-    whose few pages look like indexes is crossed too, so that what lies behind is tried.
-    """
+    """Walk from the patterns of the roots over those of indexes; cost O(link groups)."""
     found = ForumPaths()
     waiting = list(dict.fromkeys(roots))
     found.crossed.update(waiting)
@@ -190,3 +165,196 @@ def known_identity(url: str) -> str:
         return identity(url)
     except ValueError:
         return url
+
+
+ANY, ABOVE = -1, -2
+"""In place of a link path: pages of a pattern whatever led to them; pages of the patterns below it."""
+
+UNDECIDED = 0
+"""No kind yet; the others are `KINDS`."""
+
+KINDS = (INDEX, THREAD, OTHER)
+Node = tuple[int, int]
+Shares = tuple[float, float, float]
+"""Probabilities of INDEX, THREAD and OTHER."""
+
+_COPIES, _PAGES = 3, 4  # columns of a node's counts, after one for each of `KINDS`
+_EVEN = 1.0 / len(KINDS)
+
+# Chosen on the stored forums, Q&A site and blog with labels for page types, a tenth of them wrong
+# (research/notebook/focus.md), together and not one by one.
+# share of pages that are copies, and pages, from which a pattern is copied
+_COPY_SHARE, _COPY_PAGES = 0.6, 2.5
+_ENOUGH, _FINAL = 2.0, 10.0  # votes from which a kind may be decided, and is decided by the largest share
+_SURE, _SURE_UNSEEN = 0.6, 0.8  # probability that decides; of a pattern none of whose pages was fetched
+_PAGE_LINK_VOTES = 1.5  # most votes that page links give to the kind of page they stand on; least of them
+_PAGE_LINK_SHARE = 0.4  # of pages on which links of a pattern must turn pages
+_ONE_PAGE_LINK = 0.9  # page links, in pages, that are a sign of paging at all: one page that is sure enough
+# most support from pages beside a pattern, and what each of them gives
+_GROUP_VOTES, _GROUP_SHARE = 2.0, 0.25
+_PARENT, _PATTERN = 1.0, 2.0  # pseudo-votes of the node above; of the pattern, for one of its link groups
+
+_MAX_NODES = 60_000
+"""Nodes kept; a bound: 3 for each of 20,000 arms, a site's own bound replaces it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindEstimate:
+    """What links of one pattern and place lead to: kind (`UNDECIDED` if open), probability, support."""
+
+    kind: int
+    prob: float
+    support: float
+    likely: int
+
+
+class KindVotes(Stateful):
+    """Page types of fetched pages, counted for the link groups that led to them.
+
+    Jiang 2013, section 4.3.1 (majority over the destinations of one link group of one page).
+    """
+
+    _nodes: Stored[dict[Node, list[float]]]
+    _page_links: Stored[dict[int, list[float]]]
+
+    def __init__(self, patterns: UrlPatterns, *, max_nodes: int = _MAX_NODES) -> None:
+        self.patterns = patterns
+        self.max_nodes = max_nodes
+        self._nodes, self._page_links = {}, {}
+        self._memo: dict[Node, KindEstimate] | None = None
+
+    def cast(self, pattern: int, link_paths: Iterable[int], shares: Shares, *, copy: float) -> None:
+        """Count a page for every link group that led to it."""
+        found = dict.fromkeys(link_paths)
+        nodes = [(above, ABOVE) for above in self.patterns.above(pattern)]
+        nodes += [
+            (pattern, ANY),
+            *((ANY, link_path) for link_path in found),
+            *((pattern, link_path) for link_path in found),
+        ]
+        for node in nodes:
+            counts = self._nodes.setdefault(node, [0.0] * 5)
+            for at, share in enumerate(shares):
+                counts[at] += share
+            counts[_COPIES] += copy
+            counts[_PAGES] += 1.0
+        if len(self._nodes) > self.max_nodes:
+            self._forget()
+
+    def count_page_links(self, pattern: int, kind: int, share: float) -> None:
+        """Count a page of a kind with links of a pattern, of which a share turn its pages."""
+        if pattern in self._page_links or (share and len(self._page_links) < self.max_nodes):
+            counts = self._page_links.setdefault(pattern, [0.0, 0.0, 0.0])
+            counts[2] += 1.0
+            if share and kind in (INDEX, THREAD):
+                counts[KINDS.index(kind)] += share
+
+    def drop(self, pattern: int) -> None:
+        """Forget what pages of a pattern were, and what their place on pages said."""
+        for node in [node for node in self._nodes if node[0] == pattern]:
+            del self._nodes[node]
+        self._page_links.pop(pattern, None)
+
+    def pages(self, pattern: int) -> float:
+        """Return the pages of a pattern that voted."""
+        return self._nodes.get((pattern, ANY), [0.0] * 5)[_PAGES]
+
+    def is_copied(self, pattern: int) -> bool:
+        """Say whether the pages of a pattern mostly repeat others, as permalinks do."""
+        counts = self._nodes.get((pattern, ANY))
+        return bool(
+            counts
+            and counts[_PAGES] >= _COPY_PAGES
+            and counts[_COPIES] >= _COPY_SHARE * counts[_PAGES]
+            and not self.turns_pages(pattern)
+        )
+
+    def turns_pages(self, pattern: int) -> bool:
+        """Say whether links of a pattern turn pages: at least two of them, and half of all."""
+        index, thread, pages = self._page_links.get(pattern, (0.0, 0.0, 0.0))
+        return index + thread >= max(_PAGE_LINK_VOTES, _PAGE_LINK_SHARE * pages)
+
+    @contextmanager
+    def remembered_estimates(self) -> Iterator[None]:
+        """Remember estimates within the block, in which nothing may be cast."""
+        self._memo = {}
+        try:
+            yield
+        finally:
+            self._memo = None
+
+    def estimate(self, pattern: int, link_path: int) -> KindEstimate:
+        """Return what links of a pattern at a link path lead to; `ANY` for a link path that is not known."""
+        if self._memo is None:
+            return self._estimate(pattern, link_path)
+        known = self._memo.get((pattern, link_path))
+        if known is None:
+            known = self._memo[pattern, link_path] = self._estimate(pattern, link_path)
+        return known
+
+    def n_page_links(self) -> int:
+        """Return how many patterns turned pages of indexes or threads, be it on one page."""
+        rows = self._page_links.values()
+        return sum(
+            index + thread >= max(_ONE_PAGE_LINK, _PAGE_LINK_SHARE * pages) for index, thread, pages in rows
+        )
+
+    def _estimate(self, pattern: int, link_path: int) -> KindEstimate:
+        if self.is_copied(pattern):
+            return KindEstimate(OTHER, 1.0, self.pages(pattern), OTHER)
+        place = self._mean((ANY, link_path), [_EVEN] * 3, _PARENT) if link_path != ANY else [_EVEN] * 3
+        page_links = self._page_links.get(pattern, [])[:2] if self.turns_pages(pattern) else []
+        for above in self.patterns.above(pattern):
+            place = self._mean((above, ABOVE), place, _PARENT)
+        if page_links:
+            place = _with_page_links(place, page_links)
+        whole = self._mean((pattern, ANY), place, _PARENT)
+        shares = self._mean((pattern, link_path), whole, _PATTERN) if link_path != ANY else whole
+        support = self._support(pattern, link_path) + (min(_PAGE_LINK_VOTES, left_sum(page_links)))
+        best = max(range(3), key=shares.__getitem__)
+        sure = _SURE if page_links or (pattern, ANY) in self._nodes else _SURE_UNSEEN
+        decided = support >= _FINAL or (support >= _ENOUGH and shares[best] >= sure)
+        return KindEstimate(KINDS[best] if decided else UNDECIDED, shares[best], support, KINDS[best])
+
+    def _support(self, pattern: int, link_path: int) -> float:
+        near = [(ANY, link_path)] if link_path != ANY else []
+        near += [(above, ABOVE) for above in self.patterns.above(pattern)[-2:]]
+        most = max((self._nodes[node][_PAGES] for node in near if node in self._nodes), default=0.0)
+        return self.pages(pattern) + min(_GROUP_VOTES, _GROUP_SHARE * most)
+
+    def _mean(self, node: Node, prior: list[float], weight: float) -> list[float]:
+        counts = self._nodes.get(node)
+        if counts is None:
+            return prior
+        votes = counts[0] + counts[1] + counts[2]
+        return [shrunk(counts[at], votes, prior[at], weight) for at in range(3)]
+
+    def merge_patterns(self) -> None:
+        """Move the votes of patterns that were generalised to what stands for them now; cost O(nodes)."""
+        resolve = self.patterns.resolve
+        for node in [node for node in self._nodes if node[0] != ANY and resolve(node[0]) != node[0]]:
+            moved, to = self._nodes.pop(node), (resolve(node[0]), node[1])
+            kept = self._nodes.get(to)
+            self._nodes[to] = moved if kept is None else [a + b for a, b in zip(kept, moved, strict=True)]
+        for pattern in [pattern for pattern in self._page_links if resolve(pattern) != pattern]:
+            moved = self._page_links.pop(pattern)
+            kept = self._page_links.get(resolve(pattern), [0.0] * 3)
+            self._page_links[resolve(pattern)] = [a + b for a, b in zip(kept, moved, strict=True)]
+
+    def _forget(self) -> None:
+        order = sorted(self._nodes, key=lambda node: self._nodes[node][_PAGES])
+        for node in order[: len(order) // 2]:
+            del self._nodes[node]
+
+    def after_load(self) -> None:
+        """Check the lengths of the counts."""
+        lengths = {len(c) for c in self._nodes.values()} | {2 + len(c) for c in self._page_links.values()}
+        if lengths - {5}:
+            raise ValueError("want five counts a node, three of page links")
+
+
+def _with_page_links(place: list[float], page_links: list[float]) -> list[float]:
+    """Return a prior that also counts links that turn pages, at most 1.5 votes of them."""
+    weight = min(_PAGE_LINK_VOTES, left_sum(page_links)) / left_sum(page_links)
+    counts = [place[0] + weight * page_links[0], place[1] + weight * page_links[1], place[2]]
+    return [count / left_sum(counts) for count in counts]

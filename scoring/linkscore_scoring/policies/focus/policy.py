@@ -23,8 +23,7 @@ from linkscore_scoring.policies.base import (
 from linkscore_scoring.policies.focus.entry import EntryCandidate
 from linkscore_scoring.policies.focus.forum_model import ForumModel, certainty
 from linkscore_scoring.policies.focus.page_types import PageType, load_page_types
-from linkscore_scoring.policies.focus.paths import known_identity
-from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, Shares
+from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, Shares, known_identity
 from linkscore_scoring.policies.with_fallback import FallbackParams, WithFallback
 from linkscore_scoring.site.model import SiteModel
 from linkscore_scoring.sums import left_sum
@@ -149,9 +148,9 @@ class Focus(WithFallback):
 
     def shares(self, page: PageObservation) -> Shares:
         """Return how probable it is that a page is an index, a thread, or neither; zeros without layout."""
-        if page.layout is None or not page.layout.signals:
+        if not page.layout:
             return 0.0, 0.0, 0.0
-        _, margins = self.types.classify(page.layout.signals)
+        _, margins = self.types.classify(page.layout)
         index, thread = (
             side.probability(margin)
             for side, margin in zip((self.types.index, self.types.thread), margins, strict=True)
@@ -225,9 +224,9 @@ class Focus(WithFallback):
         estimate = self.model.votes.estimate(self.model.pattern_of(page.requested_url or page.url), ANY)
         if estimate.kind != UNDECIDED and estimate.prob >= _MAJORITY:
             return int({INDEX: PageType.INDEX, THREAD: PageType.THREAD}.get(estimate.kind, PageType.OTHER))
-        if page.layout is None or not page.layout.signals:
+        if not page.layout:
             return 0
-        return int(self.types.classify(page.layout.signals)[0])
+        return int(self.types.classify(page.layout)[0])
 
     def _valued(self, places: Sequence[str]) -> dict[str, tuple[int, float, bool]]:
         """Return type, value and whether it shows nothing new any more of each place; O(places + indexes)."""

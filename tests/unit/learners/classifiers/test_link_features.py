@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.learners.classifiers.link_features import (
+from linkscore_scoring.learners.link_features import (
     GROUPS,
     LinkFeatures,
+    NeighbourLabels,
     feature_names,
-    host_of_url,
     url_words,
-)
-from linkscore_scoring.learners.classifiers.neighbour_labels import NeighbourLabels
-from linkscore_scoring.policies.anthelion.released import (
-    SLOTS,
-    java_hash,
-    paper_features,
-    paper_slots,
-    paper_tokens,
 )
 from linkscore_scoring.state import packed, unpacked
 
@@ -56,10 +48,6 @@ def test_strange_urls_have_tokens_and_features(url: str) -> None:
     assert np.isfinite(LinkFeatures(GROUPS).of([url]).values).all()
 
 
-def test_hosts_are_read_without_parsing() -> None:
-    assert [host_of_url(u) for u in ("http://h:8/a", "https://h", "http://h?x")] == ["h:8", "h", "h"]
-
-
 def test_groups_are_switched_by_name() -> None:
     url, more = (
         "http://h/a/1",
@@ -87,11 +75,6 @@ def test_a_link_has_the_same_features_in_any_batch() -> None:
         [(indices, values)] = features.of([url], neighbours=neighbours[n : n + 1]).each()
         np.testing.assert_array_equal(indices, whole[n][0])
         np.testing.assert_array_equal(values, whole[n][1])
-
-
-def test_relatives_are_a_flag_and_a_logarithm() -> None:
-    X = LinkFeatures(["parents"]).of(["http://h/"], neighbours=np.array([[3.0, 0.0, 7.0, 7.0]]))
-    assert sorted(X.values.tolist()) == [1.0, 1.0, pytest.approx(np.log(4.0))]
 
 
 def test_explanations_find_the_names_of_features() -> None:
@@ -131,47 +114,6 @@ def test_relatives_are_bounded_and_survive_a_restart() -> None:
     assert neighbours.label(5) is None
     assert [restored.label(page) for page in (98, 99)] == [True, False]
     assert restored.counts([[1_099]]).tolist() == neighbours.counts([[1_099]]).tolist()
-
-
-def test_paper_tokens_are_the_words_of_path_query_and_fragment() -> None:
-    url = "http://Ex.org/Shop/p12/product-2014.html?id=77&cat=Shoes#top"
-    assert paper_tokens(url) == {"shop", "product", "[NUMBER]", "html", "cat", "shoes", "top"}
-
-
-def test_short_and_mixed_pieces_are_dropped_and_escapes_are_read() -> None:
-    assert paper_tokens("http://h/mp3s/p1234/12/123/r%65d") == {"[NUMBER]", "red"}
-    assert paper_tokens("http://[bad") == set()
-
-
-@pytest.mark.parametrize(
-    ("token", "slot"),
-    [
-        ("product", 4065),
-        ("[NUMBER]", 2279),
-        ("html", 3227),
-        ("review", 8968),
-        ("recipes", 6293),
-        ("index", 6066),
-    ],
-)
-def test_slots_are_those_of_java(token: str, slot: int) -> None:
-    assert abs(java_hash(token)) % SLOTS == slot
-
-
-def test_java_hashes_wrap_at_32_bits() -> None:
-    assert (java_hash(""), java_hash("html"), java_hash("product")) == (0, 3213227, -309474065)
-
-
-def test_paper_features_are_slots_host_number_and_good_parent() -> None:
-    X = paper_features(["http://h/html/index"], [7], [True])
-    [(indices, values)] = X.each()
-    assert paper_slots("http://h/html/index") == (3227, 6066)
-    assert dict(zip(indices.tolist(), values.tolist(), strict=True)) == {
-        3227: 1.0,
-        6066: 1.0,
-        SLOTS: 7.0,
-        SLOTS + 1: 1.0,
-    }
 
 
 def test_the_host_of_a_url_is_its_own_whatever_stands_before_it() -> None:

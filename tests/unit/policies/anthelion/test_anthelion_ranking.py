@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from linkscore_scoring.engine.config import CrawlConfig, PolicyChoice
 from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.queries import CrawlQueries
-from linkscore_scoring.policies.anthelion.host_values import HOST_VALUES
+from linkscore_scoring.policies.anthelion.bandit import HOST_VALUES
 from linkscore_scoring.testing.crawl import report, visit
 from linkscore_scoring.testing.pages import page_of
 
@@ -80,22 +79,6 @@ def test_asleep_sites_have_a_value_and_no_url_and_no_probability() -> None:
     assert got.probs is not None
     assert got.probs.tolist() == [0.0, 0.0, 1.0]
     assert (got.values > 0.0).all()
-
-
-def test_as_released_the_last_host_in_map_order_comes_first_whatever_it_yielded() -> None:
-    crawl = anthelion(mode="as_released", value_function="success_rate")
-    hosts = [f"h{n}" for n in range(5)]
-    for host in hosts:
-        taught(crawl, host, 1, 4)
-    got = CrawlQueries(crawl).rank_sites(hosts, [None] * 5, 3)
-    [best] = np.flatnonzero(got.urls)
-    assert got.urls[best] == 3
-    scores = (
-        CrawlQueries(crawl)
-        .score_links([f"http://{h}/x" for h in hosts], [""] * 5, [b""] * 5, [""] * 5)
-        .scores
-    )
-    assert best == int(np.argmax(scores))
 
 
 def test_new_sites_share_alike() -> None:

@@ -18,9 +18,8 @@ from linkscore_scoring.policies.base import FOLLOW, SKIP, make_params
 from linkscore_scoring.policies.browse_log.news_prefix import NewsByPrefix, NewsPrefixParams
 from linkscore_scoring.site.learning import LearningConfig, SiteBounds
 from linkscore_scoring.site.model import SiteModel
-from linkscore_scoring.state import plain
+from linkscore_scoring.state import packed, plain, unpacked
 from linkscore_scoring.testing.crawl import crawl_model
-from linkscore_scoring.testing.subject import packed, unpacked
 from linkscore_scoring.types import LinkBatch
 from linkscore_scoring.urls.identity import identity
 

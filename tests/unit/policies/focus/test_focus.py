@@ -193,14 +193,6 @@ def test_indexes_that_show_the_most_new_threads_come_first() -> None:
     assert found.scores[0] < found.scores[1] < found.scores[3] < found.scores[2]
 
 
-def test_new_threads_an_index_shows_survive_a_restart() -> None:
-    crawler = Crawler(Forum(tags=30)).run(60)
-    policy = policy_of(crawler)
-    again = Focus(policy.params)
-    again.load_state(unpacked(packed(policy.to_state())))
-    assert again.model.news == policy.model.news != {}
-
-
 def test_requests_name_unfetched_pages_and_a_reason() -> None:
     crawler = Crawler(Forum(), "/topic?t=77").run(3)
     wanted = policy_of(crawler).suggest_fetches(5, site_of(crawler))
@@ -229,9 +221,3 @@ def test_a_bucket_is_worth_what_its_links_are_while_the_way_is_known() -> None:
 def test_a_fallback_that_falls_back_is_refused() -> None:
     with pytest.raises(InvalidParams, match="neither falls back"):
         make_params(Focus, {"fallback": "focus"})
-
-
-def test_page_types_without_an_unknown_site_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    with pytest.raises(InvalidParams, match="page_types"):
-        make_params(Focus, {"page_types": "no such site"})

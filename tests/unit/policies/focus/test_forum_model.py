@@ -7,11 +7,10 @@ import re
 import pytest
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.policies.focus.entry import EntrySearch, guesses, shortness
+from linkscore_scoring.policies.focus.entry import EntrySearch, guesses
 from linkscore_scoring.policies.focus.expressions import Expressions
-from linkscore_scoring.policies.focus.forum_model import PredictionWatch, tail_prob
-from linkscore_scoring.policies.focus.paths import LinkTable, find_paths
-from linkscore_scoring.policies.focus.votes import KindVotes
+from linkscore_scoring.policies.focus.forum_model import PredictionWatch
+from linkscore_scoring.policies.focus.paths import KindVotes, LinkTable, find_paths
 from linkscore_scoring.types import INDEX, OTHER, PAGE_FLIP, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -24,12 +23,6 @@ def test_guesses_are_the_forum_part_the_root_and_the_folders_above() -> None:
     ]
 
 
-def test_fewer_folders_come_before_shorter_urls() -> None:
-    urls = ["http://h/a/b", "http://h/long-name-of-a-page", "http://h/?x=1", "http://h/"]
-    assert sorted(urls, key=shortness)[0] == "http://h/"
-    assert sorted(urls, key=shortness)[-1] == "http://h/a/b"
-
-
 def test_the_entry_is_the_shortest_of_the_pages_with_about_the_most_index_urls() -> None:
     search = EntrySearch()
     home, board, faq = "http://h/index.php", "http://h/board.php?b=1", "http://h/faq"
@@ -39,18 +32,6 @@ def test_the_entry_is_the_shortest_of_the_pages_with_about_the_most_index_urls()
     found = search.entry(lambda groups: groups[2, 0], lambda pattern: pattern == 2)
     assert found is not None
     assert found.url == home
-
-
-def test_no_entry_without_index_urls() -> None:
-    search = EntrySearch()
-    for n in range(3):
-        search.see([n], f"http://h/{n}", {}, {}, n)
-    assert search.entry(lambda groups: 0, lambda pattern: False) is None
-
-
-def test_tail_probability_is_binomial() -> None:
-    assert tail_prob(3, 2, 0.5) == pytest.approx(0.5)
-    assert tail_prob(4, 4, 0.1) == pytest.approx(1e-4)
 
 
 def test_a_pattern_that_was_reliable_is_found_to_have_changed_soon() -> None:

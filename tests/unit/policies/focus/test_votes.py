@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.policies.focus.votes import ANY, UNDECIDED, KindVotes
+from linkscore_scoring.policies.focus.paths import ANY, UNDECIDED, KindVotes
 from linkscore_scoring.types import INDEX, OTHER, THREAD
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -35,26 +34,11 @@ def test_one_page_decides_nothing_and_two_alike_do(votes: KindVotes, topic: int)
     assert votes.estimate(topic, ANY).kind == THREAD
 
 
-def test_probability_is_shrunk_from_even_over_the_patterns_above(votes: KindVotes, topic: int) -> None:
-    cast(votes, topic, THREAD_PAGE, THREAD_PAGE)
-    above = (2 + 1 / 3) / 3  # the folder /topic: two votes, one even
-    assert votes.estimate(topic, ANY).prob == pytest.approx((2 + above) / 3)
-
-
 def test_a_wrong_page_is_outvoted_and_a_majority_turns_a_decision(votes: KindVotes, topic: int) -> None:
     cast(votes, topic, INDEX_PAGE, INDEX_PAGE)
     assert votes.estimate(topic, ANY).kind == INDEX
     cast(votes, topic, *[THREAD_PAGE] * 6)
     assert votes.estimate(topic, ANY).kind == THREAD
-
-
-def test_ten_votes_decide_by_whatever_leads(votes: KindVotes, topic: int) -> None:
-    cast(votes, topic, *[THREAD_PAGE] * 4, *[OTHER_PAGE] * 3)
-    assert votes.estimate(topic, ANY).kind == UNDECIDED
-    cast(votes, topic, THREAD_PAGE, OTHER_PAGE)
-    estimate = votes.estimate(topic, ANY)
-    assert estimate.kind == THREAD
-    assert estimate.prob < 0.6
 
 
 def test_a_pattern_nobody_opened_is_taken_for_what_stands_beside_it(votes: KindVotes, topic: int) -> None:
@@ -104,23 +88,3 @@ def test_votes_move_on_when_patterns_are_generalised(votes: KindVotes) -> None:
     tag = votes.patterns.levels("http://h/tag/never-seen")[-1]
     assert votes.pages(tag) == 12.0
     assert votes.estimate(tag, ANY).kind == INDEX
-
-
-def test_what_is_remembered_in_a_review_is_not_used_after_it(votes: KindVotes, topic: int) -> None:
-    with votes.remembered_estimates():
-        assert votes.estimate(topic, ANY).kind == UNDECIDED
-    cast(votes, topic, THREAD_PAGE, THREAD_PAGE)
-    assert votes.estimate(topic, ANY).kind == THREAD
-
-
-def test_the_fullest_nodes_stay_when_there_are_too_many(votes: KindVotes, topic: int) -> None:
-    votes.max_nodes = 8
-    cast(votes, topic, *[THREAD_PAGE] * 5)
-    for n in range(20):
-        votes.cast(100 + n, [200 + n], OTHER_PAGE, copy=0.0)
-    assert votes.pages(topic) == 5.0
-
-
-def test_state_of_votes_with_too_few_counts_is_refused(votes: KindVotes) -> None:
-    with pytest.raises(CorruptState, match="five counts"):
-        votes.load_state({"nodes": {(1, -1): [0.0]}, "page_links": {}})

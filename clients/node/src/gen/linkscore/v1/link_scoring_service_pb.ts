@@ -957,7 +957,7 @@ export type RankSitesResponse = Message<"linkscore.v1.RankSitesResponse"> & {
 
   /**
    * Probability in [0, 1] with which a decision takes each entry of `order` while all of them are awake. Empty if nothing
-   * is drawn, or if values are drawn (`thompson_...`) over more than 500 sites.
+   * is drawn.
    *
    * @generated from field: repeated double draw_probs = 4;
    */

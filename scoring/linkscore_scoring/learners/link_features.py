@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkscore_scoring.columns import Repeated
+from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.hashing import GOLDEN
-from linkscore_scoring.learners.classifiers.base import Features, Floats, Ints
-from linkscore_scoring.learners.classifiers.neighbour_labels import KINDS
+from linkscore_scoring.learners.models import Features, Floats, Ints
+from linkscore_scoring.state import Stateful, Stored
+from linkscore_scoring.types import UNKNOWN_CLUSTER, LinkBatch
 
 GROUPS = ("host", "url", "ngrams", "anchor", "apath", "parents", "siblings")
 """Names of the groups of features, as `LinkFeatures` lists them."""
@@ -43,39 +48,7 @@ Column = tuple[Ints, Hashes, Floats]
 
 
 class LinkFeatures:
-    """Turns links into hashed features.
-
-    ==========  ============================================================================================
-    host        host of the URL
-    url         tokens of `url_words`
-    ngrams      character 2-, 3- and 4-grams of the URL after the host, digits as ``#``; of 200 characters
-    anchor      words of the anchor text, digits as ``#``, and whether there is any
-    link_path       link path with class digits folded, and element path alone
-    parents     at least one good or bad parent, and ln(1 + how many)
-    siblings    the same of siblings
-    ==========  ============================================================================================
-
-    Every row also has a bias. What depends on a URL or an anchor alone is remembered for the last 32,768.
-
-    Parameters
-    ----------
-    groups
-        Names of groups.
-    dim
-        Number of features; collisions add up.
-
-    Notes
-    -----
-    Cost for 1,000 links, all groups but n-grams: about 1 ms if seen before, 10 ms if not.
-
-    Examples
-    --------
-    >>> X = LinkFeatures(["url", "anchor"]).of(
-    ...     ["http://h.example/t/1", "http://h.example/t/2"], anchors=["Next", "Page 2"]
-    ... )
-    >>> len(X), X.rows.tolist().count(0), X.rows.tolist().count(1)  # bias, tokens, words
-    (2, 7, 8)
-    """
+    """Turns links into hashed features."""
 
     def __init__(self, groups: Iterable[str], *, dim: int = DIM) -> None:
         self.groups = frozenset(groups)
@@ -89,17 +62,7 @@ class LinkFeatures:
         link_paths: Sequence[tuple[int, int]] = (),
         neighbours: Floats | None = None,
     ) -> Features:
-        """Return the features of links; columns that are left out add nothing.
-
-        Parameters
-        ----------
-        anchors
-            Anchor texts.
-        link_paths
-            Ids of the folded link path and of the element path.
-        neighbours
-            (n, 4), columns as `neighbour_labels.KINDS`.
-        """
+        """Return the features of links; columns that are left out add nothing."""
         n = len(urls)
         columns = [_bias(n)]
         if "host" in self.groups:
@@ -137,13 +100,7 @@ def feature_names(url: str, anchor: str, groups: Iterable[str], dim: int) -> dic
 
 
 def url_words(url: str) -> list[str]:
-    """Return the tokens of a URL's path and query; scheme, host and fragment say nothing here.
-
-    Number of segments; each segment with its position, digit runs as ``#``; words of three letters and more;
-    extension of the last segment; whether a segment is a number or a slug, by position from the end; query
-    keys, key=value pairs, and the sorted set of keys. At most 12 segments, 24 words and 8 keys count. Cost
-    about 5 us.
-    """
+    """Return the tokens of a URL's path and query; scheme, host and fragment say nothing here."""
     _, path, query = _url_parts(url)
     segments = _DIGITS.sub("#", path).split("/")[1:]
     kept = segments[:_MOST_SEGMENTS]
@@ -265,6 +222,123 @@ def _of_neighbours(neighbours: Floats, kind: int) -> Column:
     )
 
 
+KINDS = ("good parents", "bad parents", "good siblings", "bad siblings")
+"""Columns of `NeighbourLabels.counts`."""
+
 _NEIGHBOURS = np.array(
     [[_hash("relatives", f"{kind} {name}") for name in ("any", "log")] for kind in KINDS], dtype=np.uint32
 )
+
+
+_NONE = (0, 0)  # bad and good children of a page that has none
+_MAX_PAGES = 50_000  # pages; a bound
+
+
+class NeighbourLabels(Stateful):
+    """Labels of pages, and per page the labels of the pages it links to; crawl-wide, by identity hash."""
+
+    _labels: Stored[dict[int, bool]]
+    _children: Stored[dict[int, tuple[int, int]]]
+
+    def __init__(self, *, max_pages: int = _MAX_PAGES) -> None:
+        self.max_pages = max_pages
+        self._labels, self._children = {}, {}
+
+    def label(self, page: int) -> bool | None:
+        """Return the label of a page, None if it has none."""
+        return self._labels.get(page)
+
+    def note(self, page: int, parents: Iterable[int], relevant: bool) -> None:
+        """Label a page known from `parents`; a second label replaces the first."""
+        before = self._labels.get(page)
+        if before is relevant:
+            return
+        self._labels[page] = relevant
+        for parent in dict.fromkeys(parents):
+            bad, good = self._children.get(parent, _NONE)
+            if before is not None:
+                bad, good = (bad - 1, good) if relevant else (bad, good - 1)
+            self._children[parent] = (max(0, bad + (not relevant)), max(0, good + relevant))
+        for table in (self._labels, self._children):
+            _trim(table, self.max_pages)
+
+    def counts(self, parents: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return how many good and bad parents and siblings links have, (n, 4) float64, columns as
+        `KINDS`."""
+        given = Repeated.of(map(tuple, parents))  # links of a menu have theirs in common
+        rows = np.array(list(map(self._count, given.distinct)), dtype=np.float64)
+        return rows.reshape(-1, len(KINDS))[given.places]
+
+    def _count(self, parents: Sequence[int]) -> tuple[int, int, int, int]:
+        good = bad = good_siblings = bad_siblings = 0
+        for parent in parents:
+            label = self._labels.get(parent)
+            if label is not None:
+                good += label
+                bad += not label
+            siblings = self._children.get(parent)
+            if siblings is not None:
+                bad_siblings += siblings[0]
+                good_siblings += siblings[1]
+        return good, bad, good_siblings, bad_siblings
+
+
+def _trim(table: dict[int, Any], most: int) -> None:
+    for oldest in list(islice(table, max(0, len(table) - most))):
+        del table[oldest]
+
+
+_NOBODY = (0, "", 0, "")  # the link of a pattern that is not known
+_MAX_PATTERNS = 20_000  # patterns; a bound, a site's own replaces it
+_ANCHOR_CHARS = 80  # of an anchor; a bound
+
+
+class LatestLinks:
+    """The latest link of each URL pattern: identity hash, URL, link path, anchor."""
+
+    def __init__(self, *, max_patterns: int = _MAX_PATTERNS) -> None:
+        self.max_patterns = max_patterns
+        self._examples: dict[int, tuple[int, str, int, str]] = {}
+
+    def __contains__(self, pattern: int) -> bool:
+        return pattern in self._examples
+
+    def note(self, links: LinkBatch) -> None:
+        """Take in the links of a page."""
+        columns = zip(links.patterns, links.keys, links.urls, links.link_paths, links.anchors, strict=True)
+        for pattern, key, url, link_path, anchor in columns:
+            self._examples[pattern] = (key, url, link_path, anchor[:_ANCHOR_CHARS])
+        for pattern in list(islice(self._examples, max(0, len(self._examples) - self.max_patterns))):
+            del self._examples[pattern]
+
+    def batch(self, patterns: Sequence[int]) -> LinkBatch:
+        """Return one link for each pattern; an empty one for a pattern that is not known."""
+        found = [self._examples.get(pattern, _NOBODY) for pattern in patterns]
+        n = len(found)
+        return LinkBatch(
+            [url for _, url, _, _ in found],
+            [key for key, _, _, _ in found],
+            [link_path for _, _, link_path, _ in found],
+            [UNKNOWN_CLUSTER] * n,
+            [0] * n,
+            list(patterns),
+            [anchor for _, _, _, anchor in found],
+        )
+
+    def newest(self, n: int) -> list[int]:
+        """Return up to n patterns, those first seen last."""
+        return list(islice(reversed(self._examples), n))
+
+    def to_state(self) -> list[Any]:
+        """Return the examples as plain values."""
+        return [[pattern, *example] for pattern, example in self._examples.items()]
+
+    def load_state(self, state: list[Any]) -> None:
+        """Take over the examples of `to_state`."""
+        try:
+            self._examples = {
+                int(pattern): (int(key), str(url), int(link_path), str(anchor))
+                for pattern, key, url, link_path, anchor in state
+            }
+        except (TypeError, ValueError) as exc:
+            raise CorruptState(f"link examples: malformed entry {exc}") from exc

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from linkscore_scoring.errors import CorruptState
-from linkscore_scoring.learners.classifiers import classifier_named
-from linkscore_scoring.learners.classifiers.base import (
+from linkscore_scoring.learners.models import (
     DIM,
     Classifier,
     Features,
     Floats,
     Ints,
+    classifier_named,
     features_of,
     logit,
     sigmoid,
@@ -38,37 +38,7 @@ _DELTA = 0.002  # the default of river's ADWIN
 
 
 class OnlineClassifier(Stateful):
-    """A classifier by name with what every crawl needs around it.
-
-    - *Imbalance*: a label counts n / (2 n_class), at most 30 times, n over the last thousand or so labels;
-      not for naive Bayes, which describes each class by itself.
-    - *Calibration*: Platt's curve over predictions made before their label came.
-    - *Drift*: when the error of such predictions has risen (ADWIN), the classifier keeps a tenth of what it
-      knows.
-
-    Parameters
-    ----------
-    kind
-        Name of the classifier.
-    dim
-        Number of features.
-
-    Raises
-    ------
-    InvalidParams
-        If no classifier has this name.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.learners.classifiers.link_features import LinkFeatures
-    >>> features, classifier = LinkFeatures(["url"]), OnlineClassifier("arow")
-    >>> urls = [f"http://h.example/{kind}/{n}" for n in range(20) for kind in ("report", "user")]
-    >>> classifier.learn(features.of(urls), np.array([1.0, 0.0] * 20))
-    >>> new = ["http://h.example/report/99", "http://h.example/user/7"]
-    >>> report, user = classifier.predict_prob(features.of(new))
-    >>> bool(report > 0.9 > 0.1 > user)
-    True
-    """
+    """A classifier by name with what every crawl needs around it."""
 
     state_name = "classifier"
     kind: Stored[str]
@@ -122,13 +92,7 @@ class OnlineClassifier(Stateful):
         return min(_MOST_WEIGHT, left_sum(self._recent) / (2.0 * self._recent[relevant]))
 
     def load_state(self, state: State) -> None:
-        """Take over the state of a classifier of the same kind.
-
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed, or the kind is another.
-        """
+        """Take over the state of a classifier of the same kind."""
         if state.get("kind") != self.kind:
             raise CorruptState(f"classifier: state of {state.get('kind')!r}, want {self.kind!r}")
         super().load_state(state)
@@ -137,33 +101,8 @@ class OnlineClassifier(Stateful):
 class PlattCalibration(Stateful):
     """Platt's curve, sigmoid(a ln(p / (1 - p)) + b), over a window of predictions made before their label.
 
-    The curve rises, so it changes no order. It is pulled to the identity (a = 1, b = 0) by one pseudo-label's
-    worth, and is the identity until there are `least` labels and both kinds among them. Undoes what class
-    weights did to the base rate.
-
-    Parameters
-    ----------
-    window
-        Predictions kept, >= 1.
-    every
-        Labels between two fits, >= 1.
-    least
-        Labels before the first fit.
-
-    Notes
-    -----
-    Source: Platt, Probabilistic outputs for support vector machines, 1999; Newton's method after Lin, Lin and
-    Weng 2007. Cost: 8 passes over the window a fit, 0.2 ms at 500.
-
-    Examples
-    --------
-    Predictions of .5 of which one in ten comes true mean a little more than .1:
-
-    >>> curve = PlattCalibration()
-    >>> for n in range(500):
-    ...     curve.add(0.5, relevant=n % 10 == 0)
-    >>> round(float(curve.apply(np.array([0.5]))[0]), 2)
-    0.1
+    Platt, Probabilistic outputs for support vector machines, 1999; Newton's method after Lin, Lin and Weng
+    2007.
     """
 
     _window: Stored[deque[tuple[float, bool]]]
@@ -215,26 +154,7 @@ class PlattCalibration(Stateful):
 class DriftDetector(Stateful):
     """Says when the mean of a stream in [0, 1] has changed, and only when it rose: errors may fall freely.
 
-    The detector is river's; it is rebuilt from the values since the last change, of which at most
-    `max_values` are kept (then the older half goes).
-
-    Parameters
-    ----------
-    delta
-        Probability of a false alarm at each test, (0, 1).
-
-    Notes
-    -----
-    Source: Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007. Cost: about
-    2 us a value; river is imported at the first one.
-
-    Examples
-    --------
-    >>> detector = DriftDetector()
-    >>> any(detector.add(0.8) for _ in range(200)), any(detector.add(0.1) for _ in range(200))
-    (False, False)
-    >>> any(detector.add(0.9) for _ in range(200))
-    True
+    Bifet and Gavalda, Learning from time-changing data with adaptive windowing, SDM 2007.
     """
 
     changes: Stored[int]
@@ -279,9 +199,6 @@ class DriftDetector(Stateful):
 
 
 def load_libraries(kind: str) -> None:
-    """Import what a classifier of a kind imports at its first labels, by showing a small one a few.
-
-    It takes seconds: do it where nobody waits.
-    """
+    """Import what a classifier of a kind imports at its first labels, by showing a small one a few."""
     rehearsal = OnlineClassifier(kind, dim=1)
     rehearsal.learn(features_of([{0: 1.0}] * 3), np.array([1.0, 0.0, 1.0]))
