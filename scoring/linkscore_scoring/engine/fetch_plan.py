@@ -205,6 +205,8 @@ def allocate(groups: Sequence[Sequence[Offer]], values: NDArray[np.float64], n: 
     (n_rows,).
     """
     takes = np.zeros(len(values), dtype=np.int64)
+    if not n:
+        return FetchPlan(values, takes)
     closed: set[tuple[int, int]] = set()
     named = ([(offer, group) for offer in of_group] for group, of_group in enumerate(groups))
     left = n

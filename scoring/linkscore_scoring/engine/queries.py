@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -283,12 +282,12 @@ class CrawlQueries:
         Of a site with fetches in flight, one of `under_way`, nothing is known beforehand.
         """
         keeps, known = self._keeps(choice), self.crawl.sites.known_values
-        hidden = {name for site in under_way for name in known.names(site)}
-        kept = map(known.buckets.get, names) if keeps else repeat(None, len(names))
-        worth = np.array(
-            [None if name in hidden else value for name, value in zip(names, kept, strict=True)],
-            dtype=np.float64,
-        )
+        worth = np.full(len(names), np.nan)
+        if keeps:
+            worth = np.array(list(map(known.buckets.get, names)), dtype=np.float64)
+        for site in under_way:
+            hidden = set(known.names(site))
+            worth[[place for place, name in enumerate(names) if name in hidden]] = np.nan
         by_site: dict[str, dict[int, str]] = {}
         for place in np.flatnonzero(np.isnan(worth)).tolist():
             site, _, own = names[place].partition("/")
@@ -297,7 +296,7 @@ class CrawlQueries:
             flight, places = flight_of(site), list(own_names)
             worth[places] = flight.values(list(own_names.values())) if flight is not None else 0.0
             if keeps and flight is not None and site not in under_way:
-                known.keep(site, dict(zip([names[at] for at in places], worth[places].tolist(), strict=True)))
+                known.keep(site, dict(zip(picking(places)(names), worth[places].tolist(), strict=True)))
         return worth
 
     def _keeps(self, choice: PolicyChoice | None) -> bool:
