@@ -11,8 +11,8 @@ from linkscore_research.clusterers.eps import scan
 from linkscore_research.policies.irobot.arborescence import maximum_arborescence
 from linkscore_research.policies.tag_path_bandit.tag_path_groups import TagPathGroups, vector_of
 from linkscore_research.policies.tpm.rtdm import Tree, distance, similarity
-from linkscore_scoring.clustering.registry import CLUSTERERS
-from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.base import SamplePage
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.policies.registry import builtin, policy_class
 from linkscore_scoring.testing.conformance import check_state_round_trip_gives_the_same_future
 from linkscore_scoring.testing.pages import trie_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from linkscore_scoring.clustering.sample import SamplePage, with_in_links
+from linkscore_scoring.clustering.base import SamplePage, with_in_links
 from linkscore_scoring.features.types import PathTrie, link_path_id
 from linkscore_scoring.hashing import hash64
 

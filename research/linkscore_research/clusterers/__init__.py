@@ -2,7 +2,7 @@
 
 from linkscore_research.clusterers.dbscan import Dbscan
 from linkscore_research.clusterers.irobot_regions import IRobotRegions
-from linkscore_scoring.clustering.registry import CLUSTERERS
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 
 CLUSTERERS |= {kind.name: kind for kind in (Dbscan, IRobotRegions)}
 

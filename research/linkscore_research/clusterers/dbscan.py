@@ -16,10 +16,10 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    SamplePage,
     check_size,
     labelled,
 )
-from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
 from linkscore_scoring.features.types import plain_bag
 

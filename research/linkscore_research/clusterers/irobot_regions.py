@@ -16,12 +16,12 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    SamplePage,
     check_size,
     labelled,
     large,
     means_of,
 )
-from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import fit_vectorizer, normalised, zero_rows
 from linkscore_scoring.features.types import PathTrie, normal_tokens
 

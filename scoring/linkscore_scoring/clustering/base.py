@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.errors import LimitExceeded
+from linkscore_scoring.features.types import PathTrie
+from linkscore_scoring.hashing import hash64
 from linkscore_scoring.state import State, from_state, plain
 
 OUTLIER = -1
@@ -54,24 +57,12 @@ class ClusterModel(ABC):
 
 @dataclass(frozen=True)
 class Clustering:
-    """Result of a fit.
+    """Result of a fit."""
 
-    Attributes
-    ----------
-    labels
-        Cluster of every page, (n_pages,) int64, 0, 1, ... in order of first page; -1 for outliers.
-    model
-        Classifier for further pages.
-    vectors
-        `ClusterModel.vectors` of the sample.
-    notes
-        What was unusual, e.g. ``no_clusters``, for the log.
-    """
-
-    labels: NDArray[np.int64]
-    model: ClusterModel
-    vectors: NDArray[np.float64]
-    notes: list[str] = field(default_factory=list)
+    labels: NDArray[np.int64]  # cluster of every page, (n_pages,) int64, 0, 1, ... in order of first page
+    model: ClusterModel  # classifier for further pages
+    vectors: NDArray[np.float64]  # `ClusterModel.vectors` of the sample
+    notes: list[str] = field(default_factory=list)  # what was unusual, e.g. ``no_clusters``, for the log
 
 
 class Clusterer(ABC):
@@ -111,13 +102,7 @@ class Clusterer(ABC):
 
 
 def check_size(sample: Sequence[SamplePage]) -> None:
-    """Refuse samples beyond the bound.
-
-    Raises
-    ------
-    LimitExceeded
-        If the sample holds more than `MAX_PAGES` pages.
-    """
+    """Refuse samples beyond the bound."""
     if len(sample) > MAX_PAGES:
         raise LimitExceeded(f"sample: at most {MAX_PAGES} pages can be clustered, got {len(sample)}")
 
@@ -155,3 +140,91 @@ def or_one_cluster(labels: NDArray[np.int64], zero: NDArray[np.bool_]) -> tuple[
     if len(labels) and (labels < 0).all() and not zero.all():
         return np.where(zero, OUTLIER, 0).astype(np.int64), ["no_clusters"]
     return labels, []
+
+
+Link = tuple[int, int, int]
+"""Link path id, class-free link path id, identity hash of the target."""
+
+InLink = tuple[int, int]
+"""Identity hash of the linking page, link path id."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePage:
+    """A page to cluster or to classify."""
+
+    key: str
+    paths: PathTrie
+    links: Sequence[Link] = ()
+    in_links: Sequence[InLink] = ()
+
+    @property
+    def hash(self) -> int:
+        """Identity hash, by which links name their targets."""
+        return hash64(self.key)
+
+
+def with_in_links(pages: Sequence[SamplePage], sources: Sequence[SamplePage]) -> list[SamplePage]:
+    """Return the pages with the links of `sources` that lead to them added to what is known."""
+    found: defaultdict[int, dict[InLink, None]] = defaultdict(dict)
+    hashes = [page.hash for page in pages]
+    wanted = frozenset(hashes)
+    for source in sources:
+        origin = source.hash
+        for link_path, _, target in source.links:
+            if target in wanted and target != origin:
+                found[target][origin, link_path] = None
+    return [
+        replace(page, in_links=list(dict.fromkeys([*page.in_links, *found[hash_]])))
+        for page, hash_ in zip(pages, hashes, strict=True)
+    ]
+
+
+_Node = tuple[int, str, str]
+"""Parent, tag, class tokens."""
+
+
+class SampleTrie:
+    """Tag paths of a sample; pages of a site share most of theirs."""
+
+    def __init__(self, tries: Sequence[PathTrie]) -> None:
+        known: defaultdict[_Node, int] = defaultdict(count().__next__)
+        self.pages: list[list[int]] = []
+        self.leaves: list[list[tuple[int, int]]] = []
+        self.classes = [set(trie.classes) for trie in tries]
+        for trie in tries:
+            at: list[int] = []
+            for parent, tag, classes in zip(trie.parents, trie.tags, trie.classes, strict=True):
+                at.append(known[at[parent] if parent >= 0 else -1, tag, classes])
+            self.pages.append(at)
+            self.leaves.append([(node, n) for node, n in zip(at, trie.leaves, strict=True) if n])
+        self.nodes = list(known)
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def paths(self, element_of: Callable[[str, str], str], separator: str) -> list[str]:
+        """Return the path of every node: names of its elements, from the root on.
+
+        `element_of`: (tag, class tokens) -> name of an element; asked once for each that is different.
+        `separator`: stands between names.
+        """
+        elements: dict[tuple[str, str], str] = {}
+        paths: list[str] = []
+        for parent, tag, classes in self.nodes:
+            element = elements.get((tag, classes))
+            if element is None:
+                element = elements[tag, classes] = element_of(tag, classes)
+            paths.append(f"{paths[parent]}{separator}{element}" if parent >= 0 else element)
+        return paths
+
+    def bags(self, paths: Sequence[str]) -> list[dict[str, int]]:
+        """Return the bag of each page, path -> displayed leaves, of paths given by node."""
+        bags = []
+        for leaves in self.leaves:
+            bag: dict[str, int] = {}
+            for node, n in leaves:
+                path = paths[node]
+                bag[path] = bag.get(path, 0) + n
+            bags.append(bag)
+        return bags

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.sample import SampleTrie
+from linkscore_scoring.clustering.base import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.types import PathTrie, fold_digits
 from linkscore_scoring.sums import left_sum
@@ -37,11 +37,7 @@ _UNSETTLED = object()
 
 
 class PathNodes(Generic[Value]):
-    """Filtered bags of pages, with what earlier pages showed remembered; it never changes an answer.
-
-    `separator`: stands between elements. `max_nodes`: nodes, and distinct (tag, class tokens), remembered;
-    above it all are forgotten.
-    """
+    """Filtered bags of pages, with what earlier pages showed remembered; it never changes an answer."""
 
     def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
         self.max_nodes = max_nodes
@@ -54,12 +50,7 @@ class PathNodes(Generic[Value]):
         element_of: Callable[[str, str], str],
         settle: Callable[[str], Value | None],
     ) -> dict[Value, int]:
-        """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes).
-
-        `trie`: tag paths of the page. `element_of`: (tag, class tokens) -> element of a path with the tokens
-        that count; the same at every call. `settle`: path of such elements -> what it stands for, None to
-        leave it out; the same at every call.
-        """
+        """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes)."""
         places = self.places(trie, element_of)
         settled, bag = self._settled, dict[Value, int]()
         for at, leaves in zip(places, trie.leaves, strict=True):
@@ -120,12 +111,7 @@ _REMEMBERED = 20_000
 
 @dataclass(frozen=True)
 class ClassPathFilter:
-    """Frozen rarity filter: turns the trie of any page of the site into a bag of class-aware paths.
-
-    `token_pages`: surviving class tokens (digits as ``#``) -> pages of the sample that hold them.
-    `numbered`: tokens that keep their digits. `paths`: paths that reached the page threshold in the sample;
-    a new path is shortened until it is one of them.
-    """
+    """Frozen rarity filter: turns the trie of any page of the site into a bag of class-aware paths."""
 
     token_pages: Mapping[str, int]
     numbered: dict[str, None]
@@ -176,13 +162,7 @@ class ClassPathFilter:
 def fit_class_paths(
     tries: Sequence[PathTrie], *, min_pages: int = 4, min_share: float = 0.005
 ) -> tuple[ClassPathFilter, list[dict[str, int]]]:
-    """Learn the rarity filter of a sample and return it with the filtered bags of the sample.
-
-    `tries`: tag paths of the sampled pages. `min_pages`, `min_share`: the threshold m is the larger of
-    `min_pages` and `min_share` of the sample, as in steps 2 and 3 above.
-
-    Cost O(distinct paths x tokens). Not in Xu 2018, whose XPaths carry no classes.
-    """
+    """Learn the rarity filter of a sample and return it with the filtered bags of the sample."""
     threshold = max(min_pages, min_share * len(tries))
     sample = SampleTrie(tries)
     numbered = template_numbers(sample, threshold)
@@ -280,11 +260,6 @@ def template_numbers(sample: SampleTrie, threshold: float) -> frozenset[str]:
     - few values cover it: at most 20 % of its pages hold a member rarer than the page threshold;
     - the value explains layout: it accounts for at least 10 % of the variance of the plain path vectors of
       its pages (adjusted R-squared of a one-way analysis of variance, so that chance scores 0).
-
-    `sample`: tag paths of the sampled pages. `threshold`: pages a token must be on to count as a value of
-    its own.
-
-    Cost O(total nodes + n_pages x n_paths). Not from a paper.
     """
     families = _families(sample)
     wanted = {name: pages for name, pages in families.items() if _few_values(pages, threshold)}
@@ -331,11 +306,7 @@ def _few_values(members: Mapping[str, set[int]], threshold: float) -> bool:
 
 
 def explained_share(vectors: NDArray[np.float64], groups: Sequence[Collection[int]]) -> float:
-    """Return the adjusted R-squared of grouping rows: 1 if groups explain all variance, about 0 by chance.
-
-    `vectors`: feature vectors, (n_pages, n_paths). `groups`: row indices of each group; a row in several
-    groups counts in each.
-    """
+    """Return the adjusted R-squared of grouping rows: 1 if groups explain all variance, about 0 by chance."""
     rows = [vectors[sorted(group)] for group in groups]
     n = sum(len(group) for group in rows)
     if n <= len(rows) or len(rows) < 2:
@@ -368,12 +339,6 @@ def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
     These are tokens that cross at least three tokens which exclude each other, and tokens that say no more
     than "this template, modified" (``category-paged``: ``category`` and ``paged``). Two tokens cross when
     their common pages and the pages of either one alone all reach the page threshold.
-
-    `pages`: class tokens of ``html`` and ``body`` of every sampled page; see `page_level_tokens`.
-    `threshold`: pages that count as evidence.
-
-    Looks at the 300 page-level tokens on most pages. Cost O(modifiers x tokens^2 x n_pages). Not from a
-    paper.
     """
     df = Counter(token for held in pages for token in held)
     tokens = sorted((t for t, n in df.items() if n >= threshold), key=lambda t: (-df[t], t))[:_MAX_TOKENS]
@@ -386,8 +351,7 @@ def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
 
 def page_level_tokens(sample: SampleTrie, numbered: Collection[str]) -> list[set[str]]:
     """Return the class tokens of ``html`` and ``body`` of each page, digits as ``#`` unless the token is in
-    `numbered`.
-    """
+    `numbered`."""
     held = {
         node: folded(classes, numbered)
         for node, (_, tag, classes) in enumerate(sample.nodes)
@@ -398,8 +362,7 @@ def page_level_tokens(sample: SampleTrie, numbered: Collection[str]) -> list[set
 
 def _crossing(on: NDArray[np.float64], threshold: float) -> list[int]:
     """Return the rows that cross at least three rows which exclude each other, looked for from small to
-    large.
-    """
+    large."""
     both, sizes = on @ on.T, on.sum(axis=1)
     alone = sizes[:, None] - both
     crosses = (both >= threshold) & (alone >= threshold) & (threshold <= alone.T)
@@ -443,11 +406,6 @@ def class_values(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
     A family is the tokens that begin with the name of a token they always come with. Its members name things
     if they exclude each other, as values of one variable do, and have a long tail: half of them or more, and
     three at least, are below the page threshold.
-
-    `pages`: class tokens of ``html`` and ``body`` of every sampled page, digits as ``#``, without modifiers.
-    Tokens that end in a number are no names. `threshold`: tokens on fewer pages are rare.
-
-    Cost O(pages x tokens of a page squared). Not from a paper.
     """
     df = Counter(token for held in pages for token in held)
     together = Counter(

@@ -15,6 +15,7 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
+    SamplePage,
     check_size,
     labelled,
     large,
@@ -26,8 +27,8 @@ from linkscore_scoring.clustering.class_paths import (
     fit_class_paths,
     readable,
 )
-from linkscore_scoring.clustering.sample import SamplePage
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
+from linkscore_scoring.errors import InvalidParams
 from linkscore_scoring.features.types import PathTrie
 
 
@@ -104,20 +105,8 @@ class _Nearness:
 class CosineLinkage(Clusterer):
     """The default: finds templates that share their tags and differ in classes, with few outliers.
 
-    `cut`: cosine distance, in [0, 1], above which groups are not merged. `min_size`: groups below are
-    outliers. `min_df`: paths on fewer pages are dropped.
-
     Weights are ln(tf + 1) ln(|D| / df + 1), rows scaled to L2 norm 1, linkage is UPGMA. Cost O(n^2 (n_paths +
     log n)).
-
-    Examples
-    --------
-    >>> from linkscore_scoring.testing.pages import trie_of
-    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
-    ...          for n in range(5, 10)]
-    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
-    >>> CosineLinkage().fit(posts + lists).labels.tolist()
-    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
 
     name: ClassVar[str] = "cosine_linkage"
@@ -158,20 +147,9 @@ def cosine_distances(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 def linkage_groups(distances: NDArray[np.float64], cut: float) -> NDArray[np.int64]:
     """Return groups of average linkage: two join while they are at most `cut` apart on average.
 
-    `distances`: symmetric, (n, n) float64, zero on the diagonal. `cut`: largest mean distance between groups
-    that are joined.
-
-    `groups`: number of each row's group, (n,) int64: one of the rows in it.
-
     Nearest-neighbour chains (Murtagh 1983, as in Müllner 2011, section 3.3), cost O(n^2), a row at a time.
     The groups are those of ``scipy.cluster.hierarchy``, ties included, whose import would cost the
     server 12 MB, a process that only learns 36 MB, and .25 s of CPU: as much as learning 800 pages.
-
-    Examples
-    --------
-    >>> points = np.array([0.0, 0.1, 0.9, 1.0, 5.0])
-    >>> linkage_groups(np.abs(points[:, None] - points), 0.2).tolist()
-    [1, 1, 3, 3, 4]
     """
     n = len(distances)
     far = np.array(distances)
@@ -217,3 +195,15 @@ def _roots(joined: NDArray[np.int64]) -> NDArray[np.int64]:
     while not np.array_equal(joined, further := joined[joined]):
         joined = further
     return joined
+
+
+DEFAULT = CosineLinkage.name
+CLUSTERERS: dict[str, type[Clusterer]] = {DEFAULT: CosineLinkage}
+
+
+def clusterer_named(name: str) -> type[Clusterer]:
+    """Return the clusterer class of this name."""
+    if name not in CLUSTERERS:
+        names = ", ".join(sorted(CLUSTERERS))
+        raise InvalidParams(f"must be one of {names}, got {name!r}", field="clusterer")
+    return CLUSTERERS[name]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel
-from linkscore_scoring.clustering.registry import clusterer_named
-from linkscore_scoring.clustering.sample import SamplePage, with_in_links
+from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel, SamplePage, with_in_links
+from linkscore_scoring.clustering.cosine_linkage import clusterer_named
 from linkscore_scoring.errors import CorruptState, InvalidParams
 from linkscore_scoring.state import State, from_state, plain
 
@@ -20,13 +20,7 @@ _TOP_PATHS = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusterStats:
-    """What is known of one cluster.
-
-    `id`: persistent id (`ClusterIdentities`); the label itself until `TemplateModel.renamed`. `size`: pages
-    of the sample. `dsim`: mean distance to the mean vector (eq. 10). `example`: URL key of the medoid, the
-    page nearest to the mean. `top_paths`: paths with the largest weight above the site's mean, at most 5:
-    what is special about the cluster.
-    """
+    """What is known of one cluster."""
 
     id: int
     size: int
@@ -36,12 +30,7 @@ class ClusterStats:
 
 
 class TemplateModel:
-    """Learned templates of a site: classifies pages and describes clusters; immutable once learned.
-
-    `clusterer`: name of the clusterer that made it. `clusters`: statistics by label 0, 1, ... `sample`: URL
-    key -> persistent cluster id of every sampled page, -1 for outliers. `notes`: what was unusual while
-    learning.
-    """
+    """Learned templates of a site: classifies pages and describes clusters; immutable once learned."""
 
     def __init__(
         self,
@@ -72,8 +61,7 @@ class TemplateModel:
 
     def renamed(self, ids: Mapping[int, int]) -> TemplateModel:
         """Return the model with other cluster ids: present id -> persistent id
-        (`ClusterIdentities.carry_over`).
-        """
+        (`ClusterIdentities.carry_over`)."""
         clusters = [replace(stats, id=ids[stats.id]) for stats in self.clusters]
         sample = {key: ids.get(was, OUTLIER) for key, was in self.sample.items()}
         return TemplateModel(self.clusterer, self.model, clusters, sample, self.notes)
@@ -90,10 +78,7 @@ class TemplateModel:
 
     @classmethod
     def from_state(cls, state: State) -> TemplateModel:
-        """Rebuild a model.
-
-        Raises `CorruptState`: if a field is missing or malformed.
-        """
+        """Rebuild a model."""
         try:
             clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
             model = clusterer_named(state["clusterer"]).load(state["model"])
@@ -103,26 +88,7 @@ class TemplateModel:
 
 
 def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
-    """Learn the templates of a site from a sample.
-
-    `sample`: distinct pages of one site, at most 2,000; the order decides cluster numbers and ties, nothing
-    else. `clusterer`: an instance from `linkscore_scoring.clustering.registry`, with its parameters.
-
-    Raises `LimitExceeded`: if the sample is too large.
-
-    Cost O(n^2 n_paths), some .3 s for 1,600 pages by the default clusterer; run it beside the request path.
-
-    Examples
-    --------
-    >>> from linkscore_scoring.testing.pages import trie_of
-    >>> from linkscore_scoring.clustering.registry import CLUSTERERS
-    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
-    ...          for n in range(5, 10)]
-    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
-    >>> model = learn(posts + lists, CLUSTERERS["cosine_linkage"]())
-    >>> [(stats.size, stats.top_paths[0]) for stats in model.clusters]
-    [(5, 'html/body/p/text()'), (5, 'html/body/ul/li/a')]
-    """
+    """Learn the templates of a site from a sample."""
     clustering = clusterer.fit(with_in_links(sample, sample) if clusterer.reads_in_links else sample)
     names = clustering.model.path_names()
     clusters = _describe(sample, clustering.vectors, clustering.labels, names)
@@ -156,9 +122,6 @@ def dsim(
 ) -> NDArray[np.float64]:
     """Return the mean Euclidean distance of members to their mean vector, (n_clusters,) float64 (eq. 10).
 
-    `vectors`: weights of the sample, (n_pages, n_paths). `labels`: cluster of every page, (n_pages,).
-    `clusters`: labels to report, in this order.
-
     A cluster of one page or of identical pages has 0, a cluster without pages too: policies floor the factor.
     The paper calls the term a variance in prose; the printed formula (plain distance, not squared) is
     implemented.
@@ -171,3 +134,45 @@ def _spread(members: NDArray[np.float64]) -> float:
         return 0.0
     offsets = members - members.mean(axis=0)
     return float(np.sqrt((offsets * offsets).sum(axis=1)).mean())  # eq. 10
+
+
+@dataclass(slots=True)
+class ClusterIdentities:
+    """Carries persistent ids over from one clustering to the next by the pages both know.
+
+    A new cluster inherits the id of the old cluster it overlaps most (Jaccard over pages known to both, at
+    least `min_overlap`), one to one; greedy from the largest number of shared pages, ties to the smaller old
+    id, then the smaller new label. When a cluster splits, the larger part keeps the id; when clusters merge,
+    the id of the larger is kept. All others get new ids. An id that was given out is never given out again;
+    outliers are always -1.
+    """
+
+    min_overlap: float = 0.25
+    next_id: int = 0
+
+    def carry_over(
+        self, old: Mapping[str, int], pages: Sequence[str], labels: Sequence[int]
+    ) -> dict[int, int]:
+        """Return the persistent id of every new label (without -1) and advance `next_id`.
+
+        `old`: page key -> persistent id before; empty at the first learning. `pages`, `labels`: keys of the
+        newly clustered pages and their labels, same length.
+        """
+        ids = self._matched(old, pages, labels)
+        for label in sorted(set(labels) - {OUTLIER} - set(ids)):
+            ids[label] = self.next_id
+            self.next_id += 1
+        return ids
+
+    def _matched(self, old: Mapping[str, int], pages: Sequence[str], labels: Sequence[int]) -> dict[int, int]:
+        known = [(old[page], label) for page, label in zip(pages, labels, strict=True) if page in old]
+        shared = Counter(pair for pair in known if OUTLIER not in pair)
+        before, after = Counter(a for a, _ in known), Counter(b for _, b in known)
+        ids: dict[int, int] = {}
+        used: set[int] = set()
+        for (was, now), both in sorted(shared.items(), key=lambda item: (-item[1], item[0])):
+            overlap = both / (before[was] + after[now] - both)
+            if was not in used and now not in ids and overlap >= self.min_overlap:
+                ids[now] = was
+                used.add(was)
+        return ids

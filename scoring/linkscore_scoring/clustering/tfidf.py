@@ -18,10 +18,6 @@ Norm = Literal["l1", "l2"]
 class Vectorizer:
     """Frozen TF-IDF space: new pages are weighted with the document frequencies of the learned sample.
 
-    `vocabulary`: paths that survived the df filter, sorted; one column each. `df`: pages of the sample that
-    hold the path, same order. `n_pages`: pages of the sample, |D|. `norm`: ``l1`` as in the paper (Euclidean
-    distances lie in [0, sqrt 2]) or ``l2`` for cosine.
-
     Source: Xu 2018, section 3.2, equations 1 and 2. Differences from the paper: the paper does not say how a
     page outside the sample is weighted; here unseen paths are dropped *before* normalising, so a page of
     known paths has norm 1 whatever else it carries. The ``l2`` variant is ours.
@@ -66,12 +62,7 @@ class Vectorizer:
 def fit_vectorizer(
     bags: Sequence[Mapping[str, int]], *, min_df: int = 4, norm: Norm = "l1", max_paths: int = 4_000
 ) -> Vectorizer:
-    """Learn the TF-IDF space of a sample.
-
-    `bags`: bag of paths of every sampled page. `min_df`: paths on fewer pages are dropped (theta = minPts in
-    the paper). `norm`: see `Vectorizer`. `max_paths`: bound of the vocabulary: the paths on most pages are
-    kept, ties by name. Not in the paper.
-    """
+    """Learn the TF-IDF space of a sample."""
     df = Counter(path for bag in bags for path in bag)
     frequent = sorted((path for path, count in df.items() if count >= min_df), key=lambda p: (-df[p], p))
     vocabulary = tuple(sorted(frequent[:max_paths]))

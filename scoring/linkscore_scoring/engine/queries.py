@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.base import SamplePage
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice

@@ -389,18 +389,7 @@ def _tag_path_comment(rule: TagPathRule) -> str:
 
 
 def xpath_of(tag_path: str) -> str:
-    """Return the XPath 1.0 expression for the anchors of a raw link path; empty if it names no element.
-
-    A path from the root element is exact: the same elements, the same class tokens on the anchor. One that
-    begins elsewhere, as crawlers may send them, fits anywhere. An unusual name is any element.
-
-    Examples
-    --------
-    >>> xpath_of("html/body/ul/li/a")
-    '/html/body/ul/li/a'
-    >>> xpath_of("html/body/a[]")
-    '/html/body/a[not(normalize-space(@class))]'
-    """
+    """Return the XPath 1.0 expression for the anchors of a raw link path; empty if it names no element."""
     path, has_classes, classes = tag_path.removesuffix("]").partition("[")
     names = [name if _ELEMENT.fullmatch(name) else "*" for name in path.split("/") if name]
     if not names:

@@ -42,16 +42,7 @@ class NotPortable(ValueError):
 
 
 def branches(pattern: str) -> list[Branch]:
-    """Return the alternatives of an expression, each in portable parts; cost O(length).
-
-    `joined` they are an expression that all engines read as RE2 reads this one. Groups capture nothing any
-    more, repetitions are greedy: which URLs fit does not depend on it.
-
-    Raises
-    ------
-    NotPortable
-        If it has no portable form, or `pattern` is no expression.
-    """
+    """Return the alternatives of an expression, each in portable parts; cost O(length)."""
     groups: list[list[Branch]] = [[[]]]
     at = 0
     while at < len(pattern):
@@ -93,13 +84,7 @@ def joined(alternatives: list[Branch]) -> str:
 
 
 def literal(text: str) -> list[str]:
-    """Return the parts of an expression that fits exactly `text`, one for each character.
-
-    Raises
-    ------
-    NotPortable
-        If `text` has characters beyond the basic plane, which engines count differently.
-    """
+    """Return the parts of an expression that fits exactly `text`, one for each character."""
     return [_char(char) for char in text]
 
 

@@ -24,85 +24,40 @@ _SEEDS = 16
 
 @dataclass(frozen=True, slots=True)
 class TagPathRule:
-    """Links by their place on a page, and where they lead.
+    """Links by their place on a page, and where they lead."""
 
-    Attributes
-    ----------
-    tag_path
-        Raw link path of the links: elements from the root, class tokens of the anchor in brackets.
-    source, destination
-        Name of the template cluster they stand on, and of the one most of them lead to.
-    destination_prob
-        Share of the followed ones that led there, (0, 1].
-    value
-        Score of such a link under the policy, nothing known of its URL, [0, 1].
-    links
-        Links seen.
-    """
-
+    # Raw link path of the links: elements from the root, class tokens of the anchor in brackets.
     tag_path: str
-    source: str
+    source: str  # name of the template cluster they stand on, and of the one most of them lead to
     destination: str
-    destination_prob: float
-    value: float
-    links: int
+    destination_prob: float  # share of the followed ones that led there, (0, 1]
+    value: float  # score of such a link under the policy, nothing known of its URL, [0, 1]
+    links: int  # links seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteRules:
-    """All that can be said about the URLs of a site without the service.
+    """All that can be said about the URLs of a site without the service."""
 
-    Attributes
-    ----------
-    crawl, policy
-        Where the rules come from.
-    host
-        Host with port as in URLs; the registrable domain if `subdomains`.
-    subdomains
-        The rules are for every host of the domain.
-    state
-        What the policy goes by, one sentence; may be empty.
-    revision, event_seq
-        Revision of the site's model, and number of the last event it reflects.
-    rules
-        URLs to follow, most telling first; all others of the host are not followed.
-    denied
-        URLs not to follow, whatever `rules` say, and query keys that change nothing, the surest first.
-    tag_paths
-        Links to follow by their place, best first: for policies that have no `rules`.
-    seeds
-        URLs to start from, at least one.
-    """
-
-    crawl: str
-    host: str
+    crawl: str  # where the rules come from
+    host: str  # host with port as in URLs; the registrable domain if `subdomains`
     policy: str
-    seeds: tuple[str, ...]
-    rules: tuple[UrlRule, ...] = ()
+    seeds: tuple[str, ...]  # URLs to start from, at least one
+    rules: tuple[UrlRule, ...] = ()  # URLs to follow, most telling first
+    # URLs not to follow, whatever `rules` say, and query keys that change nothing, the surest first.
     denied: tuple[UrlRule, ...] = ()
+    # Links to follow by their place, best first: for policies that have no `rules`.
     tag_paths: tuple[TagPathRule, ...] = ()
-    state: str = ""
-    revision: int = 0
+    state: str = ""  # what the policy goes by, one sentence; may be empty
+    revision: int = 0  # revision of the site's model, and number of the last event it reflects
     event_seq: int = 0
-    subdomains: bool = False
+    subdomains: bool = False  # the rules are for every host of the domain
 
 
 def site_rules(
     crawl: CrawlModel, name: str, choice: PolicyChoice | None = None, *, min_confidence: float = 0.0
 ) -> SiteRules:
-    """Return what can be said about the URLs of a site; changes nothing.
-
-    Cost O(navigation rows) and what the policy needs for its rules.
-
-    Parameters
-    ----------
-    crawl, name
-        The crawl, and a site of it.
-    choice
-        Whose rules; those of the crawl's policy if None.
-    min_confidence
-        URL rules of less are left out, [0, 1].
-    """
+    """Return what can be said about the URLs of a site; changes nothing."""
     shard = crawl.shard(name)
     site, policy = shard.model, shard.policy(choice)
     seeds = _sure(policy.suggest_seeds(_SEEDS, site))

@@ -24,12 +24,7 @@ _NEAR = 6
 
 @dataclass(slots=True)
 class PageList:
-    """Page links of one list.
-
-    `is_own`: the page that the links stand on is of the list. `page`: which page of it that one is, 0 if not
-    known. `targets`: rows of the page links, and of the link to the first page if it stands before them,
-    with the number of the page each leads to, 0 if not known.
-    """
+    """Page links of one list."""
 
     is_own: bool
     page: int
@@ -39,12 +34,7 @@ class PageList:
 def page_lists(
     page_url: str, urls: Sequence[str], anchors: Sequence[str], kinds: Sequence[int]
 ) -> list[PageList]:
-    """Return the lists that the page links of a page belong to, the own one first.
-
-    `page_url`, `urls`, `anchors`: as for `find_page_links`. `kinds`: what that found.
-
-    Cost O(characters of the URLs of page links).
-    """
+    """Return the lists that the page links of a page belong to, the own one first."""
     marks = {row: read_anchor(anchors[row]) for row, kind in enumerate(kinds) if kind == PAGE}
     groups = page_link_groups(page_url, urls, marks)
     known = {row for group in groups for row in group.rows}
@@ -127,10 +117,6 @@ _UNKNOWN_RANK = 1_000_000
 
 class PageChains(Stateful):
     """The lists and threads of a site that run over several pages (union of pages that page links join).
-
-    `max_pages`: pages remembered; beyond it the oldest quarter is forgotten, whole lists or parts of them.
-    `max_list`: pages of one list; a link that would join more joins nothing, so that one wrong link cannot
-    make one list of the whole site.
 
     A page that names another one as its canonical form, and links to it, is of the list of that one:
     permalinks of posts. `observe` costs O(page links of the page), `first_page` O(1) as a rule; memory
@@ -278,10 +264,6 @@ class PageLinkConfirmation(Stateful):
     has but the same word there, it must lead to a third page. It fails if the destination looks otherwise, or
     leads back and forth. Page links of other lists, such as the page numbers of threads on a board, are not
     judged: where they lead is no page of the list they stand on.
-
-    `max_pages`: pages kept for comparison, the oldest go first. `max_families`: families counted; those
-    beyond it stay unknown. `least`: links of a family that must hold before it is confirmed, or fail before
-    it is denied. `enough`: links of a family after which it is decided, and no more are compared.
 
     `observe` costs O(page links + paths of the page) and one comparison for each link between two pages kept,
     and O(page links) once the families are decided. Memory O(max_pages x paths of a page).
@@ -452,10 +434,7 @@ def bag_of_hashes(bag: Mapping[str, int]) -> dict[int, int]:
 
 
 def cosine(one: Mapping[int, int], other: Mapping[int, int]) -> float:
-    """Return the cosine of two bags of tag paths, in [0, 1]; 0 if one is empty. Cost O(paths).
-
-    A path that occurs c times weighs ln(c + 1), so that a last page with few records is still like the first.
-    """
+    """Return the cosine of two bags of tag paths, in [0, 1]; 0 if one is empty. Cost O(paths)."""
     if len(one) > len(other):
         one, other = other, one
     dot = left_sum(log1p(count) * log1p(other[path]) for path, count in one.items() if path in other)

@@ -43,24 +43,8 @@ def find_page_links(
 ) -> list[int]:
     """Return the kind of page link each link of a page is, 0 for none; see `anchors`.
 
-    `page_url`: URL of the page. `urls`, `anchors`, `rels`: of each link, in document order; `rels` may be
-    empty if unknown. `places`: text of the place of each link, a link path or a link group that ends in the
-    classes of the ``a`` in brackets; may be empty if unknown.
-
-    Cost O(characters of the links that may be page links); no step backtracks.
-
     Differences from the paper: no destination is fetched, URLs and words decide; see `confirmation` for what
     destinations add.
-
-    References
-    ----------
-    Jiang, Song, Yu, Lin, "FoCUS: learning to crawl web forums", TKDE 25(6), 2013, section 4.3.1.
-
-    Examples
-    --------
-    >>> urls = ["http://h/t?id=7", "http://h/t?id=7&page=2", "http://h/t?id=7&page=3", "http://h/t?id=8"]
-    >>> find_page_links("http://h/t?id=7", urls, ["1", "2", "3", "Next topic"], [], [])
-    [1, 1, 1, 0]
     """
     marks = _marks(anchors, rels, places)
     kinds = _turning(page_url, urls)
@@ -83,11 +67,7 @@ def page_links_of(page_url: str, links: Links) -> list[int]:
 
 
 def with_page_links(url_types: Sequence[int] | None, page_links: Sequence[int]) -> list[int] | None:
-    """Return the types of URLs that a policy tells, and `PAGE_FLIP` where it tells none; None if all are 0.
-
-    `url_types`: what the policy says, one of `site.url_rules` per link, or None. `page_links`: kind of page
-    link of each link.
-    """
+    """Return the types of URLs that a policy tells, else `PAGE_FLIP` or none; None if all are 0."""
     if url_types is None:
         return [PAGE_FLIP if kind else NO_TYPE for kind in page_links] if any(page_links) else None
     return [own or (PAGE_FLIP if kind else NO_TYPE) for own, kind in zip(url_types, page_links, strict=True)]
@@ -169,11 +149,7 @@ _NAMED = (NEXT, PREV, FIRST, LAST)
 
 @dataclass(slots=True)
 class _LinkRows:
-    """The links of a page, as far as named page links look at them.
-
-    `url`: URL of the page. `urls`, `marks`: as for `grouped.page_link_groups`. `places`: place of each link,
-    empty if unknown. `groups`: the numbered page links found.
-    """
+    """The links of a page, as far as named page links look at them."""
 
     url: str
     urls: Sequence[str]
@@ -229,10 +205,7 @@ def _turns(mark: Mark, target: PagedUrl, own: PagedUrl, differs: bool) -> bool:
 
 
 def _bars(page: _LinkRows, rows: Sequence[int], found: dict[int, int]) -> dict[int, int]:
-    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place.
-
-    `rows` are those of named page links.
-    """
+    """Return the rows of bars such as ``first < > last``: an end and a step in a row, at one place."""
     bars: dict[int, int] = {}
     run: list[int] = []
     for row in [*rows, -1]:
@@ -284,12 +257,7 @@ _YEARS = range(1900, 2101)
 
 @dataclass(slots=True)
 class PageLinkGroup:
-    """Numbered links of one list.
-
-    `rows`, `numbers`: row and number of each link, in document order. `slots`: URL of the first link that
-    has a number slot. `lines`: slot -> (a, c): value of the slot is ``a (n - 1) + c``; empty while the group
-    has one link.
-    """
+    """Numbered links of one list."""
 
     rows: list[int]
     numbers: list[int]
@@ -314,13 +282,7 @@ class PageLinkGroup:
 
 
 def page_link_groups(page_url: str, urls: Sequence[str], marks: dict[int, Mark]) -> list[PageLinkGroup]:
-    """Return the groups of numbered page links among the links of a page.
-
-    `page_url`: URL of the page. `urls`: URL of each link. `marks`: what the anchors say that say anything,
-    by row, rows ascending.
-
-    Cost O(characters of the numbered links' URLs).
-    """
+    """Return the groups of numbered page links among the links of a page."""
     rows = [row for row, mark in marks.items() if mark.kind == PAGE and urls[row]]
     if not rows:
         return []
@@ -451,11 +413,7 @@ def _has_steps(group: PageLinkGroup) -> bool:
 
 
 def _is_lone_page_link(group: PageLinkGroup, page_url: str, urls: Sequence[str], *, says: bool) -> bool:
-    """Say whether a group of one number, or of 1 and one other, is of a list that is in sight.
-
-    Its URL must name page `n` (`says`), and the page itself, or a link just before, must be another page of
-    the list.
-    """
+    """Say whether a group of one number, or of 1 and one other, is of a list that is in sight."""
     row, number = group.rows[-1], group.numbers[-1]
     if _turns_own(slots_of(page_url), group.slots, number):
         return True

@@ -64,11 +64,7 @@ _EXTENSION = re.compile(r"\.(?:html?|php[0-9]?|aspx?|jsp|cfm|shtml)$")
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """A URL cut at its digit runs.
-
-    `skeleton`: the URL with ``#`` for each digit run. `values`: the numbers, in order; -1 for one of more
-    than nine digits. `texts`: what stands before each number and after the last, one more than `values`.
-    """
+    """A URL cut at its digit runs."""
 
     skeleton: str
     values: tuple[int, ...]
@@ -133,14 +129,7 @@ def _bare(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PagedUrl:
-    """A URL without what may name its page.
-
-    `whole`: host and path, without slash or extension at the end. `path`: the same without the page number
-    at the end. `query`: pairs that name no page. `number`: page number or offset; None if the URL names
-    none, -1 if it is a cursor that is no number. `explicit`: the number is named as one of a page, not just
-    a number at the end of the path. `counts`: the name is one that nothing but page numbers have: ``page``,
-    not ``p`` or ``start``.
-    """
+    """A URL without what may name its page."""
 
     whole: str
     path: str

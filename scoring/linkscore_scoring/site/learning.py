@@ -14,11 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from linkscore_scoring.clustering.base import Clusterer
-from linkscore_scoring.clustering.identity import ClusterIdentities
-from linkscore_scoring.clustering.registry import CLUSTERERS, clusterer_named
-from linkscore_scoring.clustering.sample import SamplePage
-from linkscore_scoring.clustering.templates import TemplateModel, learn
+from linkscore_scoring.clustering.base import Clusterer, SamplePage
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
+from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.errors import FieldProblem, reading_state
 from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.site.navigation import NavigationParams, NavigationTable

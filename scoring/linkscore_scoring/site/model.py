@@ -11,9 +11,8 @@ from numpy.random import default_rng  # with the start: as `np.random` it would 
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.clustering.identity import ClusterIdentities
-from linkscore_scoring.clustering.sample import InLink, SamplePage
-from linkscore_scoring.clustering.templates import TemplateModel
+from linkscore_scoring.clustering.base import InLink, SamplePage
+from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64

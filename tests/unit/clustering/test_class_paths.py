@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from linkscore_scoring.clustering.base import SampleTrie
 from linkscore_scoring.clustering.class_paths import (
     drop_rarest,
     explained_share,
@@ -14,7 +15,6 @@ from linkscore_scoring.clustering.class_paths import (
     readable,
     template_numbers,
 )
-from linkscore_scoring.clustering.sample import SampleTrie
 from linkscore_scoring.features.types import plain_bag
 
 

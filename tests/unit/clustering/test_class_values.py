@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from linkscore_scoring.clustering.base import SamplePage
 from linkscore_scoring.clustering.class_paths import class_values
 from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
-from linkscore_scoring.clustering.sample import SamplePage
 
 
 def pages(parent: str, **counts: int) -> list[set[str]]:

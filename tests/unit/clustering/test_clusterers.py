@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER, renumbered
-from linkscore_scoring.clustering.registry import CLUSTERERS, DEFAULT, clusterer_named
-from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER, SamplePage, renumbered
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, DEFAULT, clusterer_named
 from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.templates import ClusterIdentities
 
 
 def _old(**members: str) -> dict[str, int]:

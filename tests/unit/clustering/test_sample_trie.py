@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkscore_scoring.clustering.sample import SampleTrie
+from linkscore_scoring.clustering.base import SampleTrie
 from linkscore_scoring.features.types import plain_bag
 
 PATHS = [

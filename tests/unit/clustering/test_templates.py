@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.base import OUTLIER
-from linkscore_scoring.clustering.registry import CLUSTERERS
-from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.base import OUTLIER, SamplePage
+from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS
 from linkscore_scoring.clustering.templates import TemplateModel, dsim, learn
 from linkscore_scoring.errors import CorruptState
 from linkscore_scoring.state import packed, unpacked

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.sample import SamplePage
+from linkscore_scoring.clustering.base import SamplePage
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.example import example_key, example_page, example_problems

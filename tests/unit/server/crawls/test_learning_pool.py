@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linkscore_scoring.clustering.identity import ClusterIdentities
+from linkscore_scoring.clustering.templates import ClusterIdentities
 from linkscore_scoring.errors import LimitExceeded
 from linkscore_scoring.hashing import hash64
 from linkscore_scoring.site import learning
