@@ -28,30 +28,14 @@ _STATIC = Path(__file__).parent / "static"
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSettings:
-    """How the console reaches its server, and who may reach the console.
+    """How the console reaches its server, and who may reach the console."""
 
-    Attributes
-    ----------
-    target
-        `host:port` of the server.
-    token
-        Bearer token of the server; None for none.
-    tls_ca
-        PEM file of the authority to trust; None for no TLS.
-    writable
-        Whether crawls may be taught, and sites learned.
-    hosts
-        Host names the console answers to beside those of loopback.
-    timeout_s
-        Deadline of each call, seconds.
-    """
-
-    target: str
-    token: str | None = None
-    tls_ca: os.PathLike[str] | None = None
-    writable: bool = False
-    hosts: frozenset[str] = frozenset()
-    timeout_s: float = 10.0
+    target: str  # `host:port` of the server
+    token: str | None = None  # bearer token of the server; None for none
+    tls_ca: os.PathLike[str] | None = None  # PEM file of the authority to trust; None for no TLS
+    writable: bool = False  # whether crawls may be taught, and sites learned
+    hosts: frozenset[str] = frozenset()  # host names the console answers to beside those of loopback
+    timeout_s: float = 10.0  # deadline of each call, seconds
 
 
 _SITE = "/crawls/{crawl}/sites/{site}"

@@ -25,24 +25,12 @@ VIEWS = (
 
 @dataclass(slots=True)
 class Console:
-    """What all views share.
+    """What all views share."""
 
-    Attributes
-    ----------
-    source
-        What answers.
-    writable
-        Whether forms that change something are shown and taken.
-    forms
-        The token of forms.
-    templates
-        Jinja templates; everything is escaped.
-    """
-
-    source: Source
-    writable: bool
-    forms: FormToken
-    templates: Environment
+    source: Source  # what answers
+    writable: bool  # whether forms that change something are shown and taken
+    forms: FormToken  # the token of forms
+    templates: Environment  # jinja templates; everything is escaped
 
     def render(self, request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
         """Return a page."""

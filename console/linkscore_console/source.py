@@ -36,21 +36,11 @@ class _Answer:
 
 @dataclass(slots=True)
 class Health:
-    """Whether the server answers.
+    """Whether the server answers."""
 
-    Attributes
-    ----------
-    away_since
-        When it was found not to; None while it answers.
-    failures
-        Questions it failed since.
-    reason
-        Why, in its own words or those of the connection.
-    """
-
-    away_since: datetime | None = None
-    failures: int = 0
-    reason: str = ""
+    away_since: datetime | None = None  # when it was found not to; None while it answers
+    failures: int = 0  # questions it failed since
+    reason: str = ""  # why, in its own words or those of the connection
 
 
 class Source:

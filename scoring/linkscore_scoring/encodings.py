@@ -135,10 +135,7 @@ ENCODINGS: Mapping[str, Encode] = MappingProxyType(
 def encoding(name: str) -> Encode:
     """Return an encoding.
 
-    Raises
-    ------
-    NotFound
-        If there is none of this name.
+    Raises NotFound if there is none of this name.
 
     Examples
     --------

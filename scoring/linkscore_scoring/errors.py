@@ -105,15 +105,9 @@ class CorruptState(LinkscoreError):
 def reading_state(name: str) -> Iterator[None]:
     """Turn what goes wrong while a state is read into `CorruptState`, naming the state and the field.
 
-    Parameters
-    ----------
-    name
-        What the state is of, for the message.
+    `name`: what the state is of, for the message.
 
-    Raises
-    ------
-    CorruptState
-        If the block misses a field, or finds one of the wrong type, value or length.
+    Raises CorruptState if the block misses a field, or finds one of the wrong type, value or length.
     """
     try:
         yield

@@ -26,8 +26,6 @@ def shrunk(total: float, n: float, prior: float, prior_n: float) -> float:
 
     Applied down a hierarchy, each mean is the prior of the one below it. `n + prior_n` must not be 0.
 
-    Notes
-    -----
     Source: the m-estimate, p = (k + m p0) / (n + m), of Cestnik, Estimating probabilities: a crucial task in
     machine learning, ECAI 1990; of counts it is the mean of the posterior of a Beta(m p0, m (1 - p0)).
 

@@ -37,29 +37,15 @@ _KNOWN = 200
 
 @dataclass(slots=True)
 class Node:
-    """A template on the map.
+    """A template on the map."""
 
-    Attributes
-    ----------
-    template
-        As the server tells it.
-    hint
-        What its pages are called, unlike all others of the map.
-    entry
-        A seed is one of its pages; a seed that is like no other page is of no template.
-    traps
-        What is suspected of its pages, with evidence.
-    page_links
-        Its pages have confirmed links to further pages of the same list.
-    sources
-        What leads there: source template and exit, most links first.
-    """
-
-    template: pb.Template
-    hint: str
-    entry: bool
+    template: pb.Template  # as the server tells it
+    hint: str  # what its pages are called, unlike all others of the map
+    entry: bool  # a seed is one of its pages; a seed that is like no other page is of no template
+    # what is suspected of its pages, with evidence
     traps: list[site_model_service_pb2.TrapSuspicion] = field(default_factory=list)
-    page_links: bool = False
+    page_links: bool = False  # its pages have confirmed links to further pages of the same list
+    # what leads there: source template and exit, most links first
     sources: list[tuple[str, pb.TemplateExit]] = field(default_factory=list)
 
     @property

@@ -83,20 +83,14 @@ class Clusterer(ABC):
     def fit(self, sample: Sequence[SamplePage]) -> Clustering:
         """Cluster a sample of pages of one site.
 
-        Raises
-        ------
-        LimitExceeded
-            If the sample holds more than `MAX_PAGES` pages.
+        Raises LimitExceeded if the sample holds more than `MAX_PAGES` pages.
         """
 
     @classmethod
     def load(cls, state: State) -> ClusterModel:
         """Rebuild the model this clusterer made from its `to_state`.
 
-        Raises
-        ------
-        CorruptState
-            If the state is not one of this clusterer's.
+        Raises CorruptState if the state is not one of this clusterer's.
         """
         return from_state(cls.model, state)
 

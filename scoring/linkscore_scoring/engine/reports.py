@@ -139,8 +139,6 @@ def trap_reports(
     `crawl_history`, `patterns`: histories and URL patterns of the site. `waiting`: links found and not
     fetched by (URL pattern, folded link path).
 
-    Notes
-    -----
     Deterministic; cost O(histories). Pages without any long text are judged by growth and by feedback alone:
     without both, a gallery and a calendar look the same. Not from a paper.
     """

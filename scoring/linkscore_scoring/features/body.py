@@ -447,8 +447,6 @@ def detect_charset(body: bytes, content_type: str = "") -> str:
     `body`: decompressed bytes of the page. `content_type`: value of the HTTP ``Content-Type`` header, empty
     if unknown.
 
-    Notes
-    -----
     Source: WHATWG HTML 13.2.3 and Encoding 4.2. Differences: a ``<meta>`` counts at any offset, as it does in
     browsers once their parser meets it; the content of a page is not used to guess between legacy encodings.
     """

@@ -111,10 +111,7 @@ class LinkGraph(UrlNodes):
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the graph of `to_state`.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed, or columns differ in length.
+        Raises CorruptState if a field is missing or malformed, or columns differ in length.
         """
         super().load_state(state)
         with reading_state("link graph"):

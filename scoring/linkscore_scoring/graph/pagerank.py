@@ -40,18 +40,11 @@ def pagerank(
     D is the rank of the pages without links. The error is at most d / (1 - d) times the tolerance. Cost
     O(n_links) an iteration, at most `MAX_ITERATIONS`.
 
-    Parameters
-    ----------
-    sources, targets
-        Links, (n_links,) each, in [0, n); distinct pairs, no page to itself.
-    n
-        Pages, > 0.
-    damping
-        d, [0, 1].
-    tolerance
-        Change of the ranks in one iteration, summed, below which it stops; > 0.
-    start
-        Ranks to start from, (n,), any positive sum; None starts evenly.
+    `sources`, `targets`: links, (n_links,) each, in [0, n); distinct pairs, no page to itself.
+    `n`: pages, > 0.
+    `damping`: d, [0, 1].
+    `tolerance`: change of the ranks in one iteration, summed, below which it stops; > 0.
+    `start`: ranks to start from, (n,), any positive sum; None starts evenly.
 
     References
     ----------

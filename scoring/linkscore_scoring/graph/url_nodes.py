@@ -20,35 +20,19 @@ _SLACK = 16
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A fetch as the nodes see it.
+    """A fetch as the nodes see it."""
 
-    Attributes
-    ----------
-    node
-        Number of the page.
-    is_seed
-        No page linked it, as far as remembered.
-    is_first
-        It is the first usable fetch of the page.
-    """
-
-    node: int
-    is_seed: bool
-    is_first: bool
+    node: int  # number of the page
+    is_seed: bool  # no page linked it, as far as remembered
+    is_first: bool  # it is the first usable fetch of the page
 
 
 class UrlNodes:
     """Numbers and values of URLs by identity hash.
 
-    Attributes
-    ----------
-    max_urls
-        Most URLs kept; `trim` forgets the ones found first, a sixteenth of the bound at a time.
-    first
-        Lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
+    `max_urls`: most URLs kept; `trim` forgets the ones found first, a sixteenth of the bound at a time.
+    `first`: lowest number kept. Numbers only grow: one below `first` is a URL that was forgotten.
 
-    Notes
-    -----
     A page reached by a redirect has one number for both URLs; if both had one already, the URL asked for
     gives its value to the page (`moved`), so no credit is lost. Cost O(1) a link, about 150 bytes a URL.
     """
@@ -175,10 +159,7 @@ class UrlNodes:
     def load_state(self, state: dict[str, Any]) -> None:
         """Take over the numbers and values of `to_state`.
 
-        Raises
-        ------
-        CorruptState
-            If a field is missing or malformed, or columns differ in length.
+        Raises CorruptState if a field is missing or malformed, or columns differ in length.
         """
         with reading_state("URL nodes"):
             self.first, self._kinds = int(state["first"]), bytearray(state["kinds"])

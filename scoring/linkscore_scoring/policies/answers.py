@@ -31,11 +31,8 @@ class Sharing(IntEnum):
 class CrawlKnowledge(Protocol):
     """What the policies of all sites of a crawl know together; made of plain values like a policy's own.
 
-    Attributes
-    ----------
-    sharing
-        `SUMS` if each group of sites may as well start from its own; `MODEL` if what one site teaches
-        decides on the others, so that all sites must be of one group.
+    `sharing`: `SUMS` if each group of sites may as well start from its own; `MODEL` if what one site teaches
+    decides on the others, so that all sites must be of one group.
     """
 
     @property
@@ -51,12 +48,8 @@ class CrawlKnowledge(Protocol):
 class FetchesInFlight(Protocol):
     """What a policy makes of fetches that were begun and not answered yet; made for one question.
 
-    Attributes
-    ----------
-    places
-        Fetches of the site that may be under way together, by how much is known of it: >= 1.
-    floor
-        Value in [0, 1] below which a link should rather wait for the answers that are out; 0 if none is.
+    `places`: fetches of the site that may be under way together, by how much is known of it: >= 1.
+    `floor`: value in [0, 1] below which a link should rather wait for the answers that are out; 0 if none is.
     """
 
     @property
@@ -80,47 +73,26 @@ class FetchesInFlight(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PolicyQuality:
-    """How a policy did on the links of a site that were fetched.
+    """How a policy did on the links of a site that were fetched."""
 
-    Attributes
-    ----------
-    policy
-        Its name.
-    role
-        `SERVED` or `EXTRA`.
-    judged
-        Links it was judged on, those forgotten since included.
-    quality
-        Agreement of its scores with rewards over the latest of these; see `learners.pairwise_auc`.
-    reward
-        Mean reward of the latest of these links, whoever chose them.
-    """
-
-    policy: str
-    role: int
-    judged: int
+    policy: str  # its name
+    role: int  # `SERVED` or `EXTRA`
+    judged: int  # links it was judged on, those forgotten since included
+    # agreement of its scores with rewards over the latest of these; see `learners.pairwise_auc`
     quality: float
-    reward: float
+    reward: float  # mean reward of the latest of these links, whoever chose them
 
 
 @dataclass(slots=True)
 class SitesRanked:
-    """What sites are worth and how many fetches each gets, all of it in the order of the question.
+    """What sites are worth and how many fetches each gets, all of it in the order of the question."""
 
-    Attributes
-    ----------
-    values
-        (n_sites,) float64 in [0, 1]: what the best decision goes by, without exploration; of a value that is
-        drawn the median.
-    urls
-        (n_sites,) int64, fetches handed out.
-    probs
-        (n_sites,) float64: the probability with which a decision takes the site while none has fallen asleep;
-        None if nothing is drawn, or if values are drawn over more than 500 sites.
-    """
-
+    # (n_sites,) float64 in [0, 1]: what the best decision goes by, without exploration; of a value that is
+    # drawn the median
     values: NDArray[np.float64]
-    urls: NDArray[np.int64]
+    urls: NDArray[np.int64]  # (n_sites,) int64, fetches handed out
+    # (n_sites,) float64: the probability with which a decision takes the site while none has fallen asleep;
+    # None if nothing is drawn, or if values are drawn over more than 500 sites
     probs: NDArray[np.float64] | None = None
 
     def order(self, at_most: int = 0) -> NDArray[np.int64]:
@@ -136,18 +108,11 @@ class SiteBandit(Protocol):
     ) -> SitesRanked:
         """Return what sites are worth, and how n fetches are handed out among them; changes nothing.
 
-        Parameters
-        ----------
-        names
-            Names of the sites, all different.
-        best
-            `Policy.site_value` of each, (n_sites,).
-        waiting
-            How many fetches each can take; a site that can take none gets none, but has a value.
-        n
-            Fetches to hand out.
-        seq
-            Event the decisions are made at.
+        `names`: names of the sites, all different.
+        `best`: `Policy.site_value` of each, (n_sites,).
+        `waiting`: how many fetches each can take; a site that can take none gets none, but has a value.
+        `n`: fetches to hand out.
+        `seq`: event the decisions are made at.
         """
 
 

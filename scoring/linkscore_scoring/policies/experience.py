@@ -30,23 +30,12 @@ _DECIMALS = 4  # that are written: finer than any reward is known
 
 @dataclass(frozen=True, slots=True)
 class LinkGroup:
-    """Links of one URL shape at one tag path, or of all of either, and what came of following them.
+    """Links of one URL shape at one tag path, or of all of either, and what came of following them."""
 
-    Attributes
-    ----------
-    shape
-        Hash of the shape of their URLs, or `ANYTHING`.
-    link_path
-        Hash of their tag path with classes, digits folded, or `ANYTHING`.
-    fetches
-        Pages fetched through them, in pulls, in (0, `MAX_FETCHES`].
-    reward, hub
-        Mean reward of these pages, and mean yield of the links found there, both in [0, 1].
-    """
-
-    shape: int
-    link_path: int
-    fetches: float
+    shape: int  # hash of the shape of their URLs, or `ANYTHING`
+    link_path: int  # hash of their tag path with classes, digits folded, or `ANYTHING`
+    fetches: float  # pages fetched through them, in pulls, in (0, `MAX_FETCHES`]
+    # reward, hub: mean reward of these pages, and mean yield of the links found there, both in [0, 1]
     reward: float
     hub: float
 
@@ -82,10 +71,7 @@ class Experience:
     def from_bytes(cls, document: bytes) -> Experience:
         """Return the experience of a document.
 
-        Raises
-        ------
-        InvalidInput
-            Saying what is wrong with it; the field is the document itself.
+        Raises InvalidInput saying what is wrong with it; the field is the document itself.
         """
         if len(document) > MAX_BYTES:
             raise InvalidInput(f"must be at most {MAX_BYTES} bytes, got {len(document)}", field="")

@@ -26,10 +26,7 @@ _log = logging.getLogger(__name__)
 def register(policy: type[Policy]) -> None:
     """Make a policy from outside the distribution known under its `name`; its errors are named, see `guard`.
 
-    Raises
-    ------
-    AlreadyExists
-        If another policy has this name.
+    Raises AlreadyExists if another policy has this name.
     """
     taken = find_policy(policy.name)
     if taken is not None and policy not in (taken, taken.__base__):
@@ -43,10 +40,7 @@ def register(policy: type[Policy]) -> None:
 def policy_class(name: str) -> type[Policy]:
     """Return a policy by name.
 
-    Raises
-    ------
-    NotFound
-        If there is none; the message lists those there are.
+    Raises NotFound if there is none; the message lists those there are.
     """
     found = find_policy(name)
     if found is None:
@@ -86,10 +80,7 @@ def all_policies() -> dict[str, type[Policy]]:
 def builtin() -> dict[str, type[Policy]]:
     """Return the policies of this package: each module or folder called NAME holds the policy called NAME.
 
-    Raises
-    ------
-    OSError
-        If they cannot be read now; the next call tries again.
+    Raises OSError if they cannot be read now; the next call tries again.
     """
     found = ((name, builtin_policy(name)) for name in _homes())
     return {name: policy for name, policy in found if policy is not None}

@@ -31,16 +31,11 @@ _MARK = "~"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallbackParams(Params):
-    """Parameters of a policy that falls back.
+    """Parameters of a policy that falls back."""
 
-    Attributes
-    ----------
-    fallback
-        Policy that scores while this one abstains; it learns all the time. Its parameters are the defaults.
-        Default `harvest`, the best of all by measure where nothing is known of a site
-        (docs/reference/policies/index.md).
-    """
-
+    # policy that scores while this one abstains; it learns all the time. Its parameters are the defaults.
+    # Default `harvest`, the best of all by measure where nothing is known of a site
+    # (docs/reference/policies/index.md)
     fallback: str = "harvest"
 
     def problems(self) -> Iterator[FieldProblem]:

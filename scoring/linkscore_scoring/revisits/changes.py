@@ -53,26 +53,16 @@ _MICRODATA = re.compile(
 
 
 class PageChange(NamedTuple):
-    """What a fetch found of a page that was fetched before.
+    """What a fetch found of a page that was fetched before."""
 
-    Attributes
-    ----------
-    changed
-        Whether its own text, its title or its structured data differs, it links to pages that nobody had
-        seen, or it is gone.
-    share
-        Of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data,
-        counts as `LEAST_CHARS`.
-    fresh_links
-        Links to pages that nobody had seen.
-    gone
-        It is no more: 404, 410, or a redirect to another page.
-    """
-
+    # whether its own text, its title or its structured data differs, it links to pages that nobody had seen,
+    # or it is gone
     changed: bool = False
+    # of its own text, in [0, 1]: the larger of what came and what went; a title, or structured data, counts
+    # as `LEAST_CHARS`
     share: float = 0.0
-    fresh_links: float = 0
-    gone: bool = False
+    fresh_links: float = 0  # links to pages that nobody had seen
+    gone: bool = False  # it is no more: 404, 410, or a redirect to another page
 
 
 UNCHANGED = PageChange()

@@ -94,19 +94,11 @@ class Listing(NamedTuple):
 def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits) -> PageFeatures:
     """Return the features of a listing: its links, without any text, and their dates as a fact.
 
-    Parameters
-    ----------
-    body, content_encoding
-        As fetched; gzip is unpacked whether it is the coding or the file.
-    url
-        Absolute, after redirects.
-    limits
-        Bounds of extraction. Links are bounded by `MAX_ENTRIES` and `MAX_URLS_CHARS` in their place.
+    `body`, `content_encoding`: as fetched; gzip is unpacked whether it is the coding or the file.
+    `url`: absolute, after redirects.
+    `limits`: bounds of extraction. Links are bounded by `MAX_ENTRIES` and `MAX_URLS_CHARS` in their place.
 
-    Raises
-    ------
-    InvalidPage
-        As `read_listing`, or if the body cannot be unpacked.
+    Raises InvalidPage as `read_listing`, or if the body cannot be unpacked.
     """
     plain = decompress(body, content_encoding, max_bytes=MAX_BYTES)
     if plain[:2] == b"\x1f\x8b":
@@ -123,17 +115,10 @@ def listing_page(body: bytes, *, url: str, content_encoding: str, limits: Limits
 def read_listing(body: bytes, url: str) -> Listing:
     """Return what a sitemap, an index of sitemaps, or a feed lists, the first `MAX_ENTRIES`; O(bytes).
 
-    Parameters
-    ----------
-    body
-        As unpacked, at most `MAX_BYTES`.
-    url
-        Absolute, its own: what a relative ``xml:base`` is relative to.
+    `body`: as unpacked, at most `MAX_BYTES`.
+    `url`: absolute, its own: what a relative ``xml:base`` is relative to.
 
-    Raises
-    ------
-    InvalidPage
-        If it is too long, or neither XML of a listing nor lines of URLs.
+    Raises InvalidPage if it is too long, or neither XML of a listing nor lines of URLs.
 
     Examples
     --------

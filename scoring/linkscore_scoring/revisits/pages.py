@@ -57,10 +57,7 @@ class Row(NamedTuple):
 class PageTable:
     """Rows by key. The first are sorted; new ones follow, and are sorted in when they are many.
 
-    Parameters
-    ----------
-    max_pages
-        Pages kept; beyond it those that are gone and those fetched longest ago are forgotten.
+    `max_pages`: pages kept; beyond it those that are gone and those fetched longest ago are forgotten.
     """
 
     def __init__(self, max_pages: int) -> None:
@@ -152,10 +149,7 @@ class PageTable:
     def load_state(self, state: State) -> None:
         """Take over what `to_state` returned.
 
-        Raises
-        ------
-        CorruptState
-            If its columns do not fit each other.
+        Raises CorruptState if its columns do not fit each other.
         """
         try:
             columns = {name: unpack_array(state["numbers"][name]) for name in ROW.names or ()}

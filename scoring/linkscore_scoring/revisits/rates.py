@@ -157,21 +157,13 @@ def _level(changes: float, watched: float) -> int:
 
 
 class Waiting(NamedTuple):
-    """Pages that could be fetched again, as columns, (n,).
+    """Pages that could be fetched again, as columns, (n,)."""
 
-    Attributes
-    ----------
-    shape, days
-        What is believed of each page's rate, see `Belief`.
-    importance
-        What a fresh copy is worth beside that of another page, >= 0.
-    discoveries
-        Links to new pages to expect a day, times what one is worth beside a fresh copy, >= 0.
-    """
-
+    # shape, days: what is believed of each page's rate, see `Belief`
     shape: Column
     days: Column
-    importance: Column
+    importance: Column  # what a fresh copy is worth beside that of another page, >= 0
+    # links to new pages to expect a day, times what one is worth beside a fresh copy, >= 0
     discoveries: Column
 
 
@@ -251,12 +243,8 @@ def first_place(key: int, rounds: float) -> float:
     there were then, or up to a third fewer. Once all were fetched again, another one comes
     anywhere within its interval.
 
-    Parameters
-    ----------
-    key
-        Of the page.
-    rounds
-        How often the pages of its site were fetched again, on the average.
+    `key`: of the page.
+    `rounds`: how often the pages of its site were fetched again, on the average.
 
     Examples
     --------

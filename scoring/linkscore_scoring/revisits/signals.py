@@ -54,14 +54,9 @@ class Signals(Stateful):
     def learn(self, *, stale: float, moved: bool, changed: bool, keep: float = 1.0) -> None:
         """Take in a fetch of a listed page.
 
-        Parameters
-        ----------
-        stale
-            Chance that was given to its being changed, without the signal.
-        moved, changed
-            What its date said, and what was found.
-        keep
-            What earlier counts keep of themselves.
+        `stale`: chance that was given to its being changed, without the signal.
+        `moved`, `changed`: what its date said, and what was found.
+        `keep`: what earlier counts keep of themselves.
         """
         counts = self._moved if moved else self._still
         counts[:] = [keep * count for count in counts]
@@ -84,14 +79,9 @@ class Signals(Stateful):
     def factors(self, fresh: Column, fresh_since: Column, moved: NDArray[np.bool_]) -> Column:
         """Return what the worth of fetches of listed pages is multiplied by, (n,) > 0.
 
-        Parameters
-        ----------
-        fresh
-            Chance that each copy is as its page, without the signal, in (0, 1].
-        fresh_since
-            Chance that a page did not change after the listing was read, likewise.
-        moved
-            Whether the date of each has moved.
+        `fresh`: chance that each copy is as its page, without the signal, in (0, 1].
+        `fresh_since`: chance that a page did not change after the listing was read, likewise.
+        `moved`: whether the date of each has moved.
         """
         until = fresh / fresh_since  # as it was when the listing was read
         still = until / (until + (1.0 - until) * self.odds(moved=False)) * fresh_since
@@ -107,14 +97,9 @@ def noticed(trust: Signals, fresh: Column, listed: Column, moved: NDArray[np.boo
     A notice never makes a fetch worth less: else who lies of some pages could hold others back. Where a
     date moved too, the better of both counts, for both tell of one change.
 
-    Parameters
-    ----------
-    trust
-        What notices were worth.
-    fresh
-        Chance that each copy is as its page, without any signal, in (0, 1].
-    listed, moved
-        Factors by the dates of listings, 1 where there is none; whether a date has moved.
+    `trust`: what notices were worth.
+    `fresh`: chance that each copy is as its page, without any signal, in (0, 1].
+    `listed`, `moved`: factors by the dates of listings, 1 where there is none; whether a date has moved.
     """
     ones = np.ones(len(fresh))
     told = np.maximum(1.0, trust.factors(fresh, ones, ones > 0.0))

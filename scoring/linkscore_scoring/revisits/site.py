@@ -89,12 +89,8 @@ Rows = NDArray[np.intp] | slice
 class SiteRevisits(Stateful):
     """Takes fetches in, one after the other, and ranks known pages at any time. Written by one thread.
 
-    Parameters
-    ----------
-    settings
-        Of the crawl.
-    max_pages
-        Pages kept.
+    `settings`: of the crawl.
+    `max_pages`: pages kept.
     """
 
     state_name = "revisits"
@@ -226,11 +222,8 @@ class SiteRevisits(Stateful):
     def listed(self, dates: Iterable[tuple[int, int]], now_s: float) -> float:
         """Take in what a listing says: when pages, by key, changed last, in seconds since the epoch.
 
-        Returns
-        -------
-        float
-            Pages whose dates moved since they were fetched and listed last, as far as that is news: what the
-            fetch of the listing was worth, in fresh links.
+        Returns pages whose dates moved since they were fetched and listed last, as far as that is news: what
+        the fetch of the listing was worth, in fresh links.
         """
         self._read_s, moved = now_s, 0
         for key, changed_s in dates:
@@ -265,12 +258,8 @@ class SiteRevisits(Stateful):
     def rank(self, now_s: float, n: int) -> list[Due]:
         """Return the pages to fetch again, best first; cost O(pages), deterministic.
 
-        Parameters
-        ----------
-        now_s
-            The time, in seconds since the epoch.
-        n
-            How many at most.
+        `now_s`: the time, in seconds since the epoch.
+        `n`: how many at most.
         """
         values, keys = self._worth(now_s), self.pages.rows["key"]
         bar = 0.0

@@ -18,20 +18,12 @@ OBJECTIVES = {"both": (1.0, 1.0), "freshness": (1.0, 0.0), "discovery": (0.0, 1.
 
 @dataclass(frozen=True, slots=True)
 class RevisitSettings:
-    """How a crawl fetches pages again.
+    """How a crawl fetches pages again."""
 
-    Attributes
-    ----------
-    objective
-        One of `OBJECTIVES`.
-    fetches_per_day
-        Fetches of known pages a day, of each site; 0 if nobody said. By it pages are given a next time.
-    least_s, longest_s
-        Seconds between two fetches of a page: not before, and not later than.
-    """
-
-    objective: str = "both"
+    objective: str = "both"  # one of `OBJECTIVES`
+    # fetches of known pages a day, of each site; 0 if nobody said. By it pages are given a next time
     fetches_per_day: float = 0.0
+    # least_s, longest_s: seconds between two fetches of a page: not before, and not later than
     least_s: float = 3_600.0
     longest_s: float = 365.0 * DAY_S
 
@@ -54,73 +46,40 @@ class RevisitSettings:
 
 
 class Fetched(NamedTuple):
-    """One fetch as revisits see it.
+    """One fetch as revisits see it."""
 
-    Attributes
-    ----------
-    key, url
-        Identity hash and URL of the page.
-    now_s
-        When, in seconds since the epoch.
-    own
-        Characters of own text now.
-    unseen, taken
-        Of these, in blocks that the site had never shown, and in blocks that were another page's before.
-    fresh_links
-        Links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says.
-    title, structured
-        What `changes.title_mark` and `structured_mark` say of it; 0 if nobody knows.
-    validators
-        What the site said of this copy, for conditional requests.
-    kind
-        ``page``, ``sitemap`` or ``feed``.
-    """
-
+    # key, url: identity hash and URL of the page
     key: int
     url: str
-    now_s: float
-    own: int = 0
+    now_s: float  # when, in seconds since the epoch
+    own: int = 0  # characters of own text now
+    # unseen, taken: of these, in blocks that the site had never shown, and in blocks that were another page's
+    # before
     unseen: int = 0
     taken: int = 0
+    # links to pages that nobody had seen; of a listing also what `SiteRevisits.listed` says
     fresh_links: float = 0
+    # title, structured: what `changes.title_mark` and `structured_mark` say of it; 0 if nobody knows
     title: int = 0
     structured: int = 0
-    validators: Validators = NOTHING_SAID
-    kind: str = "page"
+    validators: Validators = NOTHING_SAID  # what the site said of this copy, for conditional requests
+    kind: str = "page"  # ``page``, ``sitemap`` or ``feed``
 
 
 class Due(NamedTuple):
-    """A page to fetch again: what a fetch is worth, and why.
+    """A page to fetch again: what a fetch is worth, and why."""
 
-    Attributes
-    ----------
-    url, key
-        The page, by URL and identity hash.
-    worth
-        In days of one page; comparable between sites.
-    reason
-        ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`.
-    last_s
-        When it was fetched last, in seconds since the epoch.
-    changes
-        Changes to expect since.
-    rate
-        Changes a day that are believed.
-    validators
-        Of the copy, to ask the site whether the page is as it was.
-    kind
-        As it was fetched.
-    """
-
+    # url, key: the page, by URL and identity hash
     url: str
     key: int
-    worth: float
+    worth: float  # in days of one page; comparable between sites
+    # ``stale``, ``hub`` if most of it is new pages to discover, or ``check`` if it waited `longest_s`
     reason: str
-    last_s: float
-    changes: float
-    rate: float
-    validators: Validators = NOTHING_SAID
-    kind: str = "page"
+    last_s: float  # when it was fetched last, in seconds since the epoch
+    changes: float  # changes to expect since
+    rate: float  # changes a day that are believed
+    validators: Validators = NOTHING_SAID  # of the copy, to ask the site whether the page is as it was
+    kind: str = "page"  # as it was fetched
 
 
 class Revisited(NamedTuple):

@@ -89,16 +89,10 @@ class Topic:
     Each query is a facet: a page is as relevant as to the facet it is most relevant to, times the weight of
     the facet. Samples add their most telling words to every facet; without a query they are one.
 
-    Parameters
-    ----------
-    wanted
-        What the user said.
-    counts
-        Of the crawl so far.
-    expansion
-        Words that samples add, and pages found, hash -> weight, see `expansion_of`.
-    weight
-        Of them all, against the words of the query.
+    `wanted`: what the user said.
+    `counts`: of the crawl so far.
+    `expansion`: words that samples add, and pages found, hash -> weight, see `expansion_of`.
+    `weight`: of them all, against the words of the query.
     """
 
     def __init__(
@@ -164,26 +158,13 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class PageRelevance:
-    """What a page is worth to a crawl that says what it wants in words, and of what parts.
+    """What a page is worth to a crawl that says what it wants in words, and of what parts."""
 
-    Attributes
-    ----------
-    value
-        In [0, 1].
-    words
-        Relevance by `Topic`; None if the crawl names no words.
-    meaning
-        How near the page is to a query by an embedding; None without one.
-    language
-        ISO 639 code; empty if not looked at, or too short to tell.
-    length
-        Words of main text as a share of the least length, at most 1; None if any length does.
-    """
-
-    value: float
-    words: float | None = None
-    meaning: float | None = None
-    language: str = ""
+    value: float  # in [0, 1]
+    words: float | None = None  # relevance by `Topic`; None if the crawl names no words
+    meaning: float | None = None  # how near the page is to a query by an embedding; None without one
+    language: str = ""  # ISO 639 code; empty if not looked at, or too short to tell
+    # words of main text as a share of the least length, at most 1; None if any length does
     length: float | None = None
 
 
@@ -218,15 +199,9 @@ def expansion_of(
 ) -> dict[int, float]:
     """Return the most telling words of samples, hash -> weight; all weights together 1.
 
-    Parameters
-    ----------
-    samples
-        Weight (below 0: not wanted) and words of each.
-    counts
-        Of the crawl so far; as long as it has few pages, what stands in title or headings tells most.
+    `samples`: weight (below 0: not wanted) and words of each.
+    `counts`: of the crawl so far; as long as it has few pages, what stands in title or headings tells most.
 
-    Notes
-    -----
     Source: Rocchio, Relevance feedback in information retrieval, 1971. Differences: words weigh (1 + ln tf)
     idf, and twice as much in title or headings; only the heaviest are kept.
     """

@@ -29,59 +29,28 @@ MAX_WEIGHT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WantedQuery:
-    """A query text; of several each stands for itself: a page about any of them is wanted.
-
-    Attributes
-    ----------
-    weight
-        Worth of its pages against those of the other queries, in (0, 10].
-    """
+    """A query text; of several each stands for itself: a page about any of them is wanted."""
 
     text: str
-    weight: float = 1.0
+    weight: float = 1.0  # worth of its pages against those of the other queries, in (0, 10]
 
 
 @dataclass(frozen=True, slots=True)
 class WantedSample:
-    """A page, or a text, like those wanted or like those not wanted.
+    """A page, or a text, like those wanted or like those not wanted."""
 
-    Attributes
-    ----------
-    url, key
-        Absolute URL and its identity; empty for a text.
-    words
-        Its words; None if only the URL was given: then they are taken when the page is fetched.
-    unwanted
-        Whether pages like it are not wanted.
-    weight
-        In (0, 10], against the other samples.
-    """
-
+    # url, key: absolute URL and its identity; empty for a text
     url: str = ""
     key: str = ""
+    # its words; None if only the URL was given: then they are taken when the page is fetched
     words: PageWords | None = None
-    unwanted: bool = False
-    weight: float = 1.0
+    unwanted: bool = False  # whether pages like it are not wanted
+    weight: float = 1.0  # in (0, 10], against the other samples
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a crawl is for; all parts together, each empty by default.
-
-    Attributes
-    ----------
-    queries
-        Texts a user would type into a search box.
-    samples
-        Pages like those wanted or not wanted.
-    languages
-        ISO 639 codes: pages in any other language are not wanted.
-    least_words
-        Words of main text from which on a page counts in full; one of half as many counts half.
-    embedding
-        Name of a plug-in that compares pages with the queries by meaning; empty: by words alone.
-    embedding_weight
-        Share of that in relevance, in (0, 1]; `EMBEDDING_WEIGHT` unless told.
 
     Examples
     --------
@@ -90,11 +59,14 @@ class Wanted:
     ['wanted.queries[1].text', 'wanted.languages[1]']
     """
 
-    queries: tuple[WantedQuery, ...] = ()
-    samples: tuple[WantedSample, ...] = ()
-    languages: tuple[str, ...] = ()
+    queries: tuple[WantedQuery, ...] = ()  # texts a user would type into a search box
+    samples: tuple[WantedSample, ...] = ()  # pages like those wanted or not wanted
+    languages: tuple[str, ...] = ()  # ISO 639 codes: pages in any other language are not wanted
+    # words of main text from which on a page counts in full; one of half as many counts half
     least_words: int = 0
+    # name of a plug-in that compares pages with the queries by meaning; empty: by words alone
     embedding: str = ""
+    # share of that in relevance, in (0, 1]; `EMBEDDING_WEIGHT` unless told
     embedding_weight: float | None = None
 
     @property

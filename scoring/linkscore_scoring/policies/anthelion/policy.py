@@ -34,32 +34,22 @@ _DIGITS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnthelionParams(Params):
-    """Parameters of `anthelion`.
+    """Parameters of `anthelion`."""
 
-    Attributes
-    ----------
-    value_function
-        What a host is worth: one of `HOST_VALUES`. The default was not chosen
-        by figures: with and without p they agree.
-    explore_prob
-        The paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
-        exploring mostly costs (research/notebook/anthelion.md).
-    decay_pulls
-        Labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant.
-    classifier
-        Name of an online classifier. Default AROW: measured, research/notebook/anthelion.md.
-    features
-        Groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured.
-    hub_weight
-        Worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
-        has none of it. Default 0.1, measured, research/notebook/anthelion.md.
-    """
-
+    # what a host is worth: one of `HOST_VALUES`. The default was not chosen by figures: with and without p
+    # they agree
     value_function: str = "success_rate_best_score"
+    # the paper's lambda: probability that a decision takes any host, in [0, 1]. Default 0: measured,
+    # exploring mostly costs (research/notebook/anthelion.md)
     explore_prob: float = 0.0
+    # labels after which lambda is halved, then a third, and so on, [0, 1e9]; default 0 keeps it constant
     decay_pulls: int = 0
+    # name of an online classifier. Default AROW: measured, research/notebook/anthelion.md
     classifier: str = "arow"
+    # groups of link features of `classifiers.link_features`, joined by ``+``; chosen, not measured
     features: str = "host+url+parents+siblings"
+    # worth of a page that leads to relevant ones against one that is relevant itself, in [0, 1]; the paper
+    # has none of it. Default 0.1, measured, research/notebook/anthelion.md
     hub_weight: float = 0.1
 
     def problems(self) -> Iterator[FieldProblem]:

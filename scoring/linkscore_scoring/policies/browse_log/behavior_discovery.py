@@ -54,16 +54,12 @@ class Discovered(Stateful):
 class BehaviorDiscoveryParams(BehaviorParams):
     """Parameters of `behavior_discovery`.
 
-    Attributes
-    ----------
-    ranking
-        ``gain`` orders by the visits that each URL leads to and others do not show. Patterns alone are
-        ordered by ``hub``, as in the paper, or by its simple strategies ``referrals`` and
-        ``average_referrals``.
-    cut, threshold, by_drop
-        How logs are mined: see `BehaviorParams`. The policy served decides before others of the crawl.
+    `cut`, `threshold`, `by_drop`: how logs are mined: see `BehaviorParams`. The policy served decides before
+    others of the crawl.
     """
 
+    # ``gain`` orders by the visits that each URL leads to and others do not show. Patterns alone are ordered
+    # by ``hub``, as in the paper, or by its simple strategies ``referrals`` and ``average_referrals``
     ranking: str = "gain"
 
     def problems(self) -> Iterator[FieldProblem]:

@@ -230,15 +230,12 @@ def model_of(site: SiteModel) -> BehaviorModel | None:
 class BehaviorFetchParams(BehaviorParams):
     """Parameters of `behavior_fetch`.
 
-    Attributes
-    ----------
-    ranking
-        ``demand`` orders by the visits expected of each URL. Patterns alone are ordered by ``graph``, as in
-        the paper, or by its simple strategies ``volume``, ``visits`` and ``average_visits``.
-    cut, threshold, by_drop
-        How logs are mined: see `BehaviorParams`. The policy served decides before others of the crawl.
+    `cut`, `threshold`, `by_drop`: how logs are mined: see `BehaviorParams`. The policy served decides before
+    others of the crawl.
     """
 
+    # ``demand`` orders by the visits expected of each URL. Patterns alone are ordered by ``graph``, as in the
+    # paper, or by its simple strategies ``volume``, ``visits`` and ``average_visits``
     ranking: str = "demand"
 
     def problems(self) -> Iterator[FieldProblem]:

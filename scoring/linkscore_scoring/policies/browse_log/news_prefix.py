@@ -32,35 +32,18 @@ _HUB = "+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsPrefixParams(FallbackParams):
-    """Parameters of `news_prefix`: those of `NewsSettings`, which the log is mined with, and the fallback.
+    """Parameters of `news_prefix`: those of `NewsSettings`, which the log is mined with, and the fallback."""
 
-    Attributes
-    ----------
-    signal
-        What tells news: `decay` of clicks, or ClickThroughConcentration, `consistent` or `literal`.
-    m
-        Days that count as first for concentration, [1, 30].
-    threshold
-        Signal above which a page is news, [0, 100]; 0: fitted on labelled pages, else the usual one.
-    min_daily_clicks
-        Least mean of daily clicks of a page that is looked at, [0, 1e6].
-    weighed
-        Weigh pages by how sure their signal is; False counts them as the paper does.
-    theta
-        Share of news above which a prefix is one, [0, 1].
-    min_pages
-        Pages that a prefix must be learned from, [1, 1e6].
-    min_coverage
-        Share of the news that must lie below prefixes, [0, 1]; else the policy abstains.
-    """
-
+    # what tells news: `decay` of clicks, or ClickThroughConcentration, `consistent` or `literal`
     signal: str = "decay"
-    m: int = 3
+    m: int = 3  # days that count as first for concentration, [1, 30]
+    # signal above which a page is news, [0, 100]; 0: fitted on labelled pages, else the usual one
     threshold: float = 0.0
-    min_daily_clicks: float = 1.0
-    weighed: bool = True
-    theta: float = 0.8
-    min_pages: int = 3
+    min_daily_clicks: float = 1.0  # least mean of daily clicks of a page that is looked at, [0, 1e6]
+    weighed: bool = True  # weigh pages by how sure their signal is; False counts them as the paper does
+    theta: float = 0.8  # share of news above which a prefix is one, [0, 1]
+    min_pages: int = 3  # pages that a prefix must be learned from, [1, 1e6]
+    # share of the news that must lie below prefixes, [0, 1]; else the policy abstains
     min_coverage: float = 0.2
 
     def problems(self) -> Iterator[FieldProblem]:

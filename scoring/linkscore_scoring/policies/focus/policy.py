@@ -67,19 +67,13 @@ _UNSURE_ENTRY, _OTHER_SEED = 0.5, 0.25  # an entry that is not certain; the best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FocusParams(FallbackParams):
-    """Parameters of `focus`.
+    """Parameters of `focus`."""
 
-    Attributes
-    ----------
-    page_types
-        Site whose pages the page-type classifier must not have been trained on; empty: trained on all.
-    dry_pages
-        Index pages of one URL pattern in a row without a thread nobody knew, after which the rest of the
-        pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper. Default 20, chosen
-        before it was measured.
-    """
-
+    # site whose pages the page-type classifier must not have been trained on; empty: trained on all
     page_types: str = ""
+    # index pages of one URL pattern in a row without a thread nobody knew, after which the rest of the
+    # pattern is skipped (page flips never are); [0, 1e6], 0: never, as in the paper. Default 20, chosen
+    # before it was measured
     dry_pages: int = 20
 
     def problems(self) -> Iterator[FieldProblem]:

@@ -44,23 +44,16 @@ from linkscore_scoring.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestParams(Params):
-    """Parameters of `harvest`.
+    """Parameters of `harvest`."""
 
-    Attributes
-    ----------
-    exploration
-        Weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come. Measured: 0 earns
-        a little more on the stored sites, but leaves no way back from a wrong first impression.
-    hub_weight
-        Worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it
-        pays per fetch counts in any case. Measured against 0 only.
-    curiosity
-        Bonus for links between text blocks that were never tried, >= 0, in rewards. Measured against 0
-        only. For all three see research/notebook/harvest-parts.md.
-    """
-
+    # weight of the UCB bonus, >= 0, in rewards. This and the others fade as labels come. Measured: 0 earns a
+    # little more on the stored sites, but leaves no way back from a wrong first impression
     exploration: float = 0.02
+    # worth of a page that leads to 20 good links, against a page that is good itself (1), >= 0; what it pays
+    # per fetch counts in any case. Measured against 0 only
     hub_weight: float = 0.25
+    # bonus for links between text blocks that were never tried, >= 0, in rewards. Measured against 0 only.
+    # For all three see research/notebook/harvest-parts.md
     curiosity: float = 0.2
 
     def problems(self) -> Iterator[FieldProblem]:

@@ -22,21 +22,11 @@ from linkscore_scoring.types import PageObservation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagerankParams(Params):
-    """Parameters of `pagerank`.
+    """Parameters of `pagerank`."""
 
-    Attributes
-    ----------
-    damping
-        Share of its rank that a page hands on, [0, 1].
-    every
-        Pages fetched between two computations, 1..100,000.
-    tolerance
-        Change of all ranks together (of 1) below which a computation ends, [1e-12, 1].
-    """
-
-    damping: float = 0.85
-    every: int = 100
-    tolerance: float = 1e-6
+    damping: float = 0.85  # share of its rank that a page hands on, [0, 1]
+    every: int = 100  # pages fetched between two computations, 1..100,000
+    tolerance: float = 1e-6  # change of all ranks together (of 1) below which a computation ends, [1e-12, 1]
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field out of range."""

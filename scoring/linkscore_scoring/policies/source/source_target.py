@@ -19,25 +19,16 @@ from linkscore_scoring.site.navigation import multi_hop_hubs, target_hits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTargetParams(Params):
-    """Parameters of `source_target`.
+    """Parameters of `source_target`."""
 
-    Attributes
-    ----------
-    example_url, example_html
-        A page of the wanted type: the URL of one that is ingested, or its HTML. Exactly one is required.
-    alpha
-        Weight of authority against hub (eq. 9), [0, 1].
-    multi_hop
-        Also value clusters two and more clicks before the target; False is the paper's one step.
-    beta
-        Decay per click of `multi_hop`, (0, 1).
-    """
-
+    # example_url, example_html: a page of the wanted type: the URL of one that is ingested, or its HTML.
+    # Exactly one is required
     example_url: str = ""
     example_html: str = ""
-    alpha: float = 0.8
+    alpha: float = 0.8  # weight of authority against hub (eq. 9), [0, 1]
+    # also value clusters two and more clicks before the target; False is the paper's one step
     multi_hop: bool = True
-    beta: float = 0.5
+    beta: float = 0.5  # decay per click of `multi_hop`, (0, 1)
 
     def problems(self) -> Iterator[FieldProblem]:
         """Yield a problem for each field that is missing or out of range."""

@@ -17,17 +17,11 @@ from linkscore_scoring.site.navigation import hits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceUccParams(Params):
-    """Parameters of `source_ucc`.
+    """Parameters of `source_ucc`."""
 
-    Attributes
-    ----------
-    alpha
-        Weight of authority against hub in Info (eq. 9), [0, 1].
-    without_dsim, without_balance, without_info
-        Leave a factor of eq. 11 out (the paper's ablation, Table 5).
-    """
-
-    alpha: float = 0.5
+    alpha: float = 0.5  # weight of authority against hub in Info (eq. 9), [0, 1]
+    # without_dsim, without_balance, without_info: leave a factor of eq. 11 out (the paper's ablation, Table
+    # 5)
     without_dsim: bool = False
     without_balance: bool = False
     without_info: bool = False

@@ -33,12 +33,8 @@ _LATE = 100
 def info(a: Vector, h: Vector, *, alpha: float = 0.5) -> Vector:
     """Return the informativeness of every cluster, (n,) float64 (eq. 9).
 
-    Parameters
-    ----------
-    a, h
-        Authority and hub scores, (n,).
-    alpha
-        Weight of the authority: 0.5 for user content, 0.8 for a target (Xu 2018, section 5).
+    `a`, `h`: authority and hub scores, (n,).
+    `alpha`: weight of the authority: 0.5 for user content, 0.8 for a target (Xu 2018, section 5).
     """
     return alpha * a + (1.0 - alpha) * h  # eq. 9
 
@@ -46,12 +42,8 @@ def info(a: Vector, h: Vector, *, alpha: float = 0.5) -> Vector:
 def balance(crawled: NDArray[np.int64], total: int) -> Vector:
     """Return 1 - r for every cluster, (n,) float64: r is the share of crawled pages that fell into it.
 
-    Parameters
-    ----------
-    crawled
-        Pages crawled so far in each cluster, (n,).
-    total
-        All crawled pages, outliers included; 0 gives 1 everywhere.
+    `crawled`: pages crawled so far in each cluster, (n,).
+    `total`: all crawled pages, outliers included; 0 gives 1 everywhere.
     """
     if total <= 0:
         return np.ones(len(crawled))
@@ -70,12 +62,9 @@ def cluster_value(info_term: Vector, dsim_term: Vector, balance_term: Vector) ->
 def link_scores(probabilities: NDArray[np.float64], values: Vector) -> Vector:
     """Return the score of every link, (n_links,) float64 (eq. 12).
 
-    Parameters
-    ----------
-    probabilities
-        Chance of each destination cluster, (n_links, n_clusters); mass that leads to outliers is left out.
-    values
-        Value of the clusters, (n_clusters,).
+    `probabilities`: chance of each destination cluster, (n_links, n_clusters); mass that leads to outliers is
+    left out.
+    `values`: value of the clusters, (n_clusters,).
     """
     scores: Vector = probabilities @ values  # eq. 12
     return scores
@@ -91,17 +80,14 @@ class StructuralPolicy(Stateful, Policy):
     their link path whatever the source.
 
     Subclasses say what a cluster is worth. Cost: O(n_links + distinct pairs x clusters).
-
-    Attributes
-    ----------
-    clusters, cluster_worth
-        Cluster ids, and the slow part of the value of each; empty until the policy can tell.
     """
 
     needs_learning = True
     step: ClassVar[float] = 0.0
     """Scores are rounded to multiples of this; 0 keeps them as they are."""
 
+    # clusters, cluster_worth: cluster ids, and the slow part of the value of each; empty until the policy can
+    # tell
     clusters: Stored[list[int]]
     cluster_worth: Stored[list[float]]
     _age: Stored[int]

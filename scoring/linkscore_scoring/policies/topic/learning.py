@@ -35,23 +35,14 @@ _EACH, _EVERY = 16, 32  # pages; chosen, not measured
 
 @dataclass(frozen=True, slots=True)
 class LinkSignals:
-    """What is seen of a link before it is fetched.
+    """What is seen of a link before it is fetched."""
 
-    Attributes
-    ----------
-    anchor, url
-        Share of the topic's words that they say: its power `Tunables.sign_power` in quarters 0..4; of a
-        question the share itself in fifteenths 0..15, or the little that most links say would be nothing.
-    parent
-        Relevance of the best page it stands on, in quarters 0..4.
-    asked
-        Whether it is of a question.
-    """
-
+    # anchor, url: share of the topic's words that they say: its power `Tunables.sign_power` in quarters 0..4;
+    # of a question the share itself in fifteenths 0..15, or the little that most links say would be nothing
     anchor: int = 0
     url: int = 0
-    parent: int = 0
-    asked: bool = False
+    parent: int = 0  # relevance of the best page it stands on, in quarters 0..4
+    asked: bool = False  # whether it is of a question
 
     @classmethod
     def of_topic(cls, anchor: float, url: float, parent: float, power: float) -> LinkSignals:
@@ -139,35 +130,23 @@ class SignalWeights(Stateful):
 class TopicCrawl(Stateful):
     """What is known of all sites of a crawl together.
 
-    Attributes
-    ----------
-    counts
-        How common words are.
-    weights
-        What signals of links are worth.
-    pulls, reward
-        Pages judged, and what they were worth together.
-    samples
-        Words of sample pages that were given by URL and fetched since, and of the first pages found that are
-        wanted, by identity of the URL.
-    expansion
-        Words that both add to the query.
-    asks
-        Whether all queries are questions.
-    most_told
-        Share of the words of the shortest question that an anchor or URL is hoped to say; 1 of a topic.
-    known_pages
-        What sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
+    `asks`: whether all queries are questions.
+    `most_told`: share of the words of the shortest question that an anchor or URL is hoped to say; 1 of a
+    topic.
+    `known_pages`: what sample pages are worth, by hash of their identity: 1, or 0 if not wanted.
     """
 
     state_name = "topic of the crawl"
     sharing = Sharing.MODEL
-    counts: Stored[WordCounts]
-    weights: Stored[SignalWeights]
+    counts: Stored[WordCounts]  # how common words are
+    weights: Stored[SignalWeights]  # what signals of links are worth
+    # pulls, reward: pages judged, and what they were worth together
     pulls: Stored[int]
     reward: Stored[float]
+    # words of sample pages that were given by URL and fetched since, and of the first pages found that are
+    # wanted, by identity of the URL
     samples: Stored[dict[str, PageWords]]
-    expansion: Stored[dict[int, float]]
+    expansion: Stored[dict[int, float]]  # words that both add to the query
     wanted_digest: Stored[str]
 
     def __init__(self, tunables: Tunables = Tunables()) -> None:  # noqa: B008 - frozen
