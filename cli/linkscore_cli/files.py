@@ -20,7 +20,10 @@ LINE_CHARS = 1 << 20
 
 def text_of(path: Path, *, max_bytes: int = SMALL_FILE_BYTES) -> str:
     """Return the text of a file; of one that is too long no more is read than tells it."""
-    return bytes_of(path, max_bytes=max_bytes).decode("utf-8")
+    try:
+        return bytes_of(path, max_bytes=max_bytes).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise ValueError("must be text in UTF-8") from exc
 
 
 def bytes_of(path: Path, *, max_bytes: int) -> bytes:

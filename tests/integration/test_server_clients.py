@@ -163,7 +163,7 @@ def test_advise_prints_outlook_yields_and_traps(running: tuple[str, str]) -> Non
         assert said in shown.output
 
 
-@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "Name one site")])
+@pytest.mark.parametrize(("site", "said"), [("no-such.test", "NOT_FOUND"), ("", "SITE: must have the form")])
 def test_advise_says_what_is_wrong(running: tuple[str, str], site: str, said: str) -> None:
     with Client(running[0]) as client:
         client.ensure_crawl(crawl="advised-not")

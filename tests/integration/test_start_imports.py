@@ -13,7 +13,6 @@ LATER = {
     "google.protobuf.descriptor_pb2",
     "linkscore.client",
     "linkscore_cli.connection",
-    "linkscore_scoring.browse_logs.mining",
     "opentelemetry",
     "pandas",
     "py3langid",

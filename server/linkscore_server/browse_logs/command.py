@@ -6,8 +6,10 @@ client's.
 
 from __future__ import annotations
 
+import inspect
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -36,6 +38,7 @@ if TYPE_CHECKING:  # duckdb only when a file is read
 _TIMEOUT_S = 60.0
 # A tenth of what GetBrowseStats takes.
 _IDS_AT_ONCE = 1_000
+_LOOK_S = 0.01  # between two looks whether a thread has read its batch; chosen, not measured
 _FORMATS = ("csv", "tsv", "json", "combined", "vhost_combined", "parquet")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -201,7 +204,7 @@ class _Upload:
         prefix = reading.fingerprint(file, self._cleaning, size)
         known, read = _KnownBatches(self._client, self._crawl, prefix, size), reading.ReadLog()
         batches = reading.batches_of(file, self._cleaning, read, is_known=known, batch_records=size)
-        with _progress(file, read, self._console) as progress:
+        with _ended(batches), _progress(file, read, self._console) as progress:
             sent = _Batches(batches, progress)
             messages = iter(sent)
             if (first := next(messages, None)) is not None:  # an import of nothing is refused
@@ -223,6 +226,17 @@ class _Upload:
             "batches_known": known.skipped,
             "bad_lines": read.samples,
         }
+
+
+@contextmanager
+def _ended(batches: Generator[Any, None, None]) -> Iterator[None]:
+    """Let go of the file on leaving; gRPC's thread may be reading its next batch after a failure."""
+    try:
+        yield
+    finally:
+        while inspect.getgeneratorstate(batches) == inspect.GEN_RUNNING:
+            time.sleep(_LOOK_S)
+        batches.close()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -362,7 +362,7 @@ def batches_of(
     *,
     is_known: Callable[[str], bool] = lambda batch_id: False,
     batch_records: int = BATCH_RECORDS,
-) -> Iterator[pb.ImportBrowseRecordsRequest]:
+) -> Generator[pb.ImportBrowseRecordsRequest, None, None]:
     """Yield the batches of a file that are not known yet, in its order; `read` is kept up to date.
 
     Raises duckdb.Error if the file cannot be read.
