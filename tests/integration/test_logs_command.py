@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,10 @@ def test_an_import_that_broke_goes_on(log: Path, there: list[str], monkeypatch: 
     whole = reading.batches_of
 
     def torn(*arguments: object, **options: object):
-        batches = whole(*arguments, **options)  # type: ignore[arg-type]
-        yield next(batches)
-        yield next(batches)
-        raise OSError("the disk went away")
+        with closing(whole(*arguments, **options)) as batches:  # type: ignore[arg-type]
+            yield next(batches)
+            yield next(batches)
+            raise OSError("the disk went away")
 
     with monkeypatch.context() as broken:
         broken.setattr(reading, "batches_of", torn)

@@ -100,7 +100,7 @@ class RegistryCollector(Collector):
 def _busiest(actors: Sequence[CrawlActor]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(
         "linkscore_busiest_shards_events_per_second",
-        "Events a second of the busiest open shards, by rank; `shards status --busiest` names them",
+        "Events a second of the busiest open shards, by rank; `linkscore crawls shards --busiest` names them",
         labels=["rank"],
     )
     paces = sorted((actor.pace.events_per_s for actor in actors), reverse=True)

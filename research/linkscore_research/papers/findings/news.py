@@ -57,7 +57,7 @@ _CLAIMS = (
     Claim(
         "Unknown and temporary sites of news are found",
         UNTRIED + ": data",
-        "`logs seeds` names them, on any site that a log has or that led to it; no log at hand has a site "
+        "`linkscore seeds` names them, on any site that a log has or that led to it; no log at hand has a site "
         "that comes and goes",
     ),
 )
