@@ -57,8 +57,8 @@ _CLAIMS = (
     Claim(
         "Unknown and temporary sites of news are found",
         UNTRIED + ": data",
-        "`linkscore seeds` names them, on any site that a log has or that led to it; no log at hand has a site "
-        "that comes and goes",
+        "`linkscore seeds` names them, on any site that a log has or that led to it; no log at hand has a "
+        "site that comes and goes",
     ),
 )
 
