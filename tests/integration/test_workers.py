@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -20,7 +21,7 @@ from linkscore.v1 import common_pb2 as common
 from linkscore.v1 import crawl_service_pb2 as crawl_pb
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore.v1 import policy_pb2
-from support.fleet import SITES, Fleet, Load, page_on
+from support.fleet import SITES, Fleet, Load, page_on, patiently
 from support.server_process import PATIENCE_S, ServerProcess, Stubs, serving, stubs, workers_of
 
 pytestmark = pytest.mark.long
@@ -35,11 +36,11 @@ class Processes(Fleet):
 
 def create(server: Stubs, name: str, groups: int) -> str:
     crawl = crawl_pb.Crawl(name=f"crawls/{name}", groups=groups)
-    return server.crawls.CreateCrawl(crawl_pb.CreateCrawlRequest(crawl=crawl)).crawl.name
+    return patiently(partial(server.crawls.CreateCrawl, crawl_pb.CreateCrawlRequest(crawl=crawl))).crawl.name
 
 
 def pages_of(server: Stubs, crawl: str) -> int:
-    return server.crawls.GetCrawl(crawl_pb.GetCrawlRequest(name=crawl)).crawl.page_count
+    return patiently(partial(server.crawls.GetCrawl, crawl_pb.GetCrawlRequest(name=crawl))).crawl.page_count
 
 
 def children_of(process: ServerProcess) -> list[int]:
@@ -147,7 +148,7 @@ def test_any_number_of_workers_goes_on_with_the_same_folder(tmp_path: Path) -> N
                 crawl = create(server, name, groups)
                 assert pages_of(server, crawl) == expected
                 new = [page_on(site, expected) for site in SITES]
-                server.links.IngestPages(pb.IngestPagesRequest(crawl=crawl, pages=new))
+                patiently(partial(server.links.IngestPages, pb.IngestPagesRequest(crawl=crawl, pages=new)))
             listed = [crawl.name for crawl in server.crawls.ListCrawls(crawl_pb.ListCrawlsRequest()).crawls]
             assert listed == ["crawls/parts", "crawls/whole"]
         expected += len(SITES)

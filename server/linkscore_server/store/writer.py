@@ -195,7 +195,7 @@ class Writer:
         ]
         if statements:
             self._execute(statements)
-            if self._has_failed:
+            if self._has_failed and appends:  # a state may fit where a page does not
                 self._has_failed = False
                 _log.info("commits are made again")
         for batch in batches:
