@@ -82,7 +82,7 @@ class Tunables:
     # Arms, class tokens and names of buckets kept; those of a site lower it. A bound.
     kept: int = 20_000
     # Times that everything is worked out anew while the pulls double, at most. Chosen: a bound of time.
-    worked_per_doubling: int = 64
+    worked_per_doubling: int = 128
     # Pages whose rewards are worked out anew (ADR 6); older ones keep their last. A bound of time.
     pages: int = 2_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linkscore_scoring.policies.harvest.tables import SITE, Source, Worked
+from linkscore_scoring.policies.harvest.tables import SITE, Source
 from linkscore_scoring.testing.pages import trie_of
 from linkscore_scoring.types import ExamplePage
 from support.boards_with_examples import POST, Board, example
@@ -15,7 +15,7 @@ LIST = ["html/body/main[list]/a"]
 
 def share(board: Board) -> float:
     """Return how far labels decide."""
-    return Worked(harvest_of(board).tables).share
+    return harvest_of(board).tables.share
 
 
 def test_without_labels_text_counts_in_full() -> None:
