@@ -45,7 +45,7 @@ from linkscore_lab.conformance.fake import HANG, Fail, FakeServer, Relay, Seen, 
 assert error_details_pb2.DESCRIPTOR
 # Time on the wire of a call that is answered at once, on a machine that has other work.
 _SLACK_S = 2.0
-_HOUR_S = 3_600
+_HOUR_S = 3_600  # seconds of an hour, by definition: a deadline that no scenario reaches
 # One may be a scenario's doing; after so many the driver is what is wrong.
 _ENOUGH_BREAKS = 3
 Step = dict[str, Any]

@@ -18,7 +18,7 @@ _TRAINED_ON = 300
 """Events that a dictionary is trained on. As in the prototype."""
 _LEAST_TRAINING_BYTES = 100_000
 """zstd refuses to train on less than some times the dictionary; then it is tried again with more. Chosen."""
-_CRC_BYTES = 4
+_CRC_BYTES = 4  # of a CRC-32, by definition
 _CONTEXTS = 16
 """Contexts of zstd that are kept, each of some 1 MB, however many shards are open. Chosen."""
 

@@ -21,7 +21,7 @@ except ImportError as exc:
         f"crawls in PostgreSQL need the extra: pip install 'linkscore[postgres]' ({exc})"
     ) from exc
 
-_CONNECT_S = 5
+_CONNECT_S = 5  # longest wait for a connection, half of that for a statement; chosen, not measured
 _STATEMENT_S = 10
 """Longest statement: so that one is noticed that is stuck, as for a standby which is gone. Chosen."""
 _READERS = 4

@@ -19,7 +19,7 @@ from linkscore_server.store.base import Fenced, Statements
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 """Modes of file and folder: only their owner may read secrets, and what is known of people and sites."""
 
-_PAGE_BYTES = 4096
+_PAGE_BYTES = 4096  # of a page of the file: SQLite's own default since 3.12
 _WAL_BYTES = 16 << 20  # what stays of the file of commits once it was copied into the database; chosen
 _CACHE_KB = 4096
 """Pages that SQLite keeps a connection: an event is written once and read hardly ever. Chosen."""
