@@ -15,8 +15,3 @@ def test_it_gives_the_texts_back_in_their_order(texts: list[str]) -> None:
     assert [column[row] for row in range(len(column))] == column[:] == texts
     assert column.distinct == list(dict.fromkeys(texts))
     assert column.first_rows() == [texts.index(text) for text in column.distinct]
-
-
-def test_a_column_is_taken_as_it_is() -> None:
-    column = Repeated.of(["a", "a"])
-    assert Repeated.of(column) is column
