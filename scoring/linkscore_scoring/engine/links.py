@@ -246,9 +246,6 @@ def score_page(
     )
     scored = policy.score(batch, model)
     reasons = limits.judge(batch, model, spent=spent, page=page) if limits.is_set else None
-    page_links = model.pagination.without_denied(
-        fetch.page_links, links.urls, model.link_paths.classless(batch.link_paths)
-    )
     buckets = Repeated.of(scored.buckets)
     site, revision = hash_of(model.name), model.revision
     ticket = Ticket(site, fetch.key, UNKNOWN_LINK_PATH, cluster, depth + 1, revision)
@@ -264,7 +261,7 @@ def score_page(
         scored.verdicts if reasons is None else with_skips(scored.verdicts, reasons),
         None if inside is None else [row in inside for row in range(len(links))],
         stage=model.stage,
-        url_types=with_page_links(scored.url_types, page_links),
+        url_types=with_page_links(scored.url_types, fetch.page_links),
         skip_reasons=reasons,
         duplicates=limits.duplicates(batch, model),
     )

@@ -488,7 +488,8 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
     exits = site.navigation.strongest({stats.id for stats in chosen}, max_exits)
     ids = site.templates.ids()
     scores = dict(zip(ids, zip(*hits(site.navigation.adjacency(ids)), strict=True), strict=True))
-    pagination, crawled = site.pagination.confirmed_places(), max(1, site.crawled.total())
+    pagination = {place for place, n in site.page_link_places.items() if n >= _PAGE_LINKS}
+    crawled = max(1, site.crawled.total())
     return [
         TemplateRecord(
             stats.id,
@@ -508,8 +509,12 @@ def templates(site: SiteModel, start: int, n: int, max_exits: int) -> list[Templ
     ]
 
 
+_PAGE_LINKS = 2
+"""Page links at a place from which it turns pages: one may be an accident. Chosen, not measured."""
+
+
 def _is_pagination(site: SiteModel, row: NavigationEntry, pagination: set[int]) -> bool:
-    """Say whether links lead to further pages of the same list: confirmed, and to the same template."""
+    """Say whether links lead to further pages of the same list: page links, and to the same template."""
     stays = row.destinations.get(row.source, 0.0) >= max(row.destinations.values(), default=1.0)
     return stays and site.link_paths.get(row.link_path).classless in pagination
 

@@ -43,8 +43,7 @@ def find_page_links(
 ) -> list[int]:
     """Return the kind of page link each link of a page is, 0 for none; see `anchors`.
 
-    Differences from the paper: no destination is fetched, URLs and words decide; see `confirmation` for what
-    destinations add.
+    Differences from the paper: no destination is fetched, URLs and words decide.
     """
     marks = _marks(anchors, rels, places)
     kinds = _turning(page_url, urls)

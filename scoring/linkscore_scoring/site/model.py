@@ -6,6 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import compress
 
 from numpy.random import default_rng  # with the start: as `np.random` it would come with the first page
 
@@ -16,8 +17,6 @@ from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateMo
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.pagination.anchors import NO_PAGE_LINK
-from linkscore_scoring.pagination.lists import PageLinkConfirmation
 from linkscore_scoring.site.crawl_history import CrawlHistory, Group
 from linkscore_scoring.site.learning import (
     LearnedSite,
@@ -93,8 +92,6 @@ _PLANNED, _PLAN_SEEN, _PLAN_URLS = 20_000, 50_000, 60_000
 """Bounds of the sampling plan: URLs planned, URLs seen, URLs kept as text."""
 _FETCHES, _GROUPS = 20_000, 5_000
 """Bounds of the history: fetches remembered one by one, histories of each kind."""
-_COMPARED_PAGES = 200
-"""A bound: latest pages whose content page links are confirmed by."""
 
 
 class Stage(IntEnum):
@@ -112,13 +109,13 @@ class SiteModel(Stateful):
     models were activated. `link_paths`, `memory`, `texts`, `patterns`: link paths by id; URLs seen and
     fetched; text and whose it is; shapes of URLs. `history`: what fetches brought over time, by URL shape and
     tag path. `sessions`: what is known of session ids in URLs; whoever hands a fetch over shows it the links,
-    and takes them out. `pagination`: which families of page links hold what they promise. `templates`,
-    `navigation`: active model; None and an empty table before the first learning. `crawled`: pages fetched by
-    persistent cluster since the first learning, sample included. `plan`: links worth fetching to learn the
-    site, with their URLs in `plan_urls`; kept until it is learned. `titles`: titles of the pages kept for
-    learning, by identity hash; empty unless the crawl keeps titles. `browse`: what the browse logs of the
-    site gave; None without logs. `on_demand`: the first learning waits until somebody asks, see
-    `waits_for_question`; the crawl's to set.
+    and takes them out. `page_link_places`: page links seen by the place they stand at, a link path without
+    class. `templates`, `navigation`: active model; None and an empty table before the first learning.
+    `crawled`: pages fetched by persistent cluster since the first learning, sample included. `plan`: links
+    worth fetching to learn the site, with their URLs in `plan_urls`; kept until it is learned. `titles`:
+    titles of the pages kept for learning, by identity hash; empty unless the crawl keeps titles. `browse`:
+    what the browse logs of the site gave; None without logs. `on_demand`: the first learning waits until
+    somebody asks, see `waits_for_question`; the crawl's to set.
     """
 
     revision: Stored[int]
@@ -130,7 +127,7 @@ class SiteModel(Stateful):
     texts: Stored[TextOwners]
     patterns: Stored[UrlPatterns]
     history: Stored[CrawlHistory]
-    pagination: Stored[PageLinkConfirmation]
+    page_link_places: Stored[Counter[int]]
     sessions: Stored[SessionIds]
     navigation: Stored[NavigationTable]
     templates: Stored[TemplateModel | None]
@@ -158,7 +155,7 @@ class SiteModel(Stateful):
         self.patterns = UrlPatterns(_PATTERNS)
         most = min(_FETCHES, bounds.links), min(_GROUPS, bounds.arms)
         self.history = CrawlHistory(max_fetches=most[0], max_groups=most[1])
-        self.pagination = PageLinkConfirmation(max_pages=_COMPARED_PAGES)
+        self.page_link_places = Counter()
         self.sessions = SessionIds()
         self.navigation = NavigationTable(navigation_params(learning))
         self.templates = None
@@ -198,7 +195,8 @@ class SiteModel(Stateful):
             page.words = features.words
             self._take_links(fetch, features, page)
             classless = self.link_paths.classless(page.links.link_paths)
-            self._confirm_page_links(fetch, page, classless)
+            page.page_links = picking(fetch.in_scope)(fetch.page_links)
+            self.page_link_places.update(compress(classless, page.page_links))
             self._take_texts(fetch, features, page)
         page.reported = self._record_outcome(fetch, page)
         if features is not None and features.paths.parents and not page.refetch:
@@ -377,14 +375,6 @@ class SiteModel(Stateful):
         )
         page.blocks_before, page.rels = pick(links.blocks_before), pick(links.rels)
         page.layout = features.layout
-
-    def _confirm_page_links(self, fetch: Fetch, page: PageObservation, places: list[int]) -> None:
-        """Let destinations speak for or against page links; those of denied families are none."""
-        page.page_links = (
-            picking(fetch.in_scope)(fetch.page_links) if fetch.page_links else [NO_PAGE_LINK] * len(places)
-        )
-        self.pagination.observe(page, places)
-        page.page_links = self.pagination.without_denied(page.page_links, page.links.urls, places)
 
     def _take_texts(self, fetch: Fetch, features: PageFeatures, page: PageObservation) -> None:
         """Find out which text is the page's own, and which pages lose some to it."""
