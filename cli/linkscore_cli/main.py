@@ -12,7 +12,7 @@ from linkscore_cli.plugins import CommandGroup
 SECTIONS = {
     "Serve": ("serve", "check-config", "token", "health", "data", "console", "frontier", "mcp"),
     "Crawl": ("crawls", "score", "explain", "advise", "seeds", "revisits", "export", "logs"),
-    "Replay and measure": ("demo", "replay", "compare"),
+    "Replay and measure": ("try", "demo", "replay", "compare"),
     "Develop": ("conformance",),
 }
 """Commands as `linkscore --help` groups them; those of other distributions come last."""

@@ -28,6 +28,7 @@ from warcio.statusandheaders import StatusAndHeaders, StatusAndHeadersParser, St
 
 from linkscore_cli.files import LINE_CHARS
 from linkscore_lab.datasets.labels import read_table
+from linkscore_lab.datasets.site import Reply
 from linkscore_scoring.errors import InvalidInput, InvalidPage
 from linkscore_scoring.features.body import decompress, is_html
 
@@ -50,6 +51,7 @@ _STATUS = re.compile(r"(?:\d(?:\.\d)?\s+)?([1-5]\d\d)\b")
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _WARC = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.18", "WARC/0.17"])
 _HTTP = StatusAndHeadersParser(["HTTP/"])
+_AS_HTML = {"Content-Type": "text/html; charset=utf-8"}
 # The body is decoded, so what described its coding is no longer true.
 _STALE_HEADERS = frozenset({"Content-Encoding", "Transfer-Encoding", "Content-Length", "Connection"})
 
@@ -432,19 +434,21 @@ def _unchunked(body: bytes) -> bytes:
     return b"".join(parts)
 
 
-def write_warc(path: Path, pages: Mapping[str, str | bytes]) -> Path:
-    """Write HTML pages by URL as a WARC file, compressed by record, and return `path`.
+def write_warc(path: Path, pages: Mapping[str, str | bytes | Reply]) -> Path:
+    """Write answers by URL, or the HTML of pages, as a WARC file compressed by record; return `path`.
 
-    For examples and tests: answers are all 200 and carry no headers but their type. The first page is where a
-    crawl starts.
+    The first page is where a crawl starts.
     """
-    path.write_bytes(b"".join(gzip.compress(_raw_record(url, body), mtime=0) for url, body in pages.items()))
+    path.write_bytes(b"".join(gzip.compress(_raw_record(*row), mtime=0) for row in pages.items()))
     return path
 
 
-def _raw_record(url: str, body: str | bytes) -> bytes:
-    data = body.encode() if isinstance(body, str) else body
-    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + data
+def _raw_record(url: str, page: str | bytes | Reply) -> bytes:
+    body = page.encode() if isinstance(page, str) else page
+    reply = body if isinstance(body, Reply) else Reply(200, _AS_HTML, body)
+    kept = [(name, text) for name, text in reply.headers.items() if name not in _STALE_HEADERS]
+    sent = "".join(f"{name}: {text}\r\n" for name, text in kept)
+    block = f"HTTP/1.1 {reply.status}\r\n{sent}\r\n".encode() + reply.body
     head = (
         f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Length: {len(block)}\r\n\r\n"
     )

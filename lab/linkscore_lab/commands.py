@@ -138,6 +138,28 @@ def replay(json_file: Path | None, **options: Any) -> None:
         run_replay(suite_of(options), json_out=json_out, **outputs)
 
 
+@click.command("try")
+@click.argument("site", default="", metavar="[URL|ARCHIVE]")
+@click.option("--fetches", type=click.IntRange(1), default=100, show_default=True,
+              help="Pages that each of the two orders may fetch.")  # fmt: skip
+@click.option("--relevant-url", default="", help="RE2 expression found in the URL of every target page.")
+@click.option("--delay", "delay_s", type=click.FloatRange(0), default=1.0, show_default=True,
+              help="Seconds between two requests; robots.txt may ask for more.")  # fmt: skip
+@click.option("--warc", type=OUT, help="Keep what was fetched from a URL here.")
+@click.option("--report", type=OUT, help="Write an HTML report.")
+@json_file_option
+def try_(site: str, json_file: Path | None, **options: Any) -> None:
+    """Try linkscore on your site: some fetches breadth-first, as many in its order, and which was better.
+
+    A URL is crawled politely, each page once; an archive is replayed offline; without either it is the
+    demonstration site. Without --relevant-url, pages with much text of their own count.
+    """
+    with lab_errors(), figures_to(json_file) as json_out:
+        from linkscore_lab.trial import try_site
+
+        try_site(site, json_out=json_out, **options)
+
+
 @click.command()
 @click.argument("files", metavar="A B", nargs=2, type=FILE)
 @click.option(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkscore_lab.metrics import DEFINITIONS, even_points
+from linkscore_lab.metrics import DEFINITIONS, UNLABELLED, even_points
 from linkscore_lab.replay.results import (
     Meta,
     Question,
@@ -210,7 +210,8 @@ def _types(groups: Sequence[RunGroup]) -> str:
     for group in groups:
         run = group.runs[0]
         points = even_points(run.fetched)
-        for name, counts in list(run.composition.items())[:_MAX_TYPES]:
+        known = run.composition if run.composition.keys() - {UNLABELLED} else {}
+        for name, counts in list(known.items())[:_MAX_TYPES]:
             at = [len(counts) * quarter // 4 - 1 for quarter in (1, 2, 4)] if len(counts) >= 4 else [-1] * 3
             shares = [f"{counts[n] / points[n]:.0%}" for n in at]
             target = " (target)" if name in run.wanted_types else ""
@@ -229,7 +230,7 @@ def _explanations(groups: Sequence[RunGroup]) -> str:
     ]
     if not rows:
         return ""
-    table = _table(("policy", "score", "link", "group", "reason"), rows, texts=(2, 3, 4))
+    table = _table(("policy", "score", "link", "bucket", "reason"), rows, texts=(2, 3, 4))
     return f"<details><summary>Why links got their scores</summary>{table}</details>"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -108,8 +109,8 @@ def run_replay(
     """
     console = console or Console()
     scorer = _make_scorer(target, browse_logs, browse_days)
-    with _bar(console) as bar:
-        session = ReplaySession(suite, ConsoleProgress(console, bar), scorer, workers)
+    with progress_on(console) as progress:
+        session = ReplaySession(suite, progress, scorer, workers)
         runs = list(session.run())
     print_summary(console, runs)
     for run in runs:
@@ -171,9 +172,11 @@ class ConsoleProgress(Progress):
             self._bar.remove_task(task.id)
 
 
-def _bar(console: Console) -> Bar:
+@contextmanager
+def progress_on(console: Console) -> Iterator[Progress]:
+    """Show on a terminal how far something is."""
     # No thread of its own: the process forks while the bar is up.
-    return Bar(
+    with Bar(
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
@@ -182,4 +185,5 @@ def _bar(console: Console) -> Bar:
         console=console,
         auto_refresh=False,
         transient=True,
-    )
+    ) as bar:
+        yield ConsoleProgress(console, bar)

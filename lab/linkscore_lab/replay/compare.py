@@ -86,8 +86,12 @@ def compare(
         _sorted(side.runs, policy, name, PAIRINGS[pair])
         for side, policy in ((first, policy_first), (second, policy_second))
     )
+    for side, found, option in ((first, left, "policy-a"), (second, right, "policy-b")):
+        if not found:
+            have = ", ".join(sorted({run.policy for run in side.runs})) or "none"
+            raise InvalidInput(f"must be a policy of its file ({have})", field=option)
     if not left.keys() & right.keys():
-        raise InvalidInput(_nothing_in_common(first, second), field="policy-a")
+        raise InvalidInput(_nothing_in_common(left, right, PAIRINGS[pair]))
     gains = [gain for metric in metrics for gain in _gains(left, right, metric)]
     a, b = first.meta.inputs, second.meta.inputs
     others = [site for site in a if site in b and a[site].sha256 != b[site].sha256]
@@ -149,12 +153,22 @@ def _mean(runs: Sequence[RunResult], metric: str) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _nothing_in_common(first: Results, second: Results) -> str:
-    names = [", ".join(sorted({run.policy for run in side.runs})) or "none" for side in (first, second)]
-    return (
-        f"no run of one file has a partner in the other; policies of the first are {names[0]}, "
-        f"of the second {names[1]}: name one of each with --policy-a and --policy-b, or pair less strictly"
-    )
+_REMEDIES = {
+    "policy": "; name one of each with --policy-a and --policy-b",
+    "start": "; pair less strictly, with --pair site",
+    "seed": "; pair less strictly, with --pair start",
+}
+
+
+def _nothing_in_common(left: _Paired, right: _Paired, shared: Sequence[str]) -> str:
+    """Say in what the runs of two files differ so that none has a partner."""
+    said = "no run of one file has a partner in the other"
+    for at, name in enumerate(("site", "task", "mode", "policy", "budget", *shared)):
+        first, second = ({str((*subject, *rest)[at]) for subject, rest in side} for side in (left, right))
+        if not first & second:
+            got = (", ".join(sorted(values)) for values in (first, second))
+            return f"{said}: {name} is {' in the first, '.join(got)} in the second{_REMEDIES.get(name, '')}"
+    return f"{said} with all of site, task, mode, policy, budget, {', '.join(shared)}"
 
 
 def compare_files(

@@ -242,6 +242,14 @@ def _kept(parsed: _Parsed, blobs: Blobs) -> StoredRecord:
     return replace(parsed.record, event=blobs.add(parsed.event), body=blobs.add(parsed.body))
 
 
+def kept_record(record: ArchiveRecord, blobs: Blobs) -> StoredRecord:
+    """Return one record whose bytes are kept; raises ValueError if its URL cannot be parsed."""
+    parsed = _parse(record, layout=False, words=Words.NONE)
+    if parsed is None:
+        raise ValueError(record.url)
+    return _kept(parsed, blobs)
+
+
 def _linked(site: StoredSite, hashes: Sequence[array[int]]) -> list[array[int]]:
     """Return the links of each record as numbers of the records they end at."""
     ends = {hash64(key): n for key, n in site.ends.items() if n >= 0}

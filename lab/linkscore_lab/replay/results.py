@@ -185,7 +185,6 @@ CONFIDENCE = 0.95
 SUMMARY_METRICS = ("valid_ratio", "recall", "area_5pct", "text_share")
 Question = tuple[str, str, str]
 """Site, task and mode: what policies are compared in."""
-_MODES = {"none": "no labels", "examples": "with examples", "feedback": "with feedback"}
 
 
 class Estimate(NamedTuple):
@@ -274,7 +273,7 @@ def title_of(question: Question, groups: Iterable[RunGroup]) -> str:
     counts = {run.n_examples for group in groups for run in group.runs}
     if mode == "examples" and len(counts) == 1 and (n := counts.pop()):
         return f"{site}: {task}, with {n:,} example{'s' if n > 1 else ''}"
-    return f"{site}: {task}, {_MODES.get(mode, mode)}"
+    return f"{site}: {task}" if mode == "none" else f"{site}: {task}, with {mode}"
 
 
 def print_summary(

@@ -147,7 +147,7 @@ class Experiment:
             scorer.close()
         spent = (time.perf_counter() - started, time.process_time() - cpu)
         n_examples = len(examples) or int(_example_given(case.policy))
-        return self._result(case, budget, wanted, trace, spent, n_examples)
+        return self.result(case, budget, wanted, trace, spent, n_examples)
 
     def _examples(self, case: Case) -> list[int]:
         if case.mode == EXAMPLES:
@@ -212,7 +212,7 @@ class Experiment:
             case.seed,
         )
 
-    def _result(
+    def result(
         self,
         case: Case,
         budget: int,
@@ -221,6 +221,7 @@ class Experiment:
         spent: tuple[float, float],
         n_examples: int,
     ) -> RunResult:
+        """Return the row of a crawl; `spent`: seconds, and those of the processor."""
         order, types = trace.order, self.site.types
         return RunResult(
             site=self.site.name,

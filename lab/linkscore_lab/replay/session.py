@@ -87,30 +87,9 @@ class ReplaySession:
             self.inputs[site.name] = Input(site.digest, site.damaged)
             kinds = {name: kind for entry in group for name, kind in entry.kinds.items()}
             experiment = Experiment(site, self.suite.protocol, kinds, self.make_scorer)
-            tasks = self._tasks(experiment, group)
+            tasks = tasks_of(experiment, group, self.progress)
             self.progress.said(_opened(site, len(experiment.pages), tasks))
             yield from self._run_cases(experiment, self._cases(experiment, group, tasks))
-
-    def _tasks(self, experiment: Experiment, group: Sequence[SuiteSite]) -> list[Task]:
-        site = experiment.site
-        tasks = []
-        rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
-        if rewards:
-            merged = {key: reward for part in rewards for key, reward in part.items() if reward}
-            merged = {key: 0.0 for part in rewards for key in part} | merged
-            tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, merged), merged))
-            if not tasks[0].wanted:
-                raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
-        elif not any(entry.targets for entry in group):
-            tasks.append(_new_text(experiment))
-        for target in dict.fromkeys(t for entry in group for t in entry.targets):
-            merged = type_rewards(site, target)
-            task = Task(target_name(target), wanted_pages(site, experiment.facts, merged), merged)
-            if task.wanted:
-                tasks.append(task)
-            else:
-                self.progress.said(f"{site.name}: left out: no page of type {target} can be reached")
-        return tasks
 
     def _cases(self, experiment: Experiment, group: Sequence[SuiteSite], tasks: Sequence[Task]) -> list[Case]:
         starts = (
@@ -140,6 +119,29 @@ class ReplaySession:
         ):
             self.progress.at(what, done, len(todo))
             yield result
+
+
+def tasks_of(experiment: Experiment, group: Sequence[SuiteSite], progress: Progress) -> list[Task]:
+    """Return what a site is crawled for: its relevant pages, or those with text, and each target type."""
+    site = experiment.site
+    tasks = []
+    rewards = [page_rewards(site, entry.relevance) for entry in group if entry.relevance]
+    if rewards:
+        merged = {key: reward for part in rewards for key, reward in part.items() if reward}
+        merged = {key: 0.0 for part in rewards for key in part} | merged
+        tasks.append(Task(USER_CONTENT, wanted_pages(site, experiment.facts, merged), merged))
+        if not tasks[0].wanted:
+            raise InvalidInput(f"{site.name}: no reachable page is relevant", field="relevant")
+    elif not any(entry.targets for entry in group):
+        tasks.append(_new_text(experiment))
+    for target in dict.fromkeys(t for entry in group for t in entry.targets):
+        merged = type_rewards(site, target)
+        task = Task(target_name(target), wanted_pages(site, experiment.facts, merged), merged)
+        if task.wanted:
+            tasks.append(task)
+        else:
+            progress.said(f"{site.name}: left out: no page of type {target} can be reached")
+    return tasks
 
 
 def _opened(site: StoredSite, n_reachable: int, tasks: Sequence[Task]) -> str:

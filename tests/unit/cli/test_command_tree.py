@@ -176,7 +176,7 @@ def test_an_archive_alone_is_replayed_for_new_text(tmp_path: Path) -> None:
     assert got.exit_code == 0, got.output
     assert "new_text 24" in got.output
     assert "at least 400 characters of text of their own" in got.output
-    assert "new_text, no labels" in (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "Harvest curves of shop.test: new_text" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
 # Policies

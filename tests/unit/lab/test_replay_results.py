@@ -183,7 +183,7 @@ def test_the_table_has_means_with_students_interval_best_first() -> None:
     text = printed(
         run(1, 0.2), run(2, 0.4), run(3, 0.6), run(1, 0.9, policy="harvest:rate=[red]"), run(4, None)
     )
-    assert "s: user_content, no labels" in text
+    assert "s: user_content" in text
     assert "0.400 ±0.497" in text
     assert text.index("harvest:rate=[red]") < text.index("0.400")
     assert "recall" not in text
@@ -257,13 +257,29 @@ def test_over_several_sites_the_mean_gain_has_an_interval_over_sites() -> None:
 
 
 @pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"task": "target:item"}, "task is user_content in the first, target:item in the second"),
+        (
+            {"policy": "opic"},
+            "policy is harvest in the first, opic in the second; name one of each with --policy-a",
+        ),
+        ({"seed": 9}, "seed is 1, 2, 3 in the first, 9 in the second; pair less strictly"),
+    ],
+)
+def test_files_of_nothing_in_common_say_what_differs(other: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^no run of one file has a partner in the other: {says}"):
+        compare(BEFORE, results(run(**other)))
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"metrics": ["beauty"]}, "metric: must be one of fetched, .*, got beauty"),
         ({"pair": "luck"}, "pair: must be one of seed, start, site, got 'luck'"),
         ({"policy_first": "a"}, "policy-b: is needed too"),
         ({"policy_second": "a"}, "policy-a: is needed too"),
-        ({"policy_first": "a", "policy_second": "b"}, "no run of one file has a partner"),
+        ({"policy_first": "a", "policy_second": "b"}, r"policy-a: must be a policy of its file \(harvest\)"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -327,7 +343,7 @@ def test_the_report_shows_figures_curves_types_and_reasons_and_loads_nothing(tmp
     for expected in (
         "Replay of 2 sites",
         "4 runs, made 2026-01-02T03:04:05Z with linkscore 1.2.3",
-        "Harvest curves of s: user_content, no labels",
+        "Harvest curves of s: user_content",
         "4 fetches; 10 pages can be reached, 3 of them are target pages.",
         "ab" * 32,
         "thread (target)",
