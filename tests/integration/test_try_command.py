@@ -1,4 +1,4 @@
-"""`linkscore try`: a site on loopback crawled politely in two orders, its archive replayed to the same end."""
+"""`linkscore try`: a site on loopback crawled politely in two orders, and its archive replayed."""
 
 from __future__ import annotations
 
