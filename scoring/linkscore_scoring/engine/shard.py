@@ -6,6 +6,7 @@ What policies of all sites of a crawl know together is `CrawlWide`; see ADR 7.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -301,8 +302,8 @@ class SiteFacts(NamedTuple):
     `stage`, `learning`, `failed`, `duplicates`, `pages`: as of its model. `is_due`: whether it would be
     learned if somebody asked, see `SiteModel.waits_for_question`. `config`: number of the configuration it
     was last seen under, of those that the table of sites remembers. `value`: what a fetch from it is worth to
-    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, see
-    `Tally.values`.
+    the served policy; None if that depends on other sites too. `tally`: sums over all its fetches, the fields
+    of a `Tally`.
     """
 
     stage: int
@@ -329,7 +330,7 @@ def facts_of(shard: SiteShard, config: int = 0) -> SiteFacts:
         site.duplicates,
         config,
         float(policy.site_value(site)) if is_its_own else None,
-        tuple(site.history.site().total().values()),
+        astuple(site.history.site().total()),
     )
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from itertools import compress, islice
-from operator import attrgetter, itemgetter
+from operator import add, itemgetter
 from typing import Any, TypeVar
 
 from linkscore_scoring.bounded import drop_oldest
@@ -38,7 +38,7 @@ _GROWN = 5
 
 Group = tuple[int, int]
 """URL pattern and folded link path: what links of one shape at one place of a page have in common."""
-Fold = Callable[[int], int]
+Fold = Callable[[Sequence[int]], list[int]]
 
 _K = TypeVar("_K", bound=Hashable)
 
@@ -85,14 +85,6 @@ class Tally:
         """Return the worth of a fetch with that of the links it led to."""
         return self.worth(by_reward=by_reward) + (self.hub / self.fetched if self.fetched else 0.0)
 
-    def values(self) -> list[float]:
-        """Return the fields in order."""
-        return list(_fields_of(self))
-
-
-_fields_of = attrgetter(*(field.name for field in fields(Tally)))
-_FETCHED, _TEXT, _SILENT, _REPORTED, _REWARD = 1, 2, 5, 7, 8  # columns of a bin
-
 
 class History:
     """The tallies of a group of fetches in at most 16 bins, oldest first; bins widen in pairs as they fill.
@@ -101,44 +93,33 @@ class History:
     latest fetches, at most 3.
     """
 
-    __slots__ = ("_width", "bins", "examples", "fetched")
+    __slots__ = ("_late", "_width", "bins", "examples", "fetched")
 
-    def __init__(self) -> None:
-        self.bins: list[Bin] = []
-        self.examples: list[str] = []
-        self.fetched = 0.0
-        self._width = 1
+    def __init__(self, width: int = 1, bins: Iterable[Sequence[float]] = (), examples: Iterable[str] = ()) -> None:
+        self.bins: list[Bin] = [list(counts) for counts in bins]
+        self.examples = list(examples)
+        self.fetched = left_sum([counts[1] for counts in self.bins])
+        self._width = width
+        self._late: Tally | None = None
 
-    def add(self, at: int, values: Sequence[float]) -> None:
-        """Count a fetch, the site's number `at`, by the fields of its tally."""
+    def add(self, at: int, values: Sequence[float], url: str = "") -> None:
+        """Count the site's fetch number `at` by the fields of its tally; what is no new fetch joins its bin."""
+        bins, self._late = self.bins, None
+        if values[0] and not (bins and bins[-1][1] < self._width):
+            bins.append([at, *values])
+        elif bins:
+            counts = bins[max(0, bisect_right(bins, at, key=itemgetter(0)) - 1)]
+            counts[1:] = map(add, counts[1:], values)
         self.fetched += values[0]
-        if self.bins and self.bins[-1][_FETCHED] < self._width:
-            _add(self.bins[-1], values)
-            return
-        self.bins.append([at, *values])
-        if len(self.bins) > MAX_BINS:
-            self._widen()
+        if url:
+            self.examples = [*self.examples[-MAX_EXAMPLES + 1 :], url]
+        self._widen()
 
-    def amend(self, at: int, values: Sequence[float]) -> None:
-        """Add to the bin of a fetch counted before."""
-        if self.bins:
-            self.fetched += values[0]
-            place = (
-                len(self.bins) if at >= self.bins[-1][0] else bisect_right(self.bins, at, key=itemgetter(0))
-            )
-            _add(self.bins[max(0, place - 1)], values)
-
-    def saw(self, url: str) -> None:
-        """Note a URL as the latest example."""
-        self.examples = [*self.examples[-MAX_EXAMPLES + 1 :], url]
-
-    def take(self, other: History) -> None:
-        """Take in the fetches of another group."""
-        self.bins = sorted([*map(list, self.bins), *map(list, other.bins)], key=itemgetter(0))
-        self.examples = [*other.examples, *self.examples][-MAX_EXAMPLES:]
-        self.fetched += other.fetched
+    def _widen(self) -> None:
         while len(self.bins) > MAX_BINS:
-            self._widen()
+            pairs = zip(self.bins[::2], [*self.bins[1::2], [0.0] * len(self.bins[0])], strict=False)
+            self.bins = [[one[0], *map(add, one[1:], other[1:])] for one, other in pairs]
+            self._width *= 2
 
     def total(self) -> Tally:
         """Return the tally of all fetches."""
@@ -149,13 +130,15 @@ class History:
         cut = self._cut(0.5)
         return _tally(self.bins[:cut]), _tally(self.bins[cut:])
 
-    def latest(self, share: float, *, at_least: int = 1) -> Tally:
-        """Return the tally of the last `share` of the fetches or of `at_least` so many, to the bin."""
-        return _tally(self.latest_bins(max(share, at_least / max(1.0, self.fetched))))
+    def late(self) -> Tally:
+        """Return the tally of the last half of the fetches, to the bin, of one bin at least."""
+        if self._late is None:
+            self._late = self.latest(0.5)
+        return self._late
 
-    def latest_bins(self, share: float) -> list[Bin]:
-        """Return the bins of the last `share` of the fetches, at least one if there is any."""
-        return self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :]
+    def latest(self, share: float) -> Tally:
+        """Return the tally of the last `share` of the fetches, to the bin, of one bin at least."""
+        return _tally(self.bins[min(self._cut(1.0 - share), len(self.bins) - 1) :])
 
     def _cut(self, share: float) -> int:
         """Return how many bins hold about the first `share` of the fetches."""
@@ -166,12 +149,6 @@ class History:
             left += counts[1]
         return len(self.bins)
 
-    def _widen(self) -> None:
-        for first, second in zip(self.bins[::2], self.bins[1::2], strict=False):
-            _add(first, second[1:])
-        self.bins = self.bins[::2]
-        self._width *= 2
-
     def to_state(self) -> list[Any]:
         """Return the history as plain values."""
         return [self._width, self.bins, self.examples]
@@ -179,28 +156,18 @@ class History:
     @classmethod
     def from_state(cls, state: Sequence[Any]) -> History:
         """Rebuild a history."""
-        made = cls()
-        made._width, made.bins, made.examples = state[0], [list(b) for b in state[1]], list(state[2])
-        made.fetched = left_sum(counts[1] for counts in made.bins)
-        return made
+        return cls(*state)
 
 
-def _sum(column: int, bins: Sequence[Bin]) -> float:
-    return left_sum([counts[column] for counts in bins])
-
-
-def merged(histories: Iterable[History]) -> History:
+def merged(histories: Sequence[History]) -> History:
     """Return one history of the fetches of several groups."""
-    made = History()
-    for history in histories:
-        made.take(history)
+    if len(histories) == 1:
+        return histories[0]
+    bins = sorted((counts for history in histories for counts in history.bins), key=itemgetter(0))
+    examples = [url for history in reversed(histories) for url in history.examples]
+    made = History(1, bins, examples[-MAX_EXAMPLES:])
+    made._widen()  # noqa: SLF001 - of its own class
     return made
-
-
-def _add(counts: Bin, values: Sequence[float]) -> None:
-    for i, value in enumerate(values, 1):
-        if value:
-            counts[i] += value
 
 
 def _tally(bins: Sequence[Bin]) -> Tally:
@@ -240,9 +207,7 @@ class CrawlHistory(Stateful):
         self.max_fetches = max_fetches
         self.max_groups = max_groups
         self.fetches = self.reported = 0
-        self.shapes = {}
-        self.tag_paths = {}
-        self.groups = {}
+        self.shapes, self.tag_paths, self.groups = {}, {}, {}
         self._known = {}
 
     @property
@@ -259,17 +224,51 @@ class CrawlHistory(Stateful):
     ) -> float | None:
         """Count a fetch that came through a link path; return the reward reported before it, if one was.
 
-        `fold` gives the id that a link path is counted under.
+        `fold` gives the ids that link paths are counted under.
         """
         key = page.requested if page.refetch else page.key
         early = self._known.get(page.requested) or self._known.get(key)
         if (page.refetch and page.requested == page.key) or (early is not None and early.is_page):
             return None
         self._known.pop(page.requested, None)
-        fetch = self._remember(key, early or self._new(page.pattern, fold(link_path)))
-        fetch.is_page, fetch.text = True, text_reward(page.novel_chars)
-        self._count_page(page, fetch, patterns, fold, is_new=early is None)
+        own = early or self._new(page.pattern, fold([link_path])[0])
+        self._known[key] = own
+        own.is_page, own.text = True, text_reward(page.novel_chars)
+        drop_oldest(self._known, self.max_fetches)
+        self._count_page(page, own, patterns, fold, is_new=early is None)
         return early.reward if early is not None else None
+
+    def _count_page(
+        self, page: PageObservation, own: _Fetch, patterns: UrlPatterns, fold: Fold, *, is_new: bool
+    ) -> None:
+        """Add what a page brought to the histories of its fetch."""
+        lineage = patterns.lineage(own.pattern)
+        grown, hub = self._led_to(Counter(compress(page.links.patterns, page.fresh)), lineage, patterns)
+        copies = float(page.refetch or (page.long_chars > 0 and not page.novel_chars))
+        silent = float(not page.long_chars) - (not is_new)
+        values = [float(is_new), own.text, hub, copies, silent, 0.0, 0.0, 0.0]
+        here = fold(list(compress(page.links.link_paths, page.fresh))).count(own.link_path)
+        for history, n in zip(self._histories(own, lineage), [*grown, here, grown[0]], strict=True):
+            values[_GROWN] = float(n)
+            history.add(own.at, values, page.url)
+        self._bound(patterns)
+
+    def _led_to(
+        self, found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns
+    ) -> tuple[list[int], float]:
+        """Return how many new links of a page have each of its shapes, and what those of other shapes promise
+        together, at most 1.
+        """
+        grown, hub = dict.fromkeys(lineage, 0), 0.0
+        prior = self.prior() if found else 0.0
+        for pattern, n in found.items():
+            above = patterns.lineage(pattern)
+            for node in above:
+                if node in grown:
+                    grown[node] += n
+            if above[0] != lineage[0] and hub < 1.0:
+                hub += n * self.promise(above, prior)
+        return list(grown.values()), min(1.0, hub)
 
     def feedback(
         self, event: FeedbackObservation, patterns: UrlPatterns, fold: Fold, *, was_fetched: bool
@@ -284,32 +283,30 @@ class CrawlHistory(Stateful):
         is_new = float(fetch is None)
         if fetch is None:
             link_path = event.contexts[0][1] if event.contexts else UNKNOWN_LINK_PATH
-            fetch = self._remember(event.key, self._new(event.pattern, fold(link_path)))
+            fetch = self._known[event.key] = self._new(event.pattern, fold([link_path])[0])
+            drop_oldest(self._known, self.max_fetches)
         first = fetch.reward == _NOT_REPORTED
         change = event.reward - (0.0 if first else fetch.reward)
         fetch.reward = event.reward
         self.reported += first
-        values = Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change).values()
+        values = astuple(Tally(fetched=is_new, silent=is_new, reported=float(first), reward=change))
         for history in self._histories(fetch, patterns.lineage(fetch.pattern)):
-            (history.add if is_new else history.amend)(fetch.at, values)
+            history.add(fetch.at, values)
 
     def recent(self, n: int) -> tuple[float, int]:
         """Return the mean reward of the last `n` fetches, or of those reported on, and how many those are."""
         last = list(islice(reversed(self._known.values()), n))
+        rewards = [fetch.text for fetch in last]
         if self.by_reward:
             rewards = [fetch.reward for fetch in last if fetch.reward != _NOT_REPORTED]
-        else:
-            rewards = [fetch.text for fetch in last]
         return (left_sum(rewards) / len(rewards) if rewards else 0.0), len(rewards)
 
     def judged(self) -> Iterator[tuple[int, int, float]]:
         """Yield identity hash, number and reward of the fetches remembered whose reward is known."""
         by_reward = self.by_reward
         for key, fetch in self._known.items():
-            if by_reward and fetch.reward != _NOT_REPORTED:
-                yield key, fetch.at, fetch.reward
-            elif not by_reward and fetch.is_page:
-                yield key, fetch.at, fetch.text
+            if fetch.reward != _NOT_REPORTED if by_reward else fetch.is_page:
+                yield key, fetch.at, fetch.reward if by_reward else fetch.text
 
     def reported_only(self) -> list[int]:
         """Return the identity hashes of pages that were reported and not ingested."""
@@ -330,10 +327,8 @@ class CrawlHistory(Stateful):
         site = self.site()
         if not site.fetched:
             return _PRIOR
-        bins = site.latest_bins(max(_LATEST, _LATEST_FETCHES / max(1.0, site.fetched)))
-        n, worth = (_REPORTED, _REWARD) if self.by_reward else (_FETCHED, _TEXT)
-        weight = _sum(n, bins)
-        return _sum(worth, bins) / weight if weight else 0.0
+        late = site.latest(max(_LATEST, _LATEST_FETCHES / max(1.0, site.fetched)))
+        return late.worth(by_reward=self.by_reward)
 
     def promise(self, lineage: Iterable[int], prior: float) -> float:
         """Return the reward expected of a URL: the later half of the finest shape fetched thrice, shrunk.
@@ -351,52 +346,13 @@ class CrawlHistory(Stateful):
         self.fetches += 1
         return _Fetch(self.fetches, pattern, link_path)
 
-    def _remember(self, key: int, fetch: _Fetch) -> _Fetch:
-        self._known[key] = fetch
-        drop_oldest(self._known, self.max_fetches)
-        return fetch
-
-    def _count_page(
-        self, page: PageObservation, fetch: _Fetch, patterns: UrlPatterns, fold: Fold, *, is_new: bool
-    ) -> None:
-        """Add what a page brought to the histories of its fetch."""
-        lineage = patterns.lineage(fetch.pattern)
-        found = Counter(compress(page.links.patterns, page.fresh))
-        values = Tally(
-            fetched=float(is_new),
-            text=fetch.text,
-            hub=self._hub(found, lineage[0], patterns),
-            copies=float(page.refetch or (page.long_chars > 0 and not page.novel_chars)),
-            silent=float(not page.long_chars) - (not is_new),
-        ).values()
-        grown = _grown(found, lineage, patterns)
-        here = sum(map(fetch.link_path.__eq__, map(fold, compress(page.links.link_paths, page.fresh))))
-        for history, n in zip(self._histories(fetch, lineage), [*grown, here, grown[0]], strict=True):
-            values[_GROWN] = float(n)
-            (history.add if is_new else history.amend)(fetch.at, values)
-            history.saw(page.url)
-        self._bound(patterns)
-
-    def _hub(self, found: Mapping[int, int], own: int, patterns: UrlPatterns) -> float:
-        """Return what new links of other shapes promise together, at most 1."""
-        if not found:
-            return 0.0
-        hub, prior = 0.0, self.prior()
-        for pattern, n in found.items():
-            lineage = patterns.lineage(pattern)
-            if lineage[0] != own:
-                hub += n * self.promise(lineage, prior)
-            if hub >= 1.0:
-                return 1.0
-        return hub
-
     def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
-        return [
-            *(_history_of(self.shapes, node) for node in lineage),
-            _history_of(self.tag_paths, fetch.link_path),
-            _history_of(self.groups, (lineage[0], fetch.link_path)),
-        ]
+        found = [self.shapes.get(node) or self.shapes.setdefault(node, History()) for node in lineage]
+        found.append(self.tag_paths.get(fetch.link_path) or self.tag_paths.setdefault(fetch.link_path, History()))
+        group = lineage[0], fetch.link_path
+        found.append(self.groups.get(group) or self.groups.setdefault(group, History()))
+        return found
 
     def _bound(self, patterns: UrlPatterns) -> None:
         if len(self.shapes) > self.max_groups:
@@ -407,44 +363,23 @@ class CrawlHistory(Stateful):
             self.tag_paths = _largest(self.tag_paths, self.max_groups)
 
 
-def _history_of(histories: dict[_K, History], key: _K) -> History:
-    """Return the history of a group, made if there is none."""
-    history = histories.get(key)
-    if history is None:
-        history = histories[key] = History()
-    return history
-
-
 def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K, History]:
     """Return the histories by what each group is `now`; those of groups that became one are joined."""
     parts: defaultdict[_K, list[History]] = defaultdict(list)
     for key, history in histories.items():
         parts[now(key)].append(history)
-    return {key: some[0] if len(some) == 1 else merged(some) for key, some in parts.items()}
+    return {key: merged(some) for key, some in parts.items()}
 
 
 def _largest(histories: Mapping[_K, History], most: int) -> dict[_K, History]:
     """Return the histories with the most fetches, three quarters of the bound, in their order."""
-    kept = sorted(histories, key=lambda key: -histories[key].fetched)[: 3 * most // 4]
-    wanted = set(kept)
-    return {key: history for key, history in histories.items() if key in wanted}
+    kept = set(sorted(histories, key=lambda key: -histories[key].fetched)[: 3 * most // 4])
+    return {key: history for key, history in histories.items() if key in kept}
 
 
 def late_worth(history: History, prior: float, *, by_reward: bool) -> float:
     """Return the worth of the later half of a history, shrunk to `prior` by two fetches."""
-    late = history.latest_bins(0.5)
+    late = history.late()
     if by_reward:
-        n, worth = _sum(_REPORTED, late), _sum(_REWARD, late)
-    else:
-        n, worth = _sum(_FETCHED, late) - _sum(_SILENT, late), _sum(_TEXT, late)
-    return shrunk(worth, n, prior, _PRIOR_WEIGHT)
-
-
-def _grown(found: Mapping[int, int], lineage: Sequence[int], patterns: UrlPatterns) -> list[int]:
-    """Return, for each shape of a page, how many of its new links have that shape too."""
-    grown = dict.fromkeys(lineage, 0)
-    for pattern, n in found.items():
-        for node in patterns.lineage(pattern):
-            if node in grown:
-                grown[node] += n
-    return list(grown.values())
+        return shrunk(late.reward, late.reported, prior, _PRIOR_WEIGHT)
+    return shrunk(late.text, late.fetched - late.silent, prior, _PRIOR_WEIGHT)

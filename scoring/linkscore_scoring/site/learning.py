@@ -295,8 +295,7 @@ def _navigation(job: LearningJob, templates: TemplateModel) -> NavigationTable:
 
 def observe_page_links(table: NavigationTable, source: int, links: Sequence[SampledLink]) -> None:
     """Count the links of one page by link path (eq. 4)."""
-    counts = Counter(link_path for link_path, _, _ in links)
-    table.observe_links(source, list(counts), list(counts.values()))
+    table.observe_links(source, Counter(link_path for link_path, _, _ in links))
 
 
 MAX_SAMPLE = 2_000

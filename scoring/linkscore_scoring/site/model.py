@@ -212,7 +212,7 @@ class SiteModel(Stateful):
     def feedback(self, event: FeedbackObservation) -> None:
         """Take in what extraction found on a page."""
         was_fetched = self.memory.is_fetched(event.key)
-        self.history.feedback(event, self.patterns, self._fold, was_fetched=was_fetched)
+        self.history.feedback(event, self.patterns, self.link_paths.folded, was_fetched=was_fetched)
 
     def waiting_links(self) -> Counter[Group]:
         """Return the links found, not fetched and not reported on.
@@ -393,7 +393,7 @@ class SiteModel(Stateful):
         link_path = fetch.link_path
         if link_path == UNKNOWN_LINK_PATH and page.contexts:
             link_path = page.contexts[0][1]
-        return self.history.observe(page, link_path, self.patterns, self._fold)
+        return self.history.observe(page, link_path, self.patterns, self.link_paths.folded)
 
     def _sample_page(
         self, fetch: Fetch, features: PageFeatures, page: PageObservation, classless: list[int]
@@ -427,12 +427,6 @@ class SiteModel(Stateful):
                 self.navigation.observe_destination(
                     origin, link_path, self.link_paths.get(link_path).classless, cluster
                 )
-
-    # -- shared --------------------------------------------------------------------------------------------
-
-    def _fold(self, link_path: int) -> int:
-        """Return the id a link path is counted under."""
-        return self.link_paths.get(link_path).folded
 
 
 def _follow_redirect(

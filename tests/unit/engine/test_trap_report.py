@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ class Fetched:
 
     def add(self, url: str, n: int, *, link_path: int = LINK_PATH, waiting: int = 0, **tally: float) -> int:
         pattern = self.patterns.insert(url)
-        values = Tally(fetched=1, **tally).values()
+        values = astuple(Tally(fetched=1, **tally))
         self.history.reported += n * ("reported" in tally)
         for _ in range(n):
             self.at += 1

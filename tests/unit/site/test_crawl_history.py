@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linkscore_scoring.hashing import hash64
-from linkscore_scoring.site.crawl_history import CrawlHistory, Tally
+from linkscore_scoring.site.crawl_history import MAX_BINS, CrawlHistory, History, Tally, merged
 from linkscore_scoring.types import FeedbackObservation, LinkBatch, PageObservation
 from linkscore_scoring.urls.pattern_tree import UrlPatterns
 
@@ -42,13 +44,13 @@ class Site:
             1, hash64(url), url, hash64(asked), 0, self.pattern(asked), [], failed=False, refetch=refetch,
             long_chars=novel + known, novel_chars=novel, links=batch, fresh=[True] * n,
         )  # fmt: skip
-        return self.history.observe(page, LINK_PATH, self.patterns, lambda link_path: link_path)
+        return self.history.observe(page, LINK_PATH, self.patterns, list)
 
     def report(self, url: str, reward: float, *, was_fetched: bool = False, key: int | None = None) -> None:
         event = FeedbackObservation(
             2, hash64(url) if key is None else key, url, self.pattern(url), [(1, LINK_PATH)], reward
         )
-        self.history.feedback(event, self.patterns, lambda link_path: link_path, was_fetched=was_fetched)
+        self.history.feedback(event, self.patterns, list, was_fetched=was_fetched)
 
     def total(self) -> Tally:
         return self.history.site().total()
@@ -62,12 +64,6 @@ def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
     assert site.history.tag_paths[LINK_PATH].total().text == 0.5
 
 
-def test_known_text_is_a_copy_and_no_text_is_silent() -> None:
-    site = Site()
-    site.fetch("http://a.org/x/1", known=300)
-    site.fetch("http://a.org/x/2")
-    assert (site.total().copies, site.total().silent, site.total().text) == (1, 1, 0)
-
 
 def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> None:
     site = Site()
@@ -79,13 +75,6 @@ def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> 
     assert site.total().fetched == 2
 
 
-def test_the_latest_reward_of_a_page_replaces_the_ones_before() -> None:
-    site = Site()
-    site.fetch("http://a.org/x")
-    site.report("http://a.org/x", 0.25, was_fetched=True)
-    site.report("http://a.org/x", 1.0, was_fetched=True)
-    assert (site.total().reported, site.total().reward, site.total().fetched) == (1, 1.0, 1)
-
 
 def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() -> None:
     site = Site()
@@ -95,12 +84,6 @@ def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() ->
     assert (total.fetched, total.reported, total.reward, total.text, total.silent) == (1, 1, 0.75, 0.5, 0)
     assert site.fetch("http://a.org/y") is None
 
-
-def test_feedback_before_its_redirected_page_is_found_by_the_url_asked_for() -> None:
-    site = Site()
-    site.report("http://a.org/x", 0.5)
-    assert site.fetch("http://a.org/z", requested="http://a.org/x") == 0.5
-    assert site.total().fetched == 1
 
 
 def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
@@ -129,13 +112,6 @@ def test_rewards_count_once_twenty_fetches_have_feedback() -> None:
     assert site.history.recent(2) == (0.0, 1)  # the newest is not reported yet
     assert site.history.recent(100) == (0.95, 20)
 
-
-def test_without_feedback_the_last_fetches_are_judged_by_new_text() -> None:
-    site = Site()
-    for chars in (400, 400, 0, 1200):
-        site.fetch(f"http://a.org/{chars}/{site.history.fetches}", novel=chars)
-    assert site.history.recent(2) == (pytest.approx(0.375), 2)
-    assert Site().history.recent(10) == (0.0, 0)
 
 
 def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:
@@ -168,3 +144,35 @@ def test_memory_is_bounded() -> None:
     assert max(len(history.shapes), len(history.groups)) <= 21
     assert len(history.to_state()["known"]) == 50
     assert site.total().fetched == 300
+
+
+def history_of(*texts: float, start: int = 1, step: int = 1) -> History:
+    history = History()
+    for i, text in enumerate(texts):
+        history.add(start + i * step, [1.0, text, *[0.0] * 6], f"u{i}")
+    return history
+
+
+def test_late_feedback_is_counted_at_its_fetch() -> None:
+    history = history_of(*[0.0] * 4, step=10)
+    history.add(11, [*[0.0] * 6, 1.0, 0.75])
+    early, late = history.halves()
+    assert (early.reported, early.reward, late.reported, history.examples) == (1, 0.75, 0, ["u1", "u2", "u3"])
+
+
+def test_groups_fetched_in_turn_join_in_order_of_time() -> None:
+    first, second = history_of(1.0, 1.0, 0.0, 0.0, step=2), history_of(1.0, 1.0, 0.0, 0.0, start=2, step=2)
+    early, late = merged([second, first]).halves()
+    assert (early.text, late.text) == (4, 0)
+
+
+@given(st.lists(st.floats(0, 1), max_size=200))
+def test_totals_are_exact_and_halves_to_the_bin(texts: list[float]) -> None:
+    history = history_of(*texts)
+    total, (early, late) = history.total(), history.halves()
+    assert (total.fetched, early.fetched + late.fetched) == (len(texts), len(texts))
+    assert total.text == pytest.approx(sum(texts))
+    widest = max((counts[1] for counts in history.bins), default=0)
+    assert len(history.bins) <= MAX_BINS
+    assert abs(early.fetched - late.fetched) <= widest
+    assert history.late() == history.latest(0.5)

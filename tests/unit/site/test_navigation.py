@@ -14,7 +14,7 @@ PAPER = NavigationParams(mode="paper")
 def _table(params: NavigationParams) -> NavigationTable:
     """Cluster 0 shows 10 links under X: three were crawled, two led to 1 and one to an outlier."""
     table = NavigationTable(params)
-    table.observe_links(0, [X], [10])
+    table.observe_links(0, {X: 10})
     for destination in (1, 1, -1):
         table.observe_destination(0, X, BARE, destination)
     return table
@@ -70,7 +70,7 @@ def test_frozen_table_does_not_learn() -> None:
     table = _table(PAPER)
     table.freeze()
     table.observe_destination(0, X, BARE, 0)
-    table.observe_links(0, [X], [90])
+    table.observe_links(0, {X: 90})
     assert _row(table, 0, X)[0] == 0.0
     assert table.adjacency([0, 1])[0, 1] == pytest.approx(10 * 2 / 3)
 
