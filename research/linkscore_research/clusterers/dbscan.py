@@ -16,12 +16,11 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    SamplePage,
     check_size,
     labelled,
 )
 from linkscore_scoring.clustering.tfidf import Vectorizer, fit_vectorizer, zero_rows
-from linkscore_scoring.features.types import plain_bag
+from linkscore_scoring.features.types import PathTrie, plain_bag
 
 
 @dataclass(eq=False)
@@ -32,19 +31,13 @@ class DbscanModel(ClusterModel):
     neighbours: NearestNeighbours
     eps: float
 
-    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        return self.vectorizer.transform([plain_bag(page.paths) for page in pages])
-
-    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
-        vectors = self.vectors(pages)
-        labels = self.neighbours.classify(vectors)
-        return np.where(zero_rows(vectors), OUTLIER, labels)
-
-    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.distances`: Euclidean, to the nearest page of the sample."""
+    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+        """See `ClusterModel.nearest`: Euclidean, to the nearest page of the sample."""
         if not len(self.neighbours.vectors):
-            return np.zeros(len(pages))
-        return np.asarray(pairwise_distances(self.vectors(pages), self.neighbours.vectors).min(axis=1))
+            return OUTLIER, 0.0
+        vectors = self.vectorizer.transform([plain_bag(trie)])
+        label = int(self.neighbours.classify(vectors)[0]) if vectors.any() else OUTLIER
+        return label, float(pairwise_distances(vectors, self.neighbours.vectors).min())
 
     def path_names(self) -> list[str]:
         return list(self.vectorizer.vocabulary)
@@ -66,9 +59,8 @@ class Dbscan(Clusterer):
     Examples
     --------
     >>> from linkscore_scoring.testing.pages import trie_of
-    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
-    ...          for n in range(5, 10)]
-    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> posts = [trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]) for n in range(5, 10)]
+    >>> lists = [trie_of(["html/body/ul/li/a"] * n) for n in range(5, 10)]
     >>> Dbscan().fit(posts + lists).labels.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
@@ -81,9 +73,9 @@ class Dbscan(Clusterer):
     eps_mode: EpsMode = "windowed"
     guard: bool = True
 
-    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
-        check_size(sample)
-        bags = [plain_bag(page.paths) for page in sample]
+    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
+        check_size(tries)
+        bags = list(map(plain_bag, tries))
         min_df = self.min_pts if len(bags) >= self.min_pts else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l1")
         vectors = vectorizer.transform(bags)

@@ -16,7 +16,6 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    SamplePage,
     check_size,
     labelled,
     large,
@@ -40,28 +39,23 @@ class IRobotModel(ClusterModel):
     def _column(self) -> dict[str, int]:
         return {region: i for i, region in enumerate(self.regions)}
 
-    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.vectors`: shares of the regions, rows of L2 norm 1."""
-        shares = np.zeros((len(pages), len(self.regions)))
-        for row, page in zip(shares, pages, strict=True):
-            found = regions_of(page.paths, min_depth=self.min_depth, min_share=self.min_share)
+    def vectors(self, tries: Sequence[PathTrie]) -> NDArray[np.float64]:
+        """Return the shares of the regions of pages, rows of L2 norm 1."""
+        shares = np.zeros((len(tries), len(self.regions)))
+        for row, trie in zip(shares, tries, strict=True):
+            found = regions_of(trie, min_depth=self.min_depth, min_share=self.min_share)
             for region in found.keys() & self._column.keys():
                 row[self._column[region]] = found[region]
         return normalised(shares, "l2")
 
-    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
+    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+        """See `ClusterModel.nearest`: Euclidean, to the nearest centre."""
         if not len(self.centres):
-            return np.full(len(pages), OUTLIER, dtype=np.int64)
-        vectors = self.vectors(pages)
-        distances = pairwise_distances(vectors, self.centres)
-        far = (distances.min(axis=1) > self.epsilon) | zero_rows(vectors)
-        return np.where(far, OUTLIER, distances.argmin(axis=1)).astype(np.int64)
-
-    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.distances`: Euclidean, to the nearest centre."""
-        if not len(self.centres):
-            return np.zeros(len(pages))
-        return np.asarray(pairwise_distances(self.vectors(pages), self.centres).min(axis=1))
+            return OUTLIER, 0.0
+        vectors = self.vectors([trie])
+        distances = pairwise_distances(vectors, self.centres)[0]
+        is_far = distances.min() > self.epsilon or not vectors.any()
+        return OUTLIER if is_far else int(distances.argmin()), float(distances.min())
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`: locations of regions."""
@@ -86,9 +80,8 @@ class IRobotRegions(Clusterer):
     Examples
     --------
     >>> from linkscore_scoring.testing.pages import trie_of
-    >>> posts = [SamplePage(f"/post/{n}", trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]))
-    ...          for n in range(5, 10)]
-    >>> lists = [SamplePage(f"/list/{n}", trie_of(["html/body/ul/li/a"] * n)) for n in range(5, 10)]
+    >>> posts = [trie_of(["html/body/div/h1/text()", *["html/body/p/text()"] * n]) for n in range(5, 10)]
+    >>> lists = [trie_of(["html/body/ul/li/a"] * n) for n in range(5, 10)]
     >>> IRobotRegions().fit(posts + lists).labels.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     """
@@ -101,14 +94,12 @@ class IRobotRegions(Clusterer):
     epsilon: float = 0.5
     max_regions: int = 4_000
 
-    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
-        check_size(sample)
-        found = [
-            regions_of(page.paths, min_depth=self.min_depth, min_share=self.min_share) for page in sample
-        ]
+    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
+        check_size(tries)
+        found = [regions_of(trie, min_depth=self.min_depth, min_share=self.min_share) for trie in tries]
         space = fit_vectorizer([dict.fromkeys(r, 1) for r in found], min_df=1, max_paths=self.max_regions)
         empty = self._model(space.vocabulary, np.zeros((0, len(space.vocabulary))))
-        vectors = empty.vectors(sample)
+        vectors = empty.vectors(tries)
         zero = zero_rows(vectors)
         labels, notes = labelled(self._linked(vectors[~zero]), zero)
         model = self._model(space.vocabulary, means_of(vectors, labels))

@@ -17,101 +17,85 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
+from math import inf
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.base import SampleTrie
 from linkscore_scoring.clustering.tfidf import fit_vectorizer
 from linkscore_scoring.features.types import PathTrie, fold_digits
 from linkscore_scoring.sums import left_sum
 
-# Number of the place above the first element of a path.
-_ROOT = 0
-
+_ELEMENT, _TOKEN = "\n", " "
+_PAGE_TAGS = frozenset({"html", "body"})
+_REMEMBERED = 20_000
+"""Nodes remembered between pages, a bound of memory; it never changes an answer."""
 
 Value = TypeVar("Value")
 _UNSETTLED = object()
 
 
 class PathNodes(Generic[Value]):
-    """Filtered bags of pages, with what earlier pages showed remembered; it never changes an answer."""
+    """Reads tag paths and remembers what the pages of a site have in common; that never changes an answer.
 
-    def __init__(self, *, separator: str, max_nodes: int = 20_000) -> None:
-        self.max_nodes = max_nodes
-        self._separator = separator
-        self._forget()
+    `element_of`: (tag, class tokens) -> name of an element, which is asked once for each that is different.
+    `settle`: what a path stands for, None for nothing. `max_nodes`: nodes remembered from page to page.
+    """
 
-    def bag(
+    def __init__(
         self,
-        trie: PathTrie,
         element_of: Callable[[str, str], str],
         settle: Callable[[str], Value | None],
-    ) -> dict[Value, int]:
-        """Return the filtered bag of a page: settled path -> displayed leaves; cost O(nodes)."""
-        places = self.places(trie, element_of)
-        settled, bag = self._settled, dict[Value, int]()
-        for at, leaves in zip(places, trie.leaves, strict=True):
-            if leaves:
-                path = settled[at]
-                if path is _UNSETTLED:
-                    path = self.settled(at, settle)
-                if path is not None:
-                    bag[path] = bag.get(path, 0) + leaves
-        return bag
-
-    def places(self, trie: PathTrie, element_of: Callable[[str, str], str]) -> list[int]:
-        """Return the number of the path of each node of a page, which it has until all are forgotten."""
-        if max(len(self._known), len(self._elements)) > self.max_nodes:
-            self._forget()
-        known, places = self._known, list[int]()
-        for parent, tag, classes in zip(trie.parents, trie.tags, trie.classes, strict=True):
-            step = (places[parent] if parent >= 0 else _ROOT, tag, classes)
-            at = known.get(step)
-            if at is None:
-                at = known[step] = self._place(*step, element_of)
-            places.append(at)
-        return places
-
-    def settled(self, at: int, settle: Callable[[str], Value | None]) -> Value | None:
-        """Return what the path of a place stands for."""
-        if self._settled[at] is _UNSETTLED:
-            self._settled[at] = settle(self._paths[at])
-        found: Value | None = self._settled[at]
-        return found
-
-    def _place(self, above: int, tag: str, classes: str, element_of: Callable[[str, str], str]) -> int:
-        """Return the number of the path of a node below another, whose classes may say nothing new."""
-        element = self._elements.get((tag, classes))
-        if element is None:
-            element = self._elements[tag, classes] = element_of(tag, classes)
-        return self._below.get((above, element)) or self._grow(above, element)
-
-    def _grow(self, above: int, element: str) -> int:
-        at = self._below[above, element] = len(self._paths)
-        path = self._paths[above]
-        self._paths.append(f"{path}{self._separator}{element}" if above else element)
-        self._settled.append(_UNSETTLED)
-        return at
+        *,
+        separator: str = _ELEMENT,
+        max_nodes: float = _REMEMBERED,
+    ) -> None:
+        self._element_of = lru_cache(maxsize=_REMEMBERED)(element_of)
+        self._settle, self._separator, self._max_nodes = settle, separator, max_nodes
+        self._forget()
 
     def _forget(self) -> None:
-        self._elements: dict[tuple[str, str], str] = {}
-        self._below: dict[tuple[int, str], int] = {}
         self._known: dict[tuple[int, str, str], int] = {}
-        self._paths = [""]
-        self._settled: list[Any] = [_UNSETTLED]
+        self._below: dict[tuple[int, str], int] = {}
+        self._paths = [""]  # the first is the place above the first element
+        self._settled: list[Any] = [None]
 
+    def bag(self, trie: PathTrie) -> dict[Value, int]:
+        """Return what the paths of a page stand for, with displayed leaves; cost O(nodes)."""
+        if len(self._known) > self._max_nodes:
+            self._forget()
+        known, settled, places, bag = self._known, self._settled, list[int](), dict[Value, int]()
+        for parent, tag, classes, leaves in zip(
+            trie.parents, trie.tags, trie.classes, trie.leaves, strict=True
+        ):
+            step = (places[parent] if parent >= 0 else 0, tag, classes)
+            at = known.get(step)
+            if at is None:
+                at = known[step] = self._place(*step)
+            places.append(at)
+            if leaves:
+                value = settled[at]
+                if value is _UNSETTLED:
+                    value = settled[at] = self._settle(self._paths[at])
+                if value is not None:
+                    bag[value] = bag.get(value, 0) + leaves
+        return bag
 
-_ELEMENT, _TOKEN = "\n", " "
-# Nodes remembered between pages, a bound of memory; it never changes an answer.
-_REMEMBERED = 20_000
+    def _place(self, above: int, tag: str, classes: str) -> int:
+        """Return the number of the path of a node below another, whose classes may say nothing new."""
+        element = self._element_of(tag, classes)
+        at = self._below.setdefault((above, element), len(self._paths))
+        if at == len(self._paths):
+            self._paths.append(f"{self._paths[above]}{self._separator}{element}" if above else element)
+            self._settled.append(_UNSETTLED)
+        return at
 
 
 @dataclass(frozen=True)
 class ClassPathFilter:
-    """Frozen rarity filter: turns the trie of any page of the site into a bag of class-aware paths."""
+    """Frozen rarity filter: what turns the paths of any page of the site into class-aware paths."""
 
     token_pages: Mapping[str, int]
     numbered: dict[str, None]
@@ -121,28 +105,6 @@ class ClassPathFilter:
     def _rarity(self) -> dict[str, int]:
         rarest_first = sorted(self.token_pages, key=lambda token: (self.token_pages[token], token))
         return {token: rank for rank, token in enumerate(rarest_first)}
-
-    @cached_property
-    def _nodes(self) -> PathNodes[str]:
-        return self.new_nodes()
-
-    def bag(self, trie: PathTrie) -> dict[str, int]:
-        """Return the filtered bag: path -> displayed leaves; cost O(nodes), more for unseen paths."""
-        return self._nodes.bag(trie, self.element, self.settle)
-
-    @staticmethod
-    def new_nodes() -> PathNodes[Value]:
-        """Return what remembers the paths of pages, for bags of what settled paths stand for."""
-        return PathNodes(separator=_ELEMENT, max_nodes=_REMEMBERED)
-
-    def bags(self, sample: SampleTrie) -> list[dict[str, int]]:
-        """Return `bag` of each page of a sample, at the cost of the distinct nodes and some of all leaves."""
-        settled: dict[str, str] = {}
-        raw = sample.paths(self.element, _ELEMENT)
-        for node in {node for leaves in sample.leaves for node, _ in leaves}:
-            if raw[node] not in settled:
-                settled[raw[node]] = self.settle(raw[node])
-        return sample.bags([settled.get(path, path) for path in raw])
 
     def element(self, tag: str, classes: str) -> str:
         """Return an element of a path: its tag, and those of its class tokens that count."""
@@ -164,29 +126,23 @@ def fit_class_paths(
 ) -> tuple[ClassPathFilter, list[dict[str, int]]]:
     """Learn the rarity filter of a sample and return it with the filtered bags of the sample."""
     threshold = max(min_pages, min_share * len(tries))
-    sample = SampleTrie(tries)
-    numbered = template_numbers(sample, threshold)
-    tokens = _tokens_of(sample, numbered)
-    levels = page_level_tokens(sample, numbered)
+    numbered = template_numbers(tries, threshold)
+    tokens_of = cache(partial(folded, numbered=numbered))
+    levels = page_level_tokens(tries, tokens_of)
     crossing = modifiers(levels, threshold)
     dropped = crossing | class_values([held - crossing for held in levels], threshold)
-    df = Counter(token for held in tokens for token in held)
+    df = Counter(token for trie in tries for token in set[str]().union(*map(tokens_of, set(trie.classes))))
     kept = {token: n for token, n in sorted(df.items()) if n >= threshold and token not in dropped}
-    raw = sample.paths(partial(_element_of, numbered=numbered, tokens=kept), _ELEMENT)
-    paths = _frequent_paths(sample.bags(raw), kept, threshold)
+    element_of = partial(_element_of, numbered=numbered, tokens=kept)
+    raw = list(map(PathNodes(element_of, str, max_nodes=inf).bag, tries))
+    paths = _frequent_paths(raw, kept, threshold)
     learned = ClassPathFilter(kept, dict.fromkeys(sorted(numbered)), dict.fromkeys(sorted(paths)))
-    return learned, learned.bags(sample)
-
-
-def _tokens_of(sample: SampleTrie, numbered: frozenset[str]) -> list[set[str]]:
-    """Return the distinct class tokens of each page, digits as ``#`` unless the token is in `numbered`."""
-    known: dict[str, set[str]] = {}
-    pages = []
-    for page in sample.classes:
-        for classes in page - known.keys():
-            known[classes] = folded(classes, numbered)
-        pages.append(set[str]().union(*map(known.__getitem__, page)))
-    return pages
+    settle, bags = cache(learned.settle), list[dict[str, int]]()
+    for bag in raw:
+        bags.append(defaultdict(int))
+        for path, leaves in bag.items():
+            bags[-1][settle(path)] += leaves
+    return learned, bags
 
 
 def _frequent_paths(
@@ -251,7 +207,7 @@ MIN_EXPLAINED = 0.1
 """
 
 
-def template_numbers(sample: SampleTrie, threshold: float) -> frozenset[str]:
+def template_numbers(tries: Sequence[PathTrie], threshold: float) -> frozenset[str]:
     """Return the class tokens of a sample that keep their digits: those whose number names a template.
 
     A family of tokens equal up to digits keeps its digits when all of this holds:
@@ -261,14 +217,14 @@ def template_numbers(sample: SampleTrie, threshold: float) -> frozenset[str]:
     - the value explains layout: it accounts for at least 10 % of the variance of the plain path vectors of
       its pages (adjusted R-squared of a one-way analysis of variance, so that chance scores 0).
     """
-    families = _families(sample)
-    wanted = {name: pages for name, pages in families.items() if _few_values(pages, threshold)}
+    wanted = [pages for pages in _families(tries).values() if _few_values(pages, threshold)]
     if not wanted:
         return frozenset()
-    bags = sample.bags(sample.paths(lambda tag, classes: tag, "/"))
+    plain = PathNodes(lambda tag, classes: tag, str, separator="/", max_nodes=inf)
+    bags = list(map(plain.bag, tries))
     vectors = fit_vectorizer(bags, norm="l2").transform(bags)
     kept: set[str] = set()
-    for members in wanted.values():
+    for members in wanted:
         frequent = {token: pages for token, pages in members.items() if len(pages) >= threshold}
         if explained_share(vectors, list(frequent.values())) >= MIN_EXPLAINED:
             kept |= set(frequent)
@@ -280,18 +236,19 @@ def folded(classes: str, numbered: Collection[str]) -> set[str]:
     return {token if token in numbered else fold_digits(token) for token in classes.split()}
 
 
-def _families(sample: SampleTrie) -> dict[str, dict[str, set[int]]]:
+def _families(tries: Sequence[PathTrie]) -> dict[str, dict[str, set[int]]]:
     """Return family -> token -> pages, for tokens with digits."""
     families: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    known: dict[str, list[set[int]]] = {}
-    for number, page in enumerate(sample.classes):
-        for classes in page:
-            pages = known.get(classes)
-            if pages is None:
-                families_of = ((fold_digits(token), token) for token in classes.split())
-                pages = known[classes] = [families[f][token] for f, token in families_of if f != token]
-            for on in pages:
-                on.add(number)
+
+    @cache
+    def pages_of(classes: str) -> list[set[int]]:
+        folds = ((fold_digits(token), token) for token in classes.split())
+        return [families[family][token] for family, token in folds if family != token]
+
+    for number, trie in enumerate(tries):
+        for classes in set(trie.classes):
+            for pages in pages_of(classes):
+                pages.add(number)
     return families
 
 
@@ -327,8 +284,6 @@ MIN_CROSSED = 3
 SAME_PAGES = 0.9
 """Likeness of two sets of pages, over the larger of them, from which they count as the same."""
 
-
-_PAGE_TAGS = frozenset({"html", "body"})
 # Page-level tokens looked at, those on most pages; a bound of work, which is cubic in it at worst.
 _MAX_TOKENS = 300
 
@@ -349,15 +304,18 @@ def modifiers(pages: Sequence[Set[str]], threshold: float) -> frozenset[str]:
     return frozenset(tokens[i] for i in {*cutting, *_parts(on, cutting, threshold)})
 
 
-def page_level_tokens(sample: SampleTrie, numbered: Collection[str]) -> list[set[str]]:
-    """Return the class tokens of ``html`` and ``body`` of each page, digits as ``#`` unless the token is in
-    `numbered`."""
-    held = {
-        node: folded(classes, numbered)
-        for node, (_, tag, classes) in enumerate(sample.nodes)
-        if classes and tag in _PAGE_TAGS
-    }
-    return [set[str]().union(*map(held.__getitem__, held.keys() & page)) for page in sample.pages]
+def page_level_tokens(tries: Sequence[PathTrie], tokens_of: Callable[[str], set[str]]) -> list[set[str]]:
+    """Return the class tokens of ``html`` and ``body`` of each page."""
+    return [
+        set[str]().union(
+            *(
+                tokens_of(classes)
+                for tag, classes in zip(trie.tags, trie.classes, strict=True)
+                if classes and tag in _PAGE_TAGS
+            )
+        )
+        for trie in tries
+    ]
 
 
 def _crossing(on: NDArray[np.float64], threshold: float) -> list[int]:

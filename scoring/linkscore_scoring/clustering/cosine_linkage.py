@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,6 @@ from linkscore_scoring.clustering.base import (
     Clusterer,
     Clustering,
     ClusterModel,
-    SamplePage,
     check_size,
     labelled,
     large,
@@ -47,58 +47,34 @@ class CosineLinkageModel(ClusterModel):
     cut: float
 
     @cached_property
-    def _nearness(self) -> _Nearness:
-        return _Nearness(self.paths, self.vectorizer, self.means)
+    def _columns(self) -> PathNodes[int]:
+        """Columns of the paths of pages."""
+        column_of = {path: column for column, path in enumerate(self.vectorizer.vocabulary)}
+        return PathNodes(self.paths.element, lambda path: column_of.get(self.paths.settle(path)))
 
-    def vectors(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.vectors`."""
-        return self.vectorizer.transform([self.paths.bag(page.paths) for page in pages])
+    @cached_property
+    def _means_by_path(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self.means.T)
 
-    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
-        """See `ClusterModel.classify`; farther than the cut from every cluster is an outlier, ties go to the
-        first.
+    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+        """See `ClusterModel.nearest`: by mean cosine distance to the pages of a cluster; farther than the cut
+        from every one is an outlier, ties go to the first.
         """
         if not len(self.means):
-            return np.full(len(pages), OUTLIER, dtype=np.int64)
-        rows = [self._nearness.distances(page.paths) for page in pages]
-        # Page by page, as pages come: on a row of a few clusters each call of numpy costs more than Python.
-        best = [row.index(nearest) if (nearest := min(row)) <= self.cut else OUTLIER for row in rows]
-        return np.array(best, dtype=np.int64)
-
-    def distances(self, pages: Sequence[SamplePage]) -> NDArray[np.float64]:
-        """See `ClusterModel.distances`: mean cosine distance to the pages of the nearest cluster."""
-        if not len(self.means):
-            return np.zeros(len(pages))
-        return np.asarray(1.0 - (self.vectors(pages) @ self.means.T).max(axis=1))
+            return OUTLIER, 0.0
+        bag = self._columns.bag(trie)
+        if not bag:
+            return OUTLIER, 1.0
+        held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
+        weights = np.log(leaves + 1.0) * self.vectorizer.idf[held]  # eq. 1
+        cosines = weights @ self._means_by_path[held]
+        best = int(cosines.argmax())
+        distance = 1.0 - float(cosines[best]) / math.sqrt(weights @ weights)
+        return best if distance <= self.cut else OUTLIER, distance
 
     def path_names(self) -> list[str]:
         """See `ClusterModel.path_names`."""
         return [readable(path) for path in self.vectorizer.vocabulary]
-
-
-class _Nearness:
-    """How far pages are from the mean vectors of templates, by the paths they hold and no others."""
-
-    def __init__(self, paths: ClassPathFilter, vectorizer: Vectorizer, means: NDArray[np.float64]) -> None:
-        self._paths = paths
-        self._column_of = {path: column for column, path in enumerate(vectorizer.vocabulary)}
-        self._idf = vectorizer.idf
-        self._means = np.ascontiguousarray(means.T)  # (n_paths, n_clusters)
-        self._nodes: PathNodes[int] = paths.new_nodes()
-
-    def distances(self, trie: PathTrie) -> list[float]:
-        """Return the cosine distance of a page to each mean; 1 if it has none of the known paths."""
-        bag = self._nodes.bag(trie, self._paths.element, self._column)
-        if not bag:
-            return [1.0] * self._means.shape[1]
-        held, leaves = np.array(list(bag), dtype=np.intp), np.array(list(bag.values()), dtype=np.float64)
-        weights = np.log(leaves + 1.0) * self._idf[held]  # eq. 1
-        cosines = weights @ self._means[held] / np.sqrt(weights @ weights)
-        distances: list[float] = (1.0 - cosines).tolist()
-        return distances
-
-    def _column(self, path: str) -> int | None:
-        return self._column_of.get(self._paths.settle(path))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -116,10 +92,9 @@ class CosineLinkage(Clusterer):
     min_size: int = 4
     min_df: int = 4
 
-    def fit(self, sample: Sequence[SamplePage]) -> Clustering:
+    def fit(self, tries: Sequence[PathTrie]) -> Clustering:
         """See `Clusterer.fit`."""
-        check_size(sample)
-        tries = [page.paths for page in sample]
+        check_size(tries)
         paths, bags = fit_class_paths(tries, min_pages=min(self.min_df, max(1, len(tries))))
         min_df = self.min_df if len(bags) >= self.min_df else 1
         vectorizer = fit_vectorizer(bags, min_df=min_df, norm="l2")

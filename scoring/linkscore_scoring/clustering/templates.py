@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel, SamplePage, with_in_links
+from linkscore_scoring.clustering.base import OUTLIER, Clusterer, ClusterModel
 from linkscore_scoring.clustering.cosine_linkage import clusterer_named
 from linkscore_scoring.errors import CorruptState, InvalidParams
+from linkscore_scoring.features.types import PathTrie
 from linkscore_scoring.state import State, from_state, plain
 
 # Paths named for people.
@@ -45,15 +46,14 @@ class TemplateModel:
         self.clusters = tuple(clusters)
         self.sample = dict(sample)
         self.notes = tuple(notes)
-        self._ids = np.array([stats.id for stats in self.clusters] + [OUTLIER], dtype=np.int64)
+        self._ids = [*self.ids(), OUTLIER]
 
-    def classify(self, pages: Sequence[SamplePage]) -> NDArray[np.int64]:
-        """Return the persistent cluster id of every page, (n_pages,) int64, -1 for outliers."""
-        return np.asarray(self._ids[self.model.classify(pages)], dtype=np.int64)
-
-    def nearest(self, page: SamplePage) -> tuple[int, float]:
-        """Return the cluster of a page and its distance, in the clusterer's metric, to the nearest."""
-        return int(self.classify([page])[0]), float(self.model.distances([page])[0])
+    def nearest(self, trie: PathTrie) -> tuple[int, float]:
+        """Return the persistent cluster id of a page, -1 for an outlier, and how far it is from the nearest
+        cluster in the clusterer's metric.
+        """
+        label, distance = self.model.nearest(trie)
+        return self._ids[label], distance
 
     def ids(self) -> list[int]:
         """Return the persistent ids by label, outliers left out."""
@@ -81,23 +81,22 @@ class TemplateModel:
         """Rebuild a model."""
         try:
             clusters = [from_state(ClusterStats, stats) for stats in state["clusters"]]
-            model = clusterer_named(state["clusterer"]).load(state["model"])
+            model = from_state(clusterer_named(state["clusterer"]).model, state["model"])
             return cls(state["clusterer"], model, clusters, state["sample"], state["notes"])
         except (KeyError, TypeError, ValueError, InvalidParams) as exc:
             raise CorruptState(f"template state: missing or malformed field {exc}") from exc
 
 
-def learn(sample: Sequence[SamplePage], clusterer: Clusterer) -> TemplateModel:
-    """Learn the templates of a site from a sample."""
-    clustering = clusterer.fit(with_in_links(sample, sample) if clusterer.reads_in_links else sample)
-    names = clustering.model.path_names()
-    clusters = _describe(sample, clustering.vectors, clustering.labels, names)
-    labels = {page.key: int(label) for page, label in zip(sample, clustering.labels, strict=True)}
+def learn(keys: Sequence[str], tries: Sequence[PathTrie], clusterer: Clusterer) -> TemplateModel:
+    """Learn the templates of a site from the keys of sample pages and their tag paths."""
+    clustering = clusterer.fit(tries)
+    clusters = _describe(keys, clustering.vectors, clustering.labels, clustering.model.path_names())
+    labels = dict(zip(keys, clustering.labels.tolist(), strict=True))
     return TemplateModel(clusterer.name, clustering.model, clusters, labels, clustering.notes)
 
 
 def _describe(
-    sample: Sequence[SamplePage],
+    keys: Sequence[str],
     vectors: NDArray[np.float64],
     labels: NDArray[np.int64],
     names: Sequence[str],
@@ -112,7 +111,7 @@ def _describe(
         medoid = rows[int(((vectors[rows] - mean) ** 2).sum(axis=1).argmin())]
         special = np.argsort(site_mean - mean, kind="stable")[:_TOP_PATHS]
         paths = tuple(names[i] for i in special if mean[i] > site_mean[i])
-        key = sample[int(medoid)].key
+        key = keys[int(medoid)]
         described.append(ClusterStats(label, len(rows), float(spreads[label]), key, paths))
     return described
 

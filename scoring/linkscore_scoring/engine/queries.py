@@ -8,7 +8,6 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.base import SamplePage
 from linkscore_scoring.columns import Repeated, picking
 from linkscore_scoring.encodings import encoding
 from linkscore_scoring.engine.config import PolicyChoice
@@ -78,9 +77,7 @@ class CrawlQueries:
         model, cluster, distance = shard.model, UNKNOWN_CLUSTER, 0.0
         event = strip_session_ids(event, model.sessions)
         if model.templates is not None and event.features is not None and event.features.paths.parents:
-            known = model.memory.contexts(hash_of(event.features.key))
-            page = SamplePage(event.features.key, event.features.paths, in_links=known)
-            cluster, distance = model.templates.nearest(page)
+            cluster, distance = model.templates.nearest(event.features.paths)
         seen = preview(self.crawl.fetch_of(event), model, cluster)
         kind = shard.served.page_type_of(seen, model)
         return PageClassified(event.site, cluster, distance, kind, model.stage, model.revision)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -436,7 +436,7 @@ class Activity:
 def activity(sites: Iterable[SiteFacts]) -> Activity:
     """Return what became of a crawl; cost O(sites)."""
     found = Activity()
-    sums = np.zeros(len(found.tally.values()))
+    sums = np.array(astuple(found.tally))
     for site in sites:
         found.sites += 1
         found.learned += site.stage == Stage.READY

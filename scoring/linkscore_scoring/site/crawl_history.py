@@ -95,7 +95,9 @@ class History:
 
     __slots__ = ("_late", "_width", "bins", "examples", "fetched")
 
-    def __init__(self, width: int = 1, bins: Iterable[Sequence[float]] = (), examples: Iterable[str] = ()) -> None:
+    def __init__(
+        self, width: int = 1, bins: Iterable[Sequence[float]] = (), examples: Iterable[str] = ()
+    ) -> None:
         self.bins: list[Bin] = [list(counts) for counts in bins]
         self.examples = list(examples)
         self.fetched = left_sum([counts[1] for counts in self.bins])
@@ -103,7 +105,7 @@ class History:
         self._late: Tally | None = None
 
     def add(self, at: int, values: Sequence[float], url: str = "") -> None:
-        """Count the site's fetch number `at` by the fields of its tally; what is no new fetch joins its bin."""
+        """Count the site's fetch number `at` by the fields of its tally; no new fetch joins its bin."""
         bins, self._late = self.bins, None
         if values[0] and not (bins and bins[-1][1] < self._width):
             bins.append([at, *values])
@@ -166,7 +168,7 @@ def merged(histories: Sequence[History]) -> History:
     bins = sorted((counts for history in histories for counts in history.bins), key=itemgetter(0))
     examples = [url for history in reversed(histories) for url in history.examples]
     made = History(1, bins, examples[-MAX_EXAMPLES:])
-    made._widen()  # noqa: SLF001 - of its own class
+    made._widen()
     return made
 
 
@@ -348,11 +350,11 @@ class CrawlHistory(Stateful):
 
     def _histories(self, fetch: _Fetch, lineage: Sequence[int]) -> list[History]:
         """Return the histories a fetch counts in: shapes from fine to coarse, tag path, group."""
-        found = [self.shapes.get(node) or self.shapes.setdefault(node, History()) for node in lineage]
-        found.append(self.tag_paths.get(fetch.link_path) or self.tag_paths.setdefault(fetch.link_path, History()))
-        group = lineage[0], fetch.link_path
-        found.append(self.groups.get(group) or self.groups.setdefault(group, History()))
-        return found
+        return [
+            *(_history_of(self.shapes, node) for node in lineage),
+            _history_of(self.tag_paths, fetch.link_path),
+            _history_of(self.groups, (lineage[0], fetch.link_path)),
+        ]
 
     def _bound(self, patterns: UrlPatterns) -> None:
         if len(self.shapes) > self.max_groups:
@@ -361,6 +363,14 @@ class CrawlHistory(Stateful):
             self.groups = _largest(self.groups_now(patterns), self.max_groups)
         if len(self.tag_paths) > self.max_groups:
             self.tag_paths = _largest(self.tag_paths, self.max_groups)
+
+
+def _history_of(histories: dict[_K, History], key: _K) -> History:
+    """Return the history of a group, made if there is none."""
+    history = histories.get(key)
+    if history is None:
+        history = histories[key] = History()
+    return history
 
 
 def _folded(histories: Mapping[_K, History], now: Callable[[_K], _K]) -> dict[_K, History]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from linkscore_scoring.clustering.base import Clusterer, SamplePage
+from linkscore_scoring.clustering.base import Clusterer
 from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, clusterer_named
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel, learn
 from linkscore_scoring.errors import FieldProblem, reading_state
@@ -244,21 +244,12 @@ class LearningSchedule:
 
 def run(job: LearningJob) -> LearnedSite:
     """Learn a site; cost about .4 s for 1,600 pages by the default clusterer."""
-    learned = learn(_sample(job), _clusterer(job.config))
-    identities = ClusterIdentities(**asdict(job.identities))
     keys = [page.key for page in job.pages]
+    learned = learn(keys, [page.paths for page in job.pages], _clusterer(job.config))
+    identities = ClusterIdentities(**asdict(job.identities))
     labels = [learned.sample[key] for key in keys]
     templates = learned.renamed(identities.carry_over(job.previous, keys, labels))
     return LearnedSite(job.built_from_seq, templates, _navigation(job, templates), identities)
-
-
-def _sample(job: LearningJob) -> list[SamplePage]:
-    """Return the pages with their links, redirected targets replaced by the pages they led to."""
-    final = job.aliases.get
-    return [
-        SamplePage(page.key, page.paths, [(a, classless, final(to, to)) for a, classless, to in page.links])
-        for page in job.pages
-    ]
 
 
 def navigation_params(config: LearningConfig) -> NavigationParams:

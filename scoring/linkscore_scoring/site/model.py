@@ -12,7 +12,6 @@ from numpy.random import default_rng  # with the start: as `np.random` it would 
 
 from linkscore_scoring.bounded import drop_oldest
 from linkscore_scoring.browse_logs.mining import MinedSite
-from linkscore_scoring.clustering.base import InLink, SamplePage
 from linkscore_scoring.clustering.templates import ClusterIdentities, TemplateModel
 from linkscore_scoring.columns import picking
 from linkscore_scoring.features.types import PageFeatures
@@ -186,7 +185,7 @@ class SiteModel(Stateful):
         self.pages += 1
         features, classless = fetch.features, list[int]()
         page = self._recall(fetch)
-        page.cluster = self._classify(features, page.contexts)
+        page.cluster = self._classify(features)
         page.refetch = self._remember_fetch(fetch, page)
         if features is None:
             self.failed += 1
@@ -294,8 +293,7 @@ class SiteModel(Stateful):
             self.plan_urls = {}
         for page in [p for p in self.sample if p.key not in learned.templates.sample]:
             contexts = self.memory.contexts(page.hash)
-            seen = SamplePage(page.key, page.paths, in_links=contexts)
-            cluster = int(learned.templates.classify([seen])[0])
+            cluster, _ = learned.templates.nearest(page.paths)
             self.memory.relabel([(page.hash, cluster)])
             self.crawled[cluster] += first
             self._navigate(page.links, cluster, contexts)
@@ -329,12 +327,11 @@ class SiteModel(Stateful):
             canonical=fetch.canonical or fetch.key,
         )
 
-    def _classify(self, features: PageFeatures | None, contexts: Sequence[InLink]) -> int:
+    def _classify(self, features: PageFeatures | None) -> int:
         """Return the template cluster of a page, and let the schedule see whether templates still fit."""
         if features is None or self.templates is None or not features.paths.parents:
             return UNKNOWN_CLUSTER
-        page = SamplePage(features.key, features.paths, in_links=contexts)
-        cluster = int(self.templates.classify([page])[0])
+        cluster, _ = self.templates.nearest(features.paths)
         self.schedule.classify(outlier=cluster < 0)
         return cluster
 

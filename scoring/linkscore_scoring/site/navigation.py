@@ -96,7 +96,7 @@ class NavigationTable(Stateful):
         self.frozen = True
 
     def observe_links(self, source: int, counts: Mapping[int, int]) -> None:
-        """Add the URLs a page of cluster `source` shows under each link path, |U| of eq. 4, fetched or not."""
+        """Add the URLs that a page of a cluster shows under each link path, |U| of eq. 4, fetched or not."""
         if not self.frozen:
             for link_path, count in counts.items():
                 self._row((0, source, link_path)).links += count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -34,22 +33,3 @@ def test_points_of_a_grid_full_of_ties_are_grouped_as_by_scipy(
     distances = _distances(np.array(points, dtype=np.float64))
     ours, theirs = linkage_groups(distances, cut), _by_scipy(distances, cut)
     assert renumbered(ours).tolist() == renumbered(theirs).tolist()
-
-
-def test_many_points_are_grouped_as_by_scipy() -> None:
-    distances = _distances(np.random.default_rng(3).random((300, 2)))
-    ours, theirs = linkage_groups(distances, 0.2), _by_scipy(distances, 0.2)
-    assert renumbered(ours).tolist() == renumbered(theirs).tolist()
-    assert 5 < len(set(ours.tolist())) < 100
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_nothing_and_one_point_are_as_many_groups(n: int) -> None:
-    assert linkage_groups(np.zeros((n, n)), 0.5).tolist() == list(range(n))
-
-
-def test_what_is_given_stays_as_it_is() -> None:
-    distances = _distances(np.arange(12.0).reshape(6, 2))
-    before = distances.copy()
-    linkage_groups(distances, 100.0)
-    assert np.array_equal(distances, before)

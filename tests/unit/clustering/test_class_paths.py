@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.base import SampleTrie
 from linkscore_scoring.clustering.class_paths import (
+    PathNodes,
+    class_values,
     drop_rarest,
     explained_share,
     fit_class_paths,
+    folded,
     modifiers,
     page_level_tokens,
     readable,
     template_numbers,
 )
+from linkscore_scoring.clustering.cosine_linkage import CosineLinkage
 from linkscore_scoring.features.types import plain_bag
 
 
@@ -57,12 +62,13 @@ def test_pages_of_a_rare_path_count_for_its_shorter_form(page) -> None:
     learned, bags = fit_class_paths(tries)
     assert "html/div.x/text()" in _printed(bags[0])
     assert "html/div.x/text()" in _printed(bags[3])
-    assert learned.bag(tries[3]) == bags[3]
+    assert PathNodes(learned.element, learned.settle).bag(tries[3]) == bags[3]
 
 
 def test_new_page_is_filtered_like_the_sample(page) -> None:
     learned, _ = fit_class_paths([page("html/body.post/text()")] * 5)
-    assert _printed(learned.bag(page("html/body.post.fresh-9/text()"))) == {"html/body.post/text()": 1}
+    fresh = PathNodes(learned.element, learned.settle).bag(page("html/body.post.fresh-9/text()"))
+    assert _printed(fresh) == {"html/body.post/text()": 1}
 
 
 def test_drop_rarest_takes_every_occurrence_and_ends_at_bare_paths() -> None:
@@ -73,7 +79,7 @@ def test_drop_rarest_takes_every_occurrence_and_ends_at_bare_paths() -> None:
 def test_numbers_that_explain_layout_are_kept(page) -> None:
     tries = [page("html/body.ns-1/ul/li/a", "html/body.ns-1/h1/text()")] * 6
     tries += [page("html/body.ns-2/p/text()", "html/body.ns-2/h1/text()")] * 6
-    assert template_numbers(SampleTrie(tries), 4) == {"ns-1", "ns-2"}
+    assert template_numbers(tries, 4) == {"ns-1", "ns-2"}
 
 
 def test_numbers_of_things_are_folded(page) -> None:
@@ -81,7 +87,7 @@ def test_numbers_of_things_are_folded(page) -> None:
     long_tail = [page(f"html/body.post-{i}/p/text()") for i in range(12)]
     several = [page("html/body/i.s-1/img", "html/body/i.s-2/img", *["html/p/a"] * (i % 2)) for i in range(12)]
     for tries in (same_layout, long_tail, several):
-        assert template_numbers(SampleTrie(tries), 4) == frozenset()
+        assert template_numbers(tries, 4) == frozenset()
 
 
 def test_explained_share_is_one_for_pure_groups_and_near_zero_for_random_ones() -> None:
@@ -101,7 +107,7 @@ def _archive(page, kinds: str, paged: set[int]) -> list:
 
 
 def _modifiers(tries: list) -> frozenset[str]:
-    return modifiers(page_level_tokens(SampleTrie(tries), ()), 4)
+    return modifiers(page_level_tokens(tries, partial(folded, numbered=())), 4)
 
 
 def test_token_that_crosses_three_templates_is_a_modifier_and_so_are_its_parts(page) -> None:
@@ -118,3 +124,30 @@ def test_token_that_crosses_two_templates_or_covers_them_stays(page) -> None:
 def test_modified_pages_share_the_paths_of_their_template(page) -> None:
     _, bags = fit_class_paths(_archive(page, "abc", {0, 1, 2, 3, 4}))
     assert bags[0] == bags[9] == {"html\nbody a\np\ntext()": 1}
+
+
+def pages(parent: str, **counts: int) -> list[set[str]]:
+    """Return pages of a kind, each with one token of its family."""
+    return [{parent, f"{parent}-{name}"} for name, n in counts.items() for _ in range(n)]
+
+
+def test_a_family_with_a_long_tail_names_things() -> None:
+    sample = pages("category", support=10, general=6, rare=1, rarer=2, rarest=1)
+    assert {"category-support", "category-general"} <= class_values(sample, 4)
+
+
+def test_a_short_family_without_a_tail_names_kinds() -> None:
+    assert class_values(pages("single", post=10, product=6, event=1, page=2), 4) == frozenset()
+
+
+def test_what_all_pages_of_the_kind_carry_and_numbers_are_not_of_the_family() -> None:
+    sample = [held | {"tag-archive", "tag-#"} for held in pages("tag", a=10, b=1, c=1, d=1)]
+    assert class_values(sample, 4) == {"tag-a", "tag-b", "tag-c", "tag-d"}
+
+
+def test_one_template_stays_one_cluster_whatever_it_shows(page) -> None:
+    names = [*["news"] * 8, *["help"] * 8, "art", "law", "sea", "sky"]
+    tries = [page(f"html/body.category.category-{name}/div/p/text()") for name in names]
+    tries += [page("html/body.author/div/p/text()")] * 8
+    labels = CosineLinkage().fit(tries).labels
+    assert labels.tolist() == [0] * 20 + [1] * 8

@@ -1,101 +1,86 @@
-"""Every clusterer of the registry: two templates, degenerate samples, bounds."""
+"""The default clusterer and what it learns: templates told apart, described, kept; degenerate samples."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER, SamplePage, renumbered
-from linkscore_scoring.clustering.cosine_linkage import CLUSTERERS, DEFAULT, clusterer_named
+from linkscore_scoring.clustering.base import MAX_PAGES, OUTLIER
+from linkscore_scoring.clustering.cosine_linkage import CosineLinkage, clusterer_named
+from linkscore_scoring.clustering.templates import TemplateModel, dsim, learn
 from linkscore_scoring.errors import CorruptState, InvalidParams, LimitExceeded
 from linkscore_scoring.features.types import PathTrie
-
-DENSE = ("cosine_linkage", "dbscan")
-"""Clusterers that ask for four pages a cluster."""
+from linkscore_scoring.state import packed, unpacked
 
 
-def sampled(*tries: PathTrie) -> list[SamplePage]:
-    """Return pages nobody links to."""
-    return [SamplePage(f"/{i}", trie) for i, trie in enumerate(tries)]
+def labels_of(*tries: PathTrie, **params: int) -> list[int]:
+    return CosineLinkage(**params).fit(tries).labels.tolist()
 
 
 @pytest.fixture
-def clusterer():
-    return CLUSTERERS[DEFAULT]()
+def model(two_templates) -> TemplateModel:
+    return learn(list(two_templates), list(two_templates.values()), CosineLinkage())
 
 
-def test_two_templates_are_two_clusters_in_order_of_first_page(clusterer, two_templates) -> None:
-    labels = clusterer.fit(two_templates).labels
-    assert labels.tolist() == [0, 1] * 10
+def test_two_templates_are_two_clusters_and_new_pages_join_theirs(two_templates, page) -> None:
+    empty, odd = [PathTrie()] * 10, [page("html/body/table.t/tr/td/text()", "html/body/table.t/tr/td/a")] * 3
+    assert labels_of(*two_templates.values(), *empty) == [0, 1] * 10 + [OUTLIER] * 10
+    assert labels_of(*two_templates.values(), *odd, min_df=2)[-3:] == [OUTLIER] * 3
+    found = CosineLinkage().fit(list(two_templates.values())).model
+    cluster, distance = found.nearest(page(*["html/body/ul.list/li/a"] * 4, "html/body/h2/text()"))
+    assert (cluster, distance < 0.5) == (1, True)
+    assert [found.nearest(one)[0] for one in (page("html/frameset/frame/img"), PathTrie())] == [OUTLIER] * 2
 
 
-def test_new_pages_join_their_template(clusterer, two_templates, page) -> None:
-    model = clusterer.fit(two_templates).model
-    leaves = [*["html/body/ul.list/li/a"] * 4, "html/body/ul.list/li/img", "html/body/h2/text()"]
-    fresh = SamplePage("/list-99", page(*leaves), in_links=two_templates[1].in_links)
-    assert model.classify([two_templates[0], fresh]).tolist() == [0, 1]
-    assert (model.distances([two_templates[0], fresh]) < 0.5).all()
-
-
-def test_page_without_known_paths_is_an_outlier(clusterer, two_templates, page) -> None:
-    model = clusterer.fit(two_templates).model
-    assert model.classify(sampled(page("html/frameset/frame/img"), PathTrie())).tolist() == [OUTLIER] * 2
-
-
-def test_empty_pages_never_form_a_cluster(clusterer, two_templates) -> None:
-    labels = clusterer.fit([*two_templates, *sampled(*[PathTrie()] * 10)]).labels
-    assert labels.tolist() == [0, 1] * 10 + [OUTLIER] * 10
-
-
-def test_only_empty_pages_are_all_outliers(clusterer) -> None:
-    assert clusterer.fit(sampled(*[PathTrie()] * 6)).labels.tolist() == [OUTLIER] * 6
-
-
-def test_identical_pages_are_one_cluster(clusterer, page) -> None:
-    assert clusterer.fit(sampled(*[page("html/body/p/text()")] * 8)).labels.tolist() == [0] * 8
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_very_few_pages_are_one_cluster(clusterer, page, n) -> None:
-    clustering = clusterer.fit(sampled(*[page("html/body/p/text()")] * n))
-    assert clustering.labels.tolist() == [0] * n
-    if n == 1 or clusterer.name in DENSE:
-        assert clustering.notes == ["no_clusters"]
-
-
-def test_no_pages_give_an_empty_model(clusterer, page) -> None:
-    clustering = clusterer.fit([])
-    assert clustering.labels.tolist() == []
-    fresh = sampled(page("html/p/text()"))
-    assert clustering.model.classify(fresh).tolist() == [OUTLIER]
-    assert clustering.model.distances(fresh).tolist() == [0.0]
-
-
-def test_sample_beyond_the_bound_is_refused(clusterer) -> None:
-    with pytest.raises(LimitExceeded, match="2000"):
-        clusterer.fit(sampled(*[PathTrie()] * (MAX_PAGES + 1)))
-
-
-def test_state_of_something_else_is_refused(clusterer) -> None:
-    with pytest.raises(CorruptState):
-        type(clusterer).load({"cut": 1})
-
-
-def test_default_separates_templates_that_differ_in_classes_only(page) -> None:
+def test_templates_that_differ_in_classes_only_are_told_apart(page) -> None:
     tries = [page(f"html/body.{kind}/div/p/text()") for kind in ["tag", "author"] * 6]
-    assert clusterer_named(DEFAULT)().fit(sampled(*tries)).labels.tolist() == [0, 1] * 6
+    assert labels_of(*tries) == [0, 1] * 6
 
 
-def test_small_groups_are_outliers(two_templates, page) -> None:
-    odd = [page("html/body/table.t/tr/td/text()", "html/body/table.t/tr/td/a")] * 3
-    labels = clusterer_named("cosine_linkage")(min_df=2).fit([*two_templates, *sampled(*odd)]).labels
-    assert labels[-3:].tolist() == [OUTLIER] * 3
+@pytest.mark.parametrize("n", [0, 1, 3, 8])
+def test_few_pages_are_one_cluster_and_empty_ones_none(page, n: int) -> None:
+    found = CosineLinkage().fit([page("html/body/p/text()")] * n)
+    assert (found.labels.tolist(), found.notes) == ([0] * n, ["no_clusters"] * (n in (1, 3)))
+    assert labels_of(*[PathTrie()] * n) == [OUTLIER] * n
+    if not n:
+        assert found.model.nearest(page("html/p/text()")) == (OUTLIER, 0.0)
 
 
-def test_unknown_name_lists_the_known_ones() -> None:
+def test_too_many_pages_and_unknown_names_are_refused() -> None:
+    with pytest.raises(LimitExceeded, match="2000"):
+        labels_of(*[PathTrie()] * (MAX_PAGES + 1))
     with pytest.raises(InvalidParams, match="must be one of cosine_linkage"):
         clusterer_named("kmeans")
 
 
-def test_labels_are_renumbered_by_first_page() -> None:
-    assert renumbered(np.array([7, -1, 2, 7])).tolist() == [0, -1, 1, 0]
+def test_clusters_are_described_by_what_is_special_about_them(model) -> None:
+    posts, lists = model.clusters
+    assert (posts.size, lists.size) == (10, 10)
+    assert posts.example in model.sample
+    assert "html/body/h1/text()" in posts.top_paths
+    assert "html/body/h1/text()" not in lists.top_paths
+
+
+def test_persistent_ids_replace_labels_and_outliers_stay_so(model, two_templates, page) -> None:
+    renamed = model.renamed({0: 40, 1: 7})
+    assert (renamed.ids(), renamed.sample["/post-0"]) == ([40, 7], 40)
+    assert [renamed.nearest(trie)[0] for trie in list(two_templates.values())[:2]] == [40, 7]
+    assert renamed.nearest(page("x/y/img"))[0] == OUTLIER
+
+
+def test_a_model_outlasts_its_bytes_and_refuses_others(model, two_templates) -> None:
+    again = TemplateModel.from_state(unpacked(packed(model.to_state())))
+    assert packed(again.to_state()) == packed(model.to_state())
+    assert all(again.nearest(trie) == model.nearest(trie) for trie in two_templates.values())
+    for field in model.to_state():
+        with pytest.raises(CorruptState):
+            TemplateModel.from_state({name: part for name, part in model.to_state().items() if name != field})
+    with pytest.raises(CorruptState):
+        TemplateModel.from_state({**model.to_state(), "clusterer": "kmeans"})
+
+
+def test_dsim_is_the_mean_distance_to_the_centroid() -> None:
+    vectors = np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 3.0], [9.0, 9.0]])
+    # centroid (2, 1): distances sqrt 5, sqrt 5, 2; one page, or none, has no spread
+    found = dsim(vectors, np.array([0, 0, 0, 1]), np.array([0, 1, 7]))
+    assert found == pytest.approx([(2 * 5**0.5 + 2) / 3, 0.0, 0.0])

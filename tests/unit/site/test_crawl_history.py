@@ -64,7 +64,6 @@ def test_a_fetch_counts_in_every_shape_of_its_url() -> None:
     assert site.history.tag_paths[LINK_PATH].total().text == 0.5
 
 
-
 def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> None:
     site = Site()
     site.fetch("http://a.org/x", novel=100)
@@ -75,7 +74,6 @@ def test_a_redirect_to_a_known_page_is_a_copy_and_a_repeated_fetch_nothing() -> 
     assert site.total().fetched == 2
 
 
-
 def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() -> None:
     site = Site()
     site.report("http://a.org/x", 0.75)
@@ -83,7 +81,6 @@ def test_feedback_before_its_page_is_one_fetch_and_told_when_the_page_comes() ->
     total = site.total()
     assert (total.fetched, total.reported, total.reward, total.text, total.silent) == (1, 1, 0.75, 0.5, 0)
     assert site.fetch("http://a.org/y") is None
-
 
 
 def test_a_page_that_is_never_ingested_counts_as_a_fetch() -> None:
@@ -111,7 +108,6 @@ def test_rewards_count_once_twenty_fetches_have_feedback() -> None:
     site.fetch("http://a.org/new")
     assert site.history.recent(2) == (0.0, 1)  # the newest is not reported yet
     assert site.history.recent(100) == (0.95, 20)
-
 
 
 def test_links_of_the_same_shape_are_growth_and_of_others_a_promise() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkscore_scoring.clustering.base import SamplePage
 from linkscore_scoring.errors import FieldProblem
 from linkscore_scoring.policies.base import Params, outside
 from linkscore_scoring.policies.example import example_key, example_page, example_problems
@@ -81,4 +80,4 @@ class SourceTarget(StructuralPolicy):
             return site.cluster_of(example_key(self.params.example_url))
         assert site.templates is not None
         page = example_page(self.params.example_html)
-        return int(site.templates.classify([SamplePage(page.key, page.paths)])[0])
+        return site.templates.nearest(page.paths)[0]
