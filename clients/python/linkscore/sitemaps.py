@@ -8,7 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from linkscore.messages import page
 from linkscore.v1 import common_pb2
@@ -81,21 +81,23 @@ def packed(body: bytes) -> bytes | None:
     return sent if len(sent) <= MAX_SENT_BYTES else None
 
 
-def named_sitemaps(url: str, body: bytes, links: Iterable[str]) -> list[str] | None:
-    """Return which links of a sitemap are sitemaps of its own host and scheme; None if it is no index.
+def named_sitemaps(url: str, body: bytes, links: Iterable[str], *, asked: str = "") -> list[str] | None:
+    """Return which links of a sitemap are sitemaps of its own host; None if it is no index.
+
+    Its own are the host that it came from and the one it was `asked` of; one of `http` may name `https`.
 
     Examples
     --------
-    >>> links = ["http://a.test/1.xml", "http://b.test/2.xml"]
+    >>> links = ["https://a.test/1.xml", "http://b.test/2.xml"]
     >>> named_sitemaps("http://a.test/", b"<sitemapindex>", links)
-    ['http://a.test/1.xml']
+    ['https://a.test/1.xml']
     >>> named_sitemaps("http://a.test/", b"<urlset>", links) is None
     True
     """
     if _root(body) != b"sitemapindex":
         return None
-    own = _origin(url)
-    return [link for link in links if _origin(link) == own]
+    own = {origin for page in (url, asked or url) for origin in _origins(page)}
+    return [link for link in links if own.intersection(_origins(link)[:1])]
 
 
 Fetched = bytes | tuple[str, bytes] | None
@@ -115,9 +117,9 @@ def ingest_sitemaps(
     """Send sitemaps, and those that indexes among them name, in the order they are found.
 
     What an index names is known from the answer of the server, which reads the XML.
-    An index may only name sitemaps of its own host and scheme: as sitemaps.org has it, others speak for
-    themselves. One of more than `MAX_SENT_BYTES` is packed. A sitemap that cannot be had, is longer than
-    `MAX_SITEMAP_BYTES`, even packed longer than those, or refused names nothing, and the rest goes on.
+    An index may only name sitemaps of the host that it was asked of or came from: as sitemaps.org has it,
+    others speak for themselves. One of more than `MAX_SENT_BYTES` is packed. A sitemap that cannot be had,
+    is longer than `MAX_SITEMAP_BYTES`, even packed longer than those, or refused names nothing.
 
     Parameters
     ----------
@@ -149,10 +151,11 @@ def ingest_sitemaps(
             continue
         result = client.ingest_pages(crawl=crawl, pages=[_as_sent(url, final, sent)]).results[0]
         yield SentSitemap(url, depth, result)
-        for named in (named_sitemaps(final, body, result.links.urls) or ()) if depth < max_depth else ():
-            if len(met) < max_sitemaps and named not in met:
-                met.add(named)
-                waiting.append((named, depth + 1))
+        named = named_sitemaps(final, body, result.links.urls, asked=url) if depth < max_depth else None
+        for child in named or ():
+            if len(met) < max_sitemaps and child not in met:
+                met.add(child)
+                waiting.append((child, depth + 1))
 
 
 def _as_sent(url: str, final: str, body: bytes) -> common_pb2.Page:
@@ -160,14 +163,21 @@ def _as_sent(url: str, final: str, body: bytes) -> common_pb2.Page:
     return page(url=url, final_url=final_url, body=body, kind=common_pb2.PAGE_KIND_SITEMAP)
 
 
-def _origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port of a URL; of one that cannot be read, what no other has."""
+def _origins(url: str) -> list[tuple[str, str, int | None]]:
+    """Return scheme, host and port of a URL, and `https` beside `http`; of one that cannot be read none."""
     try:
         parts = urlsplit(url.strip())
-        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
-        return parts.scheme, (parts.hostname or "").rstrip("."), port
+        host, port = _written(parts.hostname or ""), parts.port or _DEFAULT_PORTS.get(parts.scheme)
     except ValueError:
-        return "", url, None
+        return []
+    own = [(parts.scheme, host, port)]
+    return [*own, ("https", host, 443)] if (parts.scheme, port) == ("http", 80) else own
+
+
+def _written(host: str) -> str:
+    """Return a host as servers write it, which follow the URL Standard."""
+    host = unquote(host).rstrip(".")
+    return host if host.isascii() else host.encode("idna").decode()
 
 
 def _root(body: bytes) -> bytes:

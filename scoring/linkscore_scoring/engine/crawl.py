@@ -26,7 +26,7 @@ from linkscore_scoring.engine.events import (
     ModelActivated,
     PageFetched,
 )
-from linkscore_scoring.engine.limits import CrawlLimits
+from linkscore_scoring.engine.limits import BUDGET, CrawlLimits
 from linkscore_scoring.engine.links import (
     NO_TICKET,
     TicketBook,
@@ -51,7 +51,7 @@ from linkscore_scoring.types import (
     PageObservation,
     Suggestion,
 )
-from linkscore_scoring.urls.identity import host_of
+from linkscore_scoring.urls.identity import host_of, root_of
 
 MAX_EVENT_IDS = 100_000
 """A bound: ids of the latest events, by which repeats are told."""
@@ -237,8 +237,11 @@ class CrawlModel:
         shard = self.sites.writable(event.site)
         if shard.revisitor is None:
             return []
-        revisits, site = shard.revisitor, shard.model
-        return [revisits.notified(key_of(url, site), event.time) for url in event.urls]
+        revisits, keys = shard.revisitor, [key_of(url, shard.model) for url in event.urls]
+        if event.dates:
+            revisits.listed(zip(keys, event.dates, strict=True), event.time)
+            return []
+        return [revisits.notified(key, event.time) for key in keys]
 
     def _activate(self, event: ModelActivated, learned: LearnedSite | None) -> None:
         """Make a learned model active; of a site that is not known nothing is learned."""
@@ -271,15 +274,16 @@ class CrawlModel:
             return self._answered_again(seq, sent, shard)
         if shard.limits.respect is not None and shard.limits.respect.notice(event):
             return self._noticed(seq, event, shard)
-        self.pages += 1
+        counts = not self.redirecting_site(event)
+        self.pages += counts
         if fetch.not_modified and shard.revisitor is not None:
             return self._unchanged(seq, event, shard, fetch)
         relearned = shard.served.relearned
         with self.watch("observe"):
             observation = shard.observe(fetch)
         if shard.limits.is_set:
-            shard.limits.observe(event, observation, model, shard.served)
-            self.limits.observe(event, shard.stop())
+            shard.limits.observe(event, observation, model, shard.served, counts=counts)
+            self.limits.observe(event, shard.stop(), counts=counts)
         if found is not None:
             model.sessions.observe(found.url, picking(fetch.in_scope)(found.links.urls))
         job = model.due_job(seq)
@@ -291,6 +295,18 @@ class CrawlModel:
         outcome.relearned = shard.served.relearned - relearned
         self._add_rescored(outcome, shard)
         return outcome
+
+    def redirecting_site(self, event: PageFetched) -> str:
+        """Return the other site that redirected to a page, if the fetch counts there; empty if there is none.
+
+        That one hears of it by an event of its own. Of several groups it may be in another process, so there
+        the fetch counts where the page came from.
+        """
+        config = self.config
+        if config.groups > 1 or (config.revisit is None and BUDGET not in config.limits):
+            return ""
+        asked = self._site_of_root(root_of(event.requested_key))
+        return asked if asked != event.site else ""
 
     def _unchanged(self, seq: int, event: PageFetched, shard: SiteShard, fetch: Fetch) -> PageOutcome:
         """Take in a page that is as it was: to policies that is no fetch, neither good nor failed."""

@@ -97,11 +97,16 @@ class BrowseBatchImported:
 
 @dataclass(frozen=True, slots=True)
 class ChangesNotified:
-    """Pages of a site are said to have changed, at a time in seconds."""
+    """Pages of a site are said to have changed, at a time in seconds.
+
+    `dates`: by a listing of another site, read at that time: when each changed, 0 if it does not say; else
+    empty.
+    """
 
     site: str
     urls: list[str]
     time: float
+    dates: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

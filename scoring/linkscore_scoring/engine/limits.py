@@ -64,10 +64,23 @@ class SiteLimits:
         if self.copies is not None:
             self.copies.skip_above = (config[COPIES] or {}).get("skip_above")
 
-    def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
-        """Take in a fetch, that the site and the policy which serves have taken in already."""
+    def observe(
+        self,
+        event: PageFetched,
+        page: PageObservation,
+        site: SiteModel,
+        policy: Policy,
+        *,
+        counts: bool = True,
+    ) -> None:
+        """Take in a fetch, that the site and the policy which serves have taken in already.
+
+        `counts`: whether it spends from the budget of the site.
+        """
         if self.budget is not None:
-            self.budget.observe(event, page, site, policy)
+            if counts:
+                self.budget.spend(event)
+            self.budget.observe(page, site, policy)
         if self.copies is not None:
             self.copies.observe(event, page, site)
 
@@ -140,9 +153,9 @@ class CrawlLimits:
         """Whether the crawl as a whole stops, whatever its sites do."""
         return self.budget is not None and self.budget.stop() is not None
 
-    def observe(self, event: PageFetched, stop: Stop | None) -> None:
+    def observe(self, event: PageFetched, stop: Stop | None, *, counts: bool = True) -> None:
         """Take in a fetch, after which its site stops or goes on."""
-        if self.budget is not None:
+        if self.budget is not None and counts:
             self.budget.spend(event)
         self.site_stops(event.site, stop)
 

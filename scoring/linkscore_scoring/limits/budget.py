@@ -423,9 +423,8 @@ class SiteBudget(_Spent):
         self.traps, self.estimate = TrapCaps(), CoverageEstimate()
         self._next = _MIN_EVERY
 
-    def observe(self, event: PageFetched, page: PageObservation, site: SiteModel, policy: Policy) -> None:
+    def observe(self, page: PageObservation, site: SiteModel, policy: Policy) -> None:
         """Take in a fetch, that the site and the policy which serves have taken in already."""
-        self.spend(event)
         budget = self.budget
         if budget.looks_ahead:
             self.estimate.observe(page, site)

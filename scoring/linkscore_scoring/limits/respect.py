@@ -50,9 +50,8 @@ _ROBOTS = {
     "nofollow": {NOFOLLOW},
     "noai": {AI_TRAIN},  # as DeviantArt asks for it
 }
-# Directives with a value; any other word before a colon is a crawler's, what is no word is part of a date.
-_VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
-_CRAWLER = re.compile(r"[a-z*][a-z0-9_.*/-]*")
+# A word before a colon, other than of a directive with a value, is a crawler's; no word is part of a date.
+_CRAWLER = re.compile(r"(?!unavailable_after$|max-)[a-z][a-z0-9_.*/-]*")
 # Lengths are bounded, and names begin where no letter was: a search takes time of its text alone.
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{1,20})\s{0,9}=\s{0,9}(yes|no|y|n)\b", re.IGNORECASE)
 _PLACES = re.compile(rb"<!--|<(?:script|style|template|noscript|meta)(?=[\s>/])", re.IGNORECASE)
@@ -105,9 +104,9 @@ def _said(name: str, value: str) -> set[str]:
 def _robots(value: str) -> set[str]:
     """Return what directives reserve, up to the first that begins what is said to one crawler."""
     found: set[str] = set()
-    for directive in value.lower().split(","):
-        name, colon, _ = directive.strip().partition(":")
-        if colon and name.strip() not in _VALUED and _CRAWLER.fullmatch(name.strip()):
+    for directive in re.split("[,;]", value.lower().strip().removeprefix("*:")):
+        name, colon, _ = directive.partition(":")
+        if colon and _CRAWLER.fullmatch(name.strip()):
             break
         for word in directive.split():
             found |= _ROBOTS.get(word, set())
@@ -197,10 +196,13 @@ Row = list[Any]
 """A rule as plain values: a pattern of paths, the uses that are reserved there, and those allowed."""
 
 
-def read_rules(path: str, body: bytes, content_encoding: str) -> list[Row]:
-    """Return the rules of a site file, the first that names a use decides; none of a file that is broken."""
+def read_rules(path: str, body: bytes, content_encoding: str) -> list[Row] | None:
+    """Return the rules of a site file, the first that names a use decides; None if no such file came."""
     text = first_bytes(body, content_encoding, MAX_BYTES).decode("utf-8-sig", "replace")
-    return _bounded(_of_robots(text) if path == ROBOTS else _of_tdmrep(text))
+    if text.lstrip(" \t\r\n").startswith(("<", "\x1f")) or "\0" in text:
+        return None  # a page in its place, or what could not be unpacked
+    rules = _of_robots(text) if path == ROBOTS else _of_tdmrep(text)
+    return _bounded(rules) if rules is not None else None
 
 
 def _bounded(rules: list[Row]) -> list[Row]:
@@ -238,12 +240,12 @@ def _rule(pattern: str, said: dict[str, bool]) -> Row:
     return [pattern, no, sorted(said.keys() - set(no))]
 
 
-def _of_tdmrep(text: str) -> list[Row]:
-    """Return the rules in their order: the first that matches decides."""
+def _of_tdmrep(text: str) -> list[Row] | None:
+    """Return the rules in their order, the first that matches decides; None of what is no JSON."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
-        return []
+        return None
     found = []
     for entry in entries if isinstance(entries, list) else [entries]:
         location, reserved = _field(entry, "location"), _field(entry, "tdm-reservation")
@@ -329,8 +331,9 @@ def respect_problems(names: Sequence[str]) -> Iterator[FieldProblem]:
 
 def respect_facts(page: SentPage) -> dict[str, Any]:
     """Return the rules of a site file; of other pages what they reserve."""
-    if (path := _file(page.url)) is not None:
-        return {"rules": read_rules(path, page.body, page.content_encoding)}
+    if (path := site_file(page.url)) is not None:
+        rules = read_rules(path, page.body, page.content_encoding)
+        return {"rules": rules} if rules is not None else {}
     said = said_by_headers(page.headers)
     said |= said_by_head(page.body, page.content_encoding)
     return {"reserved": sorted(said)} if said else {}
@@ -348,22 +351,29 @@ class SiteRespect(Stateful):
     def notice(self, event: PageFetched) -> bool:
         """Take in a site file, in place of its rules before, and return True; False for any other page.
 
-        One that fails to come or is as it was changes nothing (RFC 9309, section 2.3.1).
+        One that fails to come, in whose place something else comes, or that is as it was changes nothing
+        (RFC 9309, section 2.3.1).
         """
         url = event.requested_key
-        if _file(url) is None:
+        if site_file(url) is None:
             return False
-        if event.features is None and not _is_gone(event.status_code):
+        came = event.features
+        rows = came.facts.get("rules") if came is not None else [] if _is_gone(event.status_code) else None
+        if rows is None:
             return True
-        facts = event.features.facts if event.features is not None else {}
-        rows = facts.get("rules", ())
+        for origin in dict.fromkeys(
+            (_split(url)[0], _split(event.url)[0])
+        ):  # http and https, where one redirects to the other
+            self._keep(origin + str(site_file(url)), rows)
+        return True
+
+    def _keep(self, url: str, rows: list[Row]) -> None:
         self.files.pop(url, None)
         if any(no for _, no, _ in rows):
             kept = sum(len(pattern) for of_file in self.files.values() for pattern, _, _ in of_file)
             fits = kept + sum(len(pattern) for pattern, _, _ in rows) <= MAX_SITE_CHARS
             self.files[url] = rows if fits else [everywhere(rows)]
             drop_oldest(self.files, MAX_FILES)
-        return True
 
     def judge(self, links: LinkBatch, page: PageFeatures | None, reasons: list[int]) -> None:
         """Write why links are to skip where there is no reason yet; all of a page that asks for it."""
@@ -402,7 +412,12 @@ def _is_gone(status_code: int) -> bool:
     return 400 <= status_code < 500 and status_code not in {408, 425, 429}
 
 
-def _file(url: str) -> str | None:
+def is_same_host(one: str, other: str) -> bool:
+    """Say whether two URLs are of the same host, whatever their schemes."""
+    return _split(one)[0].partition(":")[2] == _split(other)[0].partition(":")[2]
+
+
+def site_file(url: str) -> str | None:
     """Return the path of a URL if it is that of a site file."""
     path = _split(url)[1]
     return path if path in FILES else None

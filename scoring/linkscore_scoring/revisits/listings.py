@@ -296,7 +296,8 @@ _ISO = re.compile(rf"(\d{{4}})(?:-?(\d\d)(?:-?(\d\d))?)?(?:[Tt ]\s*{_CLOCK}\s*(\
 """A date as ISO 8601 and the W3C's NOTE-datetime have it, from a year on, with or without ``-`` and ``:``."""
 _ORDINAL = re.compile(r"(\d{4})-?(\d{3})\Z")
 _TIME = re.compile(rf"{_CLOCK}(\D\S*)?\Z")
-_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d\d):?(\d\d)?\Z", re.IGNORECASE)
+_HALVES = ("am", "pm")
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d\d?):?(\d\d)?\Z", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s,]+|(?<=\d)[/.-](?=\w)|(?<=[a-zA-Z])-(?=\d)")
 _MAX_WORDS = 12
 """Words of a date that are read: the longest usual form has seven."""
@@ -361,8 +362,8 @@ def _iso(text: str) -> int:
 def _of_words(text: str) -> int:
     """Read a date whose month is a name or that begins with the year, whatever the order of the rest."""
     year = month = day = 0
-    clock, zone = [0, 0, 0], ""
-    for word in _SEPARATORS.split(text)[:_MAX_WORDS]:
+    clock, zone, half = [0, 0, 0], "", ""
+    for word in (part.rstrip(".") for part in _SEPARATORS.split(text)[:_MAX_WORDS]):
         if word.isdecimal() and len(word) <= 4:
             if len(word) == 4 or (day and month and not year):
                 year = int(word) + (0 if len(word) > 2 else 2000 if int(word) < 50 else 1900)
@@ -373,10 +374,15 @@ def _of_words(text: str) -> int:
         elif (time := _TIME.match(word)) is not None and ":" in word:
             clock = [int(part or 0) for part in time.groups()[:3]]
             zone = time[4] or zone
+            half = zone.lower() if zone.lower() in _HALVES else half
         elif word[:3].lower() in _MONTHS and not month and word.isalpha():
             month = _MONTHS.index(word[:3].lower()) + 1
+        elif word.lower() in _HALVES:
+            half = word.lower()
         elif _OFFSET.match(word) or _zone_name(word) in _HOURS_OF_ZONES:
             zone = word
+    if half and clock[0] <= 12:  # of a clock of twelve hours
+        clock[0] = clock[0] % 12 + 12 * (half == "pm")
     return _seconds(year, month, day, clock, zone)
 
 

@@ -57,7 +57,10 @@ class SiteRevisitor(SiteRevisits):
         features = fetch.features
         if features is None:
             requested = site.aliases.get(fetch.requested, fetch.requested)
-            take = self.gone if fetch.status_code in GONE_STATUSES else self.failed
+            is_moved = 300 <= fetch.status_code < 400
+            take = (
+                self.gone if fetch.status_code in GONE_STATUSES else self.moved if is_moved else self.failed
+            )
             page.revisit = answer_of(take(requested, fetch.now_s))
             return
         if fetch.requested != fetch.key:

@@ -108,7 +108,7 @@ class SiteRevisits(Stateful):
     _hubs: Stored[dict[int, float]]
     _importance: Stored[dict[int, float]]
     _validators: Stored[dict[int, Validators]]
-    _failed: Stored[dict[int, tuple[int, float]]]
+    _failed: Stored[dict[int, tuple[int, float, bool]]]
     _told: Stored[dict[int, float]]
     dates: Stored[Signals]
     notices: Stored[Signals]
@@ -125,7 +125,7 @@ class SiteRevisits(Stateful):
         self._recent = RecentChanges()
         self._stamps, self._titles, self._structured = Stamps(), Stamps(), Stamps()
         self._hubs, self._importance, self._validators = {}, {}, {}
-        self._failed = {}  # by key, the fetches that failed in a row and when the last one was
+        self._failed = {}  # by key, fetches that failed in a row, when the last one was, if it redirected
         self._told = {}  # by key, the latest change told of that no fetch has checked yet
         self.dates, self.notices = Signals(), Signals()
         self._read_s = 0.0  # when a listing was read last
@@ -180,13 +180,18 @@ class SiteRevisits(Stateful):
         return self._answer(row, GONE)
 
     def moved(self, key: int, now_s: float) -> Revisited | None:
-        """Take in that a page redirects, which the first time proves nothing; None if it was not known."""
-        row = self.pages.find(key)
-        if row >= 0 and self.pages.row(row).flags & (FAILED | IS_GONE):
-            return self.gone(key, now_s)
-        return self.failed(key, now_s)
+        """Take in that a page redirects; None if it was not known.
 
-    def failed(self, key: int, now_s: float) -> Revisited | None:
+        It is gone if it redirected a day or more ago, too: maintenance and log-in pages look like that.
+        """
+        row = self.pages.find(key)
+        _, last_s, has_moved = self._failed.get(key, (0, now_s, False))
+        is_gone = row >= 0 and self.pages.row(row).flags & IS_GONE
+        if is_gone or (has_moved and now_s - last_s >= DAY_S):
+            return self.gone(key, now_s)
+        return self.failed(key, now_s, moved=True)
+
+    def failed(self, key: int, now_s: float, *, moved: bool = False) -> Revisited | None:
         """Take in that a page did not come; None if it was not known.
 
         Nothing was seen of it, so its last fetch stays what it was. It is tried again after the least
@@ -195,8 +200,8 @@ class SiteRevisits(Stateful):
         row = self.pages.find(key)
         if row < 0:
             return None
-        count, last = self._failed.get(key, (0, now_s))
-        self._failed[key] = (min(count + 1, _DOUBLINGS), max(last, now_s))
+        count, last, _ = self._failed.get(key, (0, now_s, False))
+        self._failed[key] = (min(count + 1, _DOUBLINGS), max(last, now_s), moved)
         self._forget(self._failed, _FAILURES, FAILED)
         self.pages.flag(row, FAILED, is_set=True)
         known = self.pages.row(row)
@@ -368,7 +373,7 @@ class SiteRevisits(Stateful):
         """Return when a page may be tried again: after the least interval, doubled with each failure."""
         if key not in self._failed:
             return 0.0
-        count, last = self._failed[key]
+        count, last, _ = self._failed[key]
         return last + min(self.settings.least_s * 2.0 ** (count - 1), self.settings.longest_s)
 
     # -- learning ------------------------------------------------------------------------------------------

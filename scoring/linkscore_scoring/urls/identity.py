@@ -98,6 +98,17 @@ def host_of(url: str) -> str:
     return parsed(url).host
 
 
+def root_of(key: str) -> str:
+    """Return scheme and host of an identity.
+
+    Examples
+    --------
+    >>> root_of("http://a.org/b/c")
+    'http://a.org'
+    """
+    return key[: key.find("/", len("https://"))]
+
+
 def validate_url(
     url: str,
     field: str,

@@ -14,7 +14,7 @@ from linkscore_scoring.engine.links import TicketBook
 from linkscore_scoring.urls.identity import host_of
 from linkscore_server.front.owners import Owners
 from linkscore_server.services.messages import crawl_name, parse_site
-from linkscore_server.services.pages import has_page
+from linkscore_server.services.pages import came_from, has_page
 from linkscore_server.settings import Settings
 
 
@@ -69,7 +69,7 @@ class RoutedCrawl:
 
     def group_of_page(self, page: common_pb2.Page) -> int:
         """Return the group of a page: of the URL that it came from, if it came."""
-        return self.group_of_url((page.final_url or page.url) if has_page(page) else page.url)
+        return self.group_of_url(came_from(page) if has_page(page) else page.url)
 
 
 class Groups:

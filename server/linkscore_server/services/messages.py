@@ -18,6 +18,7 @@ from linkscore.v1 import common_pb2, policy_pb2
 from linkscore_scoring.engine.config import PolicyChoice
 from linkscore_scoring.errors import FieldProblem, InvalidInput, LinkscoreError
 from linkscore_scoring.policies.registry import policy_class
+from linkscore_scoring.urls.identity import host_of
 
 M = TypeVar("M", bound=Message)
 
@@ -106,7 +107,7 @@ def parse_site(name: str, field: str = "name") -> tuple[str, str]:
     parts = name.split("/")
     if len(parts) != 4 or parts[0] != "crawls" or parts[2] != "sites" or not parts[1] or not parts[3]:
         raise InvalidInput(f"must have the form crawls/{{crawl}}/sites/{{site}}, got {name!r}", field=field)
-    return parts[1], unquote(parts[3])
+    return parts[1], _host(unquote(parts[3]))
 
 
 def site_of(name: str, crawl: str, field: str) -> str:
@@ -116,11 +117,19 @@ def site_of(name: str, crawl: str, field: str) -> str:
     if len(name.encode()) > MAX_SITE_BYTES:
         raise InvalidInput(f"must be at most {MAX_SITE_BYTES} bytes", field=field)
     if "/" not in name:
-        return name
+        return _host(name)
     owner, site = parse_site(name, field)
     if owner != crawl:
         raise InvalidInput(f"must be a site of crawls/{crawl}, got {name!r}", field=field)
     return site
+
+
+def _host(name: str) -> str:
+    """Return a host as the URL Standard writes it; what is none as it is."""
+    try:
+        return host_of(f"http://{name}/")
+    except ValueError:
+        return name
 
 
 def page_of(names: Sequence[str], page_size: int, page_token: str) -> tuple[Sequence[str], str]:

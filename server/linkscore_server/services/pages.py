@@ -19,6 +19,7 @@ from linkscore_scoring.features.body import too_large
 from linkscore_scoring.features.extracted import ExtractedLink, page_from_extracted, with_links
 from linkscore_scoring.features.html import Extractor
 from linkscore_scoring.features.types import Limits, PageFeatures, Words
+from linkscore_scoring.limits.respect import is_same_host, site_file
 from linkscore_scoring.revisits.listings import listing_page
 from linkscore_scoring.revisits.revisitor import SiteRevisitor
 from linkscore_scoring.site.model import NOT_MODIFIED
@@ -64,7 +65,7 @@ class ParseOptions(NamedTuple):
 
     def body_of(self, page: common_pb2.Page) -> PageBody:
         """Return what is read of a page."""
-        url, layout, words, title = page.final_url or page.url, self.layout, self.words, self.title
+        url, layout, words, title = came_from(page), self.layout, self.words, self.title
         return PageBody(page.body, url, page.content_type, page.content_encoding, layout, words, title)
 
 
@@ -149,7 +150,7 @@ class PageParser:
         if isinstance(ahead, Exception):
             raise ahead
         requested = self._checked(page)
-        final = page.final_url or page.url
+        final = came_from(page)
         features = self._features(page, final, options, ahead) if has_page(page) else None
         if features is not None and options.facts:
             features = replace(features, facts=features.facts | _facts(options.facts, sent_page(page)))
@@ -219,6 +220,13 @@ def sent_page(page: common_pb2.Page) -> SentPage:
     headers = [(header.name, header.value) for header in page.headers[:MAX_HEADERS]]
     size = page.fetched_bytes or len(page.body)
     return SentPage(size, page.url, headers, page.body, page.content_encoding, _kind_of(page))
+
+
+def came_from(page: common_pb2.Page) -> str:
+    """Return the URL that a page came from; of a site file from another host, where it was asked."""
+    if page.final_url and (site_file(page.url) is None or is_same_host(page.url, page.final_url)):
+        return page.final_url
+    return page.url
 
 
 def has_page(page: common_pb2.Page) -> bool:

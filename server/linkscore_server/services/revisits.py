@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -14,13 +15,15 @@ from linkscore_scoring.engine.crawl import CrawlModel
 from linkscore_scoring.engine.events import ChangesNotified, Event, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput
+from linkscore_scoring.revisits.listings import FACT as DATES
 from linkscore_scoring.revisits.revisitor import GONE_STATUSES, key_of
 from linkscore_scoring.revisits.site import NOTED, UNKNOWN, SiteRevisits
 from linkscore_scoring.revisits.values import DAY_S, Due
 from linkscore_scoring.site.model import NOT_MODIFIED
-from linkscore_scoring.urls.identity import validate_url
+from linkscore_scoring.urls.identity import root_of, validate_url
 from linkscore_server import tasks
 from linkscore_server.crawls.actor import CrawlActor
+from linkscore_server.crawls.libraries import registrable_domain
 from linkscore_server.crawls.registry import CrawlRegistry
 from linkscore_server.observability.metrics import Metrics
 from linkscore_server.services.messages import (
@@ -41,6 +44,7 @@ MAX_RANKED = 1_000_000
 """A bound: pages that several answers of RankRevisits may go through."""
 MAX_NOTICES = 10_000
 """URLs of one call of NotifyChanged, as the contract says."""
+_FOUND = 302  # RFC 9110, section 15.4.3
 _TOGETHER = 256
 """URLs that are checked, asked about or applied before other calls are served; chosen, not measured."""
 _OUTCOMES = enum_names(pb.NoticeOutcome, "NOTICE_OUTCOME_")
@@ -77,6 +81,29 @@ class Revisits:
             found = _refetch_of(event, outcome)
             if found:
                 self._metrics.refetches.labels(found).inc()
+
+
+def of_other_sites(model: CrawlModel, event: PageFetched) -> Iterator[PageFetched | ChangesNotified]:
+    """Yield what a page says of other sites, as events of those: that one redirected here, dates of pages.
+
+    A listing gives dates of sites of its own registrable domain: others speak for themselves.
+    """
+    if model.is_repeat(event) or (found := event.features) is None:
+        return
+    if asked := model.redirecting_site(event):
+        key, event_id = event.requested_key, event.event_id and f"{event.event_id} redirects"
+        yield replace(event, event_id=event_id, site=asked, url=key, status_code=_FOUND, features=None)
+    dates = found.facts.get(DATES, ())
+    if model.config.revisit is None or len(dates) != len(found.links):
+        return
+    listed: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for url, date_s in zip(found.links.keys, dates, strict=True):
+        listed[root_of(url)].append((url, date_s))
+    for root, pages in listed.items():
+        site = model.site_of(root) if root else event.site
+        is_known = site != event.site and site in model.sites
+        if is_known and registrable_domain(site) == registrable_domain(event.site):
+            yield ChangesNotified(site, [url for url, _ in pages], event.now_s, [date for _, date in pages])
 
 
 def _refetch_of(event: PageFetched, outcome: PageOutcome) -> str:

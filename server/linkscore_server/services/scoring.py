@@ -13,8 +13,8 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as pb
 from linkscore_scoring.columns import Repeated
 from linkscore_scoring.engine.config import PolicyChoice
-from linkscore_scoring.engine.crawl import Watch, unwatched
-from linkscore_scoring.engine.events import FeedbackGiven, PageFetched
+from linkscore_scoring.engine.crawl import CrawlModel, Watch, unwatched
+from linkscore_scoring.engine.events import ChangesNotified, FeedbackGiven, PageFetched
 from linkscore_scoring.engine.results import Outcome, PageOutcome
 from linkscore_scoring.errors import InvalidInput, InvalidLink
 from linkscore_scoring.urls.identity import validate_url
@@ -45,7 +45,7 @@ from linkscore_server.services.pages import (
     ParseOptions,
     ReadAhead,
 )
-from linkscore_server.services.revisits import Revisits
+from linkscore_server.services.revisits import Revisits, of_other_sites
 from linkscore_server.settings import Settings
 from linkscore_server.turns import Queue, Turns
 
@@ -65,6 +65,7 @@ _BIG_LINKS, _BIG_BUCKETS, _BIG_SITES, _BIG_EXAMPLES = 2_000, 2_000, 1_000, 20
 STREAM_WINDOW = 32  # pages of one stream that are processed at a time; chosen, not measured
 MAX_EXPLAINED = 100  # links of one ScoreLinks call that asks why, as the contract says
 _ENCODINGS = enum_names(common_pb2.PriorityEncoding, "PRIORITY_ENCODING_")
+_UNREADABLE = ("CORRUPT_BODY", "BODY_TOO_LARGE")  # reasons of a page whose fetch has failed
 _GROUP = 256  # feedback checked and submitted before other calls are served; chosen, not measured
 
 
@@ -284,6 +285,7 @@ class LinkScoringService:
         known = await self._parser.read_ahead(request.pages, options, context)
         parsed: list[PageFetched | common_pb2.ItemStatus] = []
         together: list[PageFetched] = []
+        submitted: list[PageFetched | ChangesNotified] = []
         written: list[asyncio.Future[list[Any]]] = []
         try:
             with await self._turns.of_call(actor.model.config.name) as queue:
@@ -294,9 +296,12 @@ class LinkScoringService:
                         together.append(event)
                     if together and (len(parsed) == len(known) or _is_enough(together)):
                         await self._registry.embeddings.compare(actor.model.config.wanted, together)
-                        written.append(tasks.heard(actor.submit_all(together)))
+                        events = [each for page in together for each in _with_others(actor.model, page)]
+                        written.append(tasks.heard(actor.submit_all(events)))
+                        submitted += events
                         together = []
-            outcomes = iter([outcome for group in written for outcome in await group])
+            applied = [outcome for group in written for outcome in await group]
+            outcomes = {id(event): outcome for event, outcome in zip(submitted, applied, strict=True)}
         finally:
             for group in written:
                 group.cancel()
@@ -306,7 +311,7 @@ class LinkScoringService:
                 await asyncio.sleep(0)  # another policy may take its time for each page
             result = answer.results.add()
             if isinstance(event, PageFetched):
-                self._add_result(result, actor, event, next(outcomes), choice, encode)
+                self._add_result(result, actor, event, outcomes[id(event)], choice, encode)
             else:
                 result.status.CopyFrom(event)
         return answer
@@ -329,7 +334,7 @@ class LinkScoringService:
             parsed = await self._parsed(actor, request.page, options, ahead, context, queue)
         if isinstance(parsed, PageFetched):
             await self._registry.embeddings.compare(actor.model.config.wanted, [parsed])
-            [outcome] = await actor.submit_all([parsed])
+            [outcome, *_] = await actor.submit_all(_with_others(actor.model, parsed))
             self._add_result(answer.result, actor, parsed, outcome, choice, encode)
         else:
             answer.result.status.CopyFrom(parsed)
@@ -357,16 +362,16 @@ class LinkScoringService:
                 said = logged(exc)
                 without_frames(exc)
                 return invalid(InvalidInput(said, reason="INTERNAL"))
-        if page.kind and reason == "CORRUPT_BODY" and "revisit" in options.facts:
+        if reason in _UNREADABLE and "revisit" in options.facts:
             await self._fail(actor, page, options)
         return refused
 
     async def _fail(self, actor: CrawlActor, page: common_pb2.Page, options: ParseOptions) -> None:
-        """Take in that no sitemap or feed came in the place of one: its fetch has failed."""
+        """Take in that nothing came that can be read: the fetch has failed."""
         failed = common_pb2.Page()
         failed.CopyFrom(page)
         failed.ClearField("body")
-        failed.fetch_error = failed.fetch_error or "no sitemap or feed"
+        failed.fetch_error = failed.fetch_error or "cannot be read"
         await actor.submit_all([self._parser.event(failed, actor.model.site_of, options)])
 
     def _add_result(
@@ -508,6 +513,10 @@ class LinkScoringService:
         if item.HasField("extraction_time"):
             now_s = seconds_of(item.extraction_time, self._clock)
         return FeedbackGiven(event_id, site or actor.model.site_of(url), key, ticket, _reward(item), now_s)
+
+
+def _with_others(model: CrawlModel, page: PageFetched) -> list[PageFetched | ChangesNotified]:
+    return [page, *of_other_sites(model, page)]
 
 
 def _is_enough(events: Sequence[PageFetched]) -> bool:

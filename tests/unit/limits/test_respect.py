@@ -33,7 +33,7 @@ from linkscore_scoring.limits.respect import (
 )
 from linkscore_scoring.state import packed, unpacked
 from linkscore_scoring.types import SentPage
-from support.recorded_crawls import fetched, page, state
+from support.recorded_crawls import page, state
 
 RESPECT, SKIP = 4, 2  # SKIP_REASON_RESPECT, VERDICT_SKIP
 TRAINED = "Content-Signal: search=yes, ai-train=no"
@@ -99,26 +99,6 @@ def test_a_site_that_changes_its_mind_is_believed() -> None:
     crawl = crawl_of("ai-train")
     feed(crawl, robots("User-agent: *", TRAINED), robots("User-agent: *", "Disallow: /"))
     assert skipped(crawl, "http://a.test/1") == [False]
-    gone = replace(fetched(f"http://a.test{ROBOTS}", site="a.test"), status_code=404)
-    feed(crawl, robots("User-agent: *", TRAINED), gone)
-    assert (skipped(crawl, "http://a.test/1"), crawl.pages) == ([False], 0)
-
-
-@pytest.mark.parametrize("name", [ROBOTS, TDMREP])
-@pytest.mark.parametrize(
-    ("status", "is_lifted"),
-    [
-        *((s, False) for s in (0, 304, 408, 425, 429, 500, 503, 599)),
-        *((s, True) for s in (401, 403, 404, 410)),
-    ],
-)
-def test_only_a_file_that_is_gone_lifts_what_it_reserved(name: str, status: int, is_lifted: bool) -> None:
-    crawl = crawl_of("ai-train")
-    feed(crawl, robots(TRAINED) if name == ROBOTS else tdmrep({"location": "/", "tdm-reservation": 1}))
-    failed = replace(fetched(f"http://a.test{name}", site="a.test"), status_code=status)
-    feed(crawl, failed, failed)
-    assert skipped(crawl, "http://a.test/1") == [not is_lifted]
-    assert crawl.pages == 0
 
 
 @pytest.mark.parametrize(
@@ -184,7 +164,8 @@ def test_a_page_read_elsewhere_that_forbids_to_follow_is_heard() -> None:
     [
         ("otherbot: noindex, nofollow", set()),
         ("noindex, otherbot: nofollow", {"search"}),
-        ("max-snippet: 20, noindex", {"search"}),
+        ("max-snippet: 20, max-age: 3, noindex", {"search"}),
+        ("*: noindex; nofollow", {"search", "nofollow"}),
         ("NONE", {"search", "nofollow"}),
         ("noindexed, unfollow, \x00noindex, \r\n", set()),
     ],
@@ -235,9 +216,9 @@ def test_tdmrep(rules: list[Any], path: str, reserved: bool) -> None:
     assert found == ({"ai-train", "tdm"} if reserved else set())
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 100_000, "null", '"a"', "\x00\xff"])
-def test_a_tdmrep_that_is_none_says_nothing(text: str) -> None:
-    assert read_rules(TDMREP, text.encode("latin-1"), "") == []
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 100_000, "null", '"a"', "\x00\xff", "<p>"])
+def test_what_is_no_tdmrep_says_nothing(text: str) -> None:
+    assert not read_rules(TDMREP, text.encode("latin-1"), "")
 
 
 def test_more_rules_than_are_kept_reserve_everywhere() -> None:

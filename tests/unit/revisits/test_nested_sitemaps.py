@@ -100,7 +100,8 @@ def test_what_comes_packed_is_read_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "foreign", ["http://b.org/1", "https://a.org/1", "http://a.org.b.org/1", "http://a.org:8/1"]
+    "foreign",
+    ["http://b.org/1", "https://a.org:8/1", "http://a.org.b.org/1", "http://a.org:8/1", "ftp://a.org/1"],
 )
 def test_an_index_does_not_speak_for_others(foreign: str) -> None:
     assert sent({"/0": index(foreign, "/1")})[1] == ["/0", "/1"]
@@ -115,6 +116,10 @@ def test_an_index_does_not_speak_for_others(foreign: str) -> None:
         ("http://A.ORG/0", "", ["http://a.org/1", "http://a.org/2"]),
         ("http://a.org:80/0", "", ["http://a.org/1"]),
         ("https://a.org/0", "", ["https://a.org:443/1", "https://A.org/2"]),
+        ("http://a.org/0", "", ["https://a.org/1"]),
+        ("http://a.org/0", "https://www.a.org/0", ["http://a.org/1", "https://a.org/2"]),
+        ("http://ä.org/0", "", ["http://xn--4ca.org/1"]),
+        ("http://%61.org./0", "", ["http://a.org/1"]),
     ],
 )
 def test_children_of_the_host_that_answered_are_followed(

@@ -64,29 +64,6 @@ def test_pages_that_are_gone_are_not_due_until_they_are_back() -> None:
     assert 2 in [due.key for due in site.rank(day(90), 9)]
 
 
-def test_a_page_that_is_gone_is_looked_at_once_more_after_the_longest_interval() -> None:
-    site = lived(longest_s=100 * DAY_S)
-    site.gone(2, day(41))
-    assert 2 not in [due.key for due in site.rank(day(140), 9)]
-    assert [due.reason for due in site.rank(day(142), 9) if due.key == 2] == ["check"]
-    site.gone(2, day(142))
-    assert 2 not in [due.key for due in site.rank(day(1_000), 9)]
-    site.fetched(page(2, 1_001, own=300, unseen=300))
-    assert 2 in [due.key for due in site.rank(day(1_030), 9)]
-
-
-@pytest.mark.parametrize("again", ["page", "redirect", "404"])
-def test_one_redirect_proves_nothing(again: str) -> None:
-    site = lived(longest_s=100 * DAY_S)
-    site.moved(2, day(41))
-    assert 2 in [due.key for due in site.rank(day(45), 9)]
-    if again == "page":
-        site.fetched(page(2, 45, unseen=20))
-    else:
-        (site.moved if again == "redirect" else site.gone)(2, day(45))
-    assert (2 in [due.key for due in site.rank(day(60), 9)]) == (again == "page")
-
-
 def test_a_page_without_any_text_of_its_own_left_has_changed_and_is_fetched_again() -> None:
     site = lived()
     found = site.fetched(page(2, 41, own=0)).change

@@ -124,7 +124,8 @@ class Listings:
         if not kind_of(response.body):  # another page came in its place
             return
         urls = [url for url, _ in answer.tickets()]
-        named = named_sitemaps(response.url, response.body, urls)
+        asked = response.request.meta.get("redirect_urls", [""])[0]
+        named = named_sitemaps(response.url, response.body, urls, asked=asked)
         if named is None:
             make = getattr(self._crawler.spider, "listed_request", lambda url: None)
             yield from filter(None, map(make, urls))
