@@ -44,7 +44,7 @@ def test_what_comes_in_place_of_a_sitemap_is_not_for_the_spider_and_leads_nowher
 
 
 def test_an_index_leads_to_sitemaps_of_its_own_host_each_a_step_further() -> None:
-    found = followed(INDEX, ["http://h/a.xml", "http://other/b.xml", "https://h/c.xml"])
+    found = followed(INDEX, ["http://h/a.xml", "http://other/b.xml", "http://h:81/c.xml"])
     assert [(each.url, each.meta[LISTING], each.dont_filter) for each in found] == [
         ("http://h/a.xml", 1, False)
     ]
