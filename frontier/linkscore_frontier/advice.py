@@ -126,7 +126,7 @@ class Advisor:
         if connection is None:
             name = self.name_of(crawl)
             connection = self._connections[crawl] = Connection(
-                self._target, crawl=name, adapter=self, config={}, count=self._count, **self._client
+                self._target, crawl=name, config={}, count=self._count, **self._client
             )
         return connection
 
@@ -214,14 +214,6 @@ class Advisor:
         self._metrics.scored.inc(sum(bool(places) for _, places in placed))
         await self._crawls.ask(crawl, lambda store: store.place(placed, dropped))
         return True
-
-    # What a connection asks of its adapter; pages of failed fetches have no links
-
-    def late_page(self, owed: OwedPage, result: Any) -> None:
-        """Place no links."""
-
-    def late_links(self, links: Any) -> None:
-        """Place no links."""
 
 
 def linkscore_name(crawl: str) -> str:

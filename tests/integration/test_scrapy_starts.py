@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 from linkscore_lab.conformance.scenarios import make_certificates
 from support.crawlers.page_server import serving_pages
+from support.fake_linkscore import FakeLinkscore, serve
 from support.server_process import serving
 
 NOBODY = "127.0.0.1:9"  # the port of discard, where nothing listens
@@ -151,6 +154,40 @@ def test_without_a_server_the_crawl_goes_on_and_says_so_without_tracebacks(site:
     assert ended.startswith("INFO: linkscore: 0 of ")
     assert fetches(log) >= 20
     assert not [line for line in log if "Traceback" in line or "[asyncio]" in line]
+
+
+def odd(answer: Any) -> None:
+    """Spoil an answer in one of 36 ways, by the page it is about."""
+    if not isinstance(answer, scoring_pb2.IngestPagesResponse):
+        getattr(answer, "order", answer.links.scores).append(99)
+        return
+    links = answer.results[0].links
+    number = int(links.urls[0].rpartition("/")[2])
+    name = ("urls", "scores", "buckets", "tickets", "bucket_names", "encoded_priorities")[number % 6]
+    column = getattr(links, name)
+    wrong = "http://[bad/" if name in ("urls", "bucket_names") else math.nan if name[0] in "se" else 99
+    ways: list[Callable[[], Any]] = [
+        lambda: column.__delitem__(slice(None)),
+        lambda: column.append(column[0]),
+        lambda: column.__setitem__(0, wrong),
+        lambda: answer.results.append(answer.results[0]),
+        lambda: answer.results.__delitem__(slice(None)),
+        lambda: column.extend([column[0]] * 9),
+    ]
+    ways[number // 6 % 6]()
+
+
+def test_odd_answers_leave_a_crawl_in_its_own_order(site: str) -> None:
+    fake = FakeLinkscore()
+    fake.spoil = odd
+    for served in serve(fake):
+        log = crawl(site, pages=60, LINKSCORE_TARGET=f"127.0.0.1:{served.port}")
+    assert fetches(log) >= 60
+    assert not [line for line in log if "Traceback" in line]
+    said = [line for line in of_linkscore(log) if not line.startswith("INFO")]
+    assert said
+    assert len(said) == len(set(said))
+    assert all("the crawl goes on" in line for line in said)
 
 
 @pytest.mark.slow

@@ -125,6 +125,19 @@ def metadata(
     return current
 
 
+def file_problem(name: str, path: str | os.PathLike[str]) -> str:
+    """Say what is wrong with the file of an option; of one that is no PEM gRPC would tell in riddles."""
+    try:
+        with open(path, "rb"):
+            if name == "tls":
+                ssl.create_default_context(cafile=path)
+    except ssl.SSLError:
+        return f"no certificate in {str(path)!r}, must be a PEM file"
+    except OSError as error:
+        return f"cannot read {str(path)!r} ({error.strerror})"
+    return ""
+
+
 _HANDSHAKE_S = 1.0  # for a handshake with a server that did not answer, to say why: a bound, chosen
 _BAD_HANDSHAKE = (
     "handshake failed",

@@ -24,6 +24,13 @@ from linkscore.v1 import common_pb2
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
+
+def _several(given: Any) -> list[Any]:
+    if isinstance(given, str):
+        raise ValueError(f"must be a list, got {given!r}")
+    return list(given)
+
+
 _SPECS: dict[str, Any] = {
     "policy": policy_spec,
     "extra_policies": lambda given: [policy_spec(policy) for policy in given],
@@ -31,15 +38,24 @@ _SPECS: dict[str, Any] = {
     "budget": lambda given: message_of(crawl_pb2.Budget, given),
     "copies": lambda given: message_of(crawl_pb2.Copies, given),
     "revisit": lambda given: message_of(crawl_pb2.Revisit, given),
-    "respect": list,
-    "examples": lambda given: [example_page(each) for each in given],
+    "respect": _several,
+    "examples": lambda given: [example_page(each) for each in _several(given)],
 }
 # What of a crawl can be changed to what is asked for, by the names of its fields.
 _CHANGED = ("policy", "wanted", "budget", "copies", "respect", "revisit")
 
 
+def option_problem(name: str, given: Any) -> str:
+    """Say why an option of a crawl cannot be what is given; empty if it can, as far as the client knows."""
+    try:
+        _spec(name, given)
+    except (TypeError, ValueError) as error:
+        return str(error).removeprefix(f"{name}: ")
+    return ""
+
+
 def _spec(name: str, given: Any) -> Any:
-    return _SPECS[name](given) if name in _SPECS else given
+    return _SPECS[name](given) if name in _SPECS and given is not None else given
 
 
 def crawl_spec(crawl: str, config: Mapping[str, Any]) -> crawl_pb2.Crawl:

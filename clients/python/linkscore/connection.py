@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 
-from linkscore._channel import DEFAULT_TIMEOUT_S, target_problem, tls_problem
+from linkscore._channel import DEFAULT_TIMEOUT_S, file_problem, target_problem, tls_problem
+from linkscore._requests import option_problem
 from linkscore.aio import AsyncClient
 from linkscore.errors import LinkscoreError, NotFound
-from linkscore.messages import CrawlOptions, Row, is_dropped, rows
+from linkscore.messages import CrawlOptions, is_dropped
 from linkscore.order import Allotment, Allowance
 from linkscore.outages import MAX_TRIES, Outlook, OwedPage, PageBuffer
 from linkscore.v1 import common_pb2
@@ -42,8 +45,6 @@ MINUTE_S = 60.0
 
 # A field of a crawl, and what is in it: an entry, or a field of its own.
 _OF_A_FIELD = re.compile(r"(\w*)\.?(.*)", re.DOTALL)
-# Links of one call of ScoreLinks, chosen: an answer takes milliseconds.
-_SLICE = 500
 # A bound, chosen: distinct messages of refused calls that are logged; the counters count them all.
 _MAX_LOGGED = 20
 # A bound, chosen: what pages were worth, kept while the server is away.
@@ -63,6 +64,38 @@ _REFUSALS = frozenset(
         grpc.StatusCode.RESOURCE_EXHAUSTED,
     }
 )
+
+
+CLIENT_OPTIONS = ("tls", "token", "token_file", "timeout_s", "channel_options")
+"""Of `AsyncClient`, beside the target."""
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Name what was probably meant.
+
+    >>> near("tokn", CLIENT_OPTIONS)
+    ', did you mean token?'
+    """
+    found = get_close_matches(name, known, n=1)
+    return f", did you mean {found[0]}?" if found else ""
+
+
+def option_problems(target: str, crawl: CrawlOptions, client: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give the options that cannot be, and why, before anything is asked."""
+    tls, token_file, timeout_s = (client.get(name) for name in ("tls", "token_file", "timeout_s"))
+    files = {"tls": tls if isinstance(tls, str | os.PathLike) else None, "token_file": token_file}
+    known = (*CLIENT_OPTIONS, *crawl)
+    found = [
+        ("target", target_problem(target)),
+        *((name, "no such option" + near(name, known)) for name in client if name not in CLIENT_OPTIONS),
+        *((name, file_problem(name, path)) for name, path in files.items() if path),
+        *((name, option_problem(name, given)) for name, given in crawl.items()),
+    ]
+    if client.get("token") and token_file:
+        found.append(("token_file", "a token and a file of one: only one of them may be set"))
+    if timeout_s is not None and timeout_s <= 0:
+        found.append(("timeout_s", f"must be > 0, got {timeout_s}"))
+    return [(name, problem) for name, problem in found if problem]
 
 
 def start_problem(error: LinkscoreError, target: str, tls: Any, setting: Callable[[str], str] = str) -> str:
@@ -86,22 +119,13 @@ def start_problem(error: LinkscoreError, target: str, tls: Any, setting: Callabl
     return "; ".join(said) or f"{setting('crawl')}: {error}"
 
 
-class Adapter(Protocol):
-    """What is asked of who makes the calls."""
-
-    def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
-        """Place the links of a page that was sent when the server was back."""
-
-    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
-        """Place links, by their keys, that were scored when the server was back."""
-
-
 class Connection:
     """Calls the server for one crawl: a call gives the answer, or None and a counter.
 
     After an outage no call is made but a probe, every 1 to 5 s and beside the crawl: `GetCrawl`, and if that
     is answered the oldest page that was not. When both are answered, calls are made again, and the pages that
-    were fetched meanwhile are sent, beside the crawl too. A server that lost the crawl gets it again.
+    were fetched meanwhile are sent, beside the crawl too: `late_page` hears the answers. A server that lost
+    the crawl gets it again.
 
     `counts` has all that is counted, `outlook` the order of links while the server is `away`, `allotment` and
     `allowance` what it hands out, `best` the best bucket and its value.
@@ -112,15 +136,15 @@ class Connection:
         target: str,
         *,
         crawl: str,
-        adapter: Adapter,
         config: CrawlOptions,
+        late_page: Callable[[OwedPage, scoring_pb2.PageResult], None] = lambda owed, result: None,
         count: Callable[[str, int], None] = lambda name, by: None,
         encoding: int = common_pb2.PRIORITY_ENCODING_UNSPECIFIED,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         **client: Any,
     ) -> None:
-        if problem := target_problem(target):
-            raise ValueError(f"target: {problem}")
+        if problems := option_problems(target, config, client):
+            raise ValueError("; ".join(f"{name}: {problem}" for name, problem in problems))
         self.away = False
         self.counts: Counter[str] = Counter()
         self.outlook, self.buffer = Outlook(), PageBuffer()
@@ -130,7 +154,7 @@ class Connection:
         self._unsaid: OrderedDict[str, scoring_pb2.Feedback] = OrderedDict()
         self._away_since = 0.0
         self._target, self._options, self._crawl, self._config = target, client, crawl, config
-        self._adapter, self._tell, self._encoding, self._sleep = adapter, count, encoding, sleep
+        self._late_page, self._tell, self._encoding, self._sleep = late_page, count, encoding, sleep
         self._client: AsyncClient | None = None
         self._created: asyncio.Future[Any] | None = None
         self._beside: set[asyncio.Task[Any]] = set()
@@ -236,7 +260,6 @@ class Connection:
         return self.unknown if is_long else self.buffer.dropped + self._refused
 
     async def _ingest(self, client: AsyncClient, owed: OwedPage) -> scoring_pb2.PageResult:
-        assert owed.page is not None
         answer = await client.ingest_pages(crawl=self._crawl, pages=[owed.page], encoding=self._encoding)
         return answer.results[0]
 
@@ -365,7 +388,7 @@ class Connection:
             self.buffer.done(owed)
             self.count("late/pages")
             self.allowance.take(result)
-            self._adapter.late_page(owed, result)
+            self._late_page(owed, result)
         except Exception as error:
             self.failed(error)
             return self._not_taken(owed, error)
@@ -382,14 +405,10 @@ class Connection:
         return False
 
     async def _catch_up(self) -> None:
-        """Send the pages that were fetched meanwhile, score the links of those that were not kept."""
+        """Send the pages that were fetched meanwhile."""
         self.away = self.outlook.away = False
         while not self.away and (owed := self.buffer.oldest) is not None:
             await self._send(owed)
-        while not self.away and (links := self.buffer.bare_links(_SLICE)):
-            scores = await self.score([url for url, _ in links])
-            if scores is not None:
-                self._adapter.late_links([(links[row.index][1], row) for row in rows(scores) if row.usable])
         await self.send_feedback()
 
     # What is said

@@ -16,7 +16,7 @@ from linkscore.messages import (
     Example,
     Policy,
     Row,
-    example_page,
+    Wanted,
     failed_page,
     feedback,
     page,
@@ -66,14 +66,14 @@ class CrawlSession:
         Id of the crawl; two runs of one id share what was learned.
     policy
         Policy that scores; the server's default if None.
+    wanted
+        What the crawl is for, in words: a query, or fields of `Wanted` by name.
     examples
         Pages like those wanted: URLs, ``URL=FILE`` of HTML, (URL, body), or messages.
     budget
         How far the crawl may go, fields of `Budget`: nothing is taken any more when it has stopped.
     respect
         Uses that the crawl is for and that sites may reserve: ``["ai-train"]``.
-    rank_every
-        The order of the buckets is asked for before every n-th fetch.
     client
         Options of `AsyncClient`: `tls`, `token`, `timeout_s`.
 
@@ -90,7 +90,7 @@ class CrawlSession:
     Raises
     ------
     ValueError
-        `target` has no form of an address, an example cannot be read.
+        An option cannot be what is given, which the message names.
     """
 
     def __init__(
@@ -99,23 +99,21 @@ class CrawlSession:
         *,
         crawl: str,
         policy: Policy | None = None,
+        wanted: Wanted | None = None,
         examples: Sequence[Example] = (),
         budget: Budget | None = None,
         respect: Sequence[str] = (),
-        rank_every: int = 1,
         **client: Any,
     ) -> None:
         self.crawl = crawl
-        config: CrawlOptions = {"policy": policy, "budget": budget}
+        config: CrawlOptions = {"policy": policy, "wanted": wanted, "budget": budget}
         if examples:
-            config["examples"] = [example_page(given) for given in examples]
+            config["examples"] = examples
         if respect:
-            config["respect"] = list(respect)
-        self._connection = Connection(target, crawl=crawl, adapter=self, config=config, **client)
+            config["respect"] = respect
+        self._connection = Connection(target, crawl=crawl, config=config, late_page=self._late_page, **client)
         self._allowance = self._connection.allowance
         self.frontier = Frontier(self._connection.allotment, self._connection.outlook, self._allowance)
-        self._rank_every = max(1, rank_every)
-        self._since_ranked = self._rank_every
         self._is_news = False
         self._greeting: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -172,7 +170,6 @@ class CrawlSession:
             outlinks=[common_pb2.Outlink(url=link.url, anchor_text=link.text) for link in links],
         )
         owed = OwedPage(sent)
-        self.frontier.outlook.fetched(url, is_page=status_code < FIRST_FAILURE)
         result = await self._connection.ingest(owed)
         if result is None:
             self._connection.count("fallback", len(links))
@@ -199,7 +196,6 @@ class CrawlSession:
         else:
             error = fetch_error if status_code >= FIRST_FAILURE else fetch_error or "unknown"
             sent = failed_page(url=url, status_code=status_code, fetch_error=error, ticket=ticket)
-        self.frontier.outlook.fetched(url, is_page=False)
         if await self._connection.ingest(OwedPage(sent)) is not None:
             self._connection.count("failed")
 
@@ -225,17 +221,13 @@ class CrawlSession:
             self.frontier.outlook.placed(url, place.bucket, place.value)
         self.frontier.add(url, [place], value)
 
-    def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
+    def _late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the links of a page that was sent when the server was back."""
         self._is_news = True
         by_index = {row.index: row for row in rows(result.links) if row.usable}
-        self.late_links([(key, by_index[key[1]]) for _, key in owed.links if key[1] in by_index])
-
-    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
-        """Place links that were scored when the server was back."""
-        for (url, _), row in links:
-            if url in self.frontier:
-                self.frontier.add(url, [_place(row)])
+        for _, (url, index) in owed.links:
+            if index in by_index and url in self.frontier:
+                self.frontier.add(url, [_place(by_index[index])])
                 self._connection.count("late/scored")
 
     async def take(self) -> Item | None:
@@ -279,17 +271,12 @@ class CrawlSession:
         self.frontier.done(item)
 
     async def _rank(self) -> None:
-        """Ask which buckets come next: every few fetches, after each answer while places are empty."""
-        self._since_ranked += 1
-        if self.frontier.allotment.short:
-            is_due = self._is_news or not self.frontier.held
-        else:
-            is_due = self._since_ranked >= self._rank_every
+        """Ask which buckets come next, while places are empty only after an answer."""
+        is_due = self._is_news or not self.frontier.held
         waiting = dict(islice(self.frontier.waiting.items(), MAX_RANKED)) if is_due else {}
         if waiting:
-            self._since_ranked, self._is_news = 0, False
-            under_way = self.frontier.under_way
-            self.frontier.revalue(await self._connection.rank(waiting, self._rank_every, under_way))
+            self._is_news = False
+            self.frontier.revalue(await self._connection.rank(waiting, 1, self.frontier.under_way))
 
 
 def _place(row: Row) -> Place:

@@ -16,9 +16,9 @@ import sys
 import time
 import urllib.request
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from http.client import HTTPException
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from urllib.error import HTTPError
 from urllib.parse import urldefrag, urlsplit
 
@@ -181,9 +181,6 @@ class FrontierCrawler:
         task = asyncio.get_running_loop().create_task(self._waiting.put(_scored(owed, result)))
         self._late.add(task)
         task.add_done_callback(self._late.discard)
-
-    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
-        """Leave links without their page to the frontier, which has them scored too."""
 
 
 def _scored(owed: OwedPage, result: scoring_pb2.PageResult) -> list[pb.URLItem]:

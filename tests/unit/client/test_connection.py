@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -47,21 +47,6 @@ class Pauses:
         self._over.release()
 
 
-class Adapter:
-    """Notes what it is told late."""
-
-    def __init__(self) -> None:
-        self.pages: list[str] = []
-        self.links: list[Any] = []
-
-    def late_page(self, owed: OwedPage, result: Any) -> None:
-        assert owed.page is not None
-        self.pages.append(owed.page.url)
-
-    def late_links(self, links: Sequence[tuple[Any, Any]]) -> None:
-        self.links += [(key, row.score) for key, row in links]
-
-
 async def caught_up(connection: Connection) -> None:
     """Wait until it does nothing beside the crawl."""
     while connection._beside:
@@ -74,14 +59,20 @@ def pauses() -> Pauses:
 
 
 @pytest.fixture
-def adapter() -> Adapter:
-    return Adapter()
+def late() -> list[str]:
+    """URLs of pages that were answered late."""
+    return []
 
 
 @pytest.fixture
-async def connection(fake: FakeLinkscore, pauses: Pauses, adapter: Adapter) -> AsyncIterator[Connection]:
+async def connection(fake: FakeLinkscore, pauses: Pauses, late: list[str]) -> AsyncIterator[Connection]:
+    def note(sent: OwedPage, result: Any) -> None:
+        late.append(sent.page.url)
+        if sent.page.url.endswith("/fault"):
+            raise KeyError("bug")
+
     target = f"127.0.0.1:{fake.port}"
-    made = Connection(target, crawl="c", adapter=adapter, config={}, sleep=pauses, timeout_s=5)
+    made = Connection(target, crawl="c", config={}, late_page=note, sleep=pauses, timeout_s=5)
     yield made
     await made.close()
 
@@ -111,7 +102,7 @@ async def test_while_away_nothing_is_called_but_a_cheap_probe(
 
 
 async def test_when_it_is_back_the_pages_are_sent_oldest_first(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
 ) -> None:
     await connection.greet()
     is_away(fake)
@@ -120,7 +111,7 @@ async def test_when_it_is_back_the_pages_are_sent_oldest_first(
     fake.refuses = {}
     pauses.end()
     await caught_up(connection)
-    assert adapter.pages == ["http://a.org/1", "http://a.org/2", "http://a.org/3"]
+    assert late == ["http://a.org/1", "http://a.org/2", "http://a.org/3"]
     assert not connection.away
     assert connection.counts["late/pages"] == 3
     assert len({one.event_id for one in fake.pages}) == 3
@@ -130,7 +121,7 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
     fake: FakeLinkscore,
     connection: Connection,
     pauses: Pauses,
-    adapter: Adapter,
+    late: list[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -145,7 +136,7 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
     fake.refuses = {}
     pauses.end()
     await caught_up(connection)
-    assert adapter.pages == ["http://a.org/1"]
+    assert late == ["http://a.org/1"]
     warned = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert len(warned) == 1
     assert "disk is full" in warned[0]
@@ -153,7 +144,7 @@ async def test_a_server_that_answers_and_takes_nothing_in_is_away(
 
 
 async def test_a_server_that_lost_its_crawl_gets_it_again(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
 ) -> None:
     await connection.greet()
     is_away(fake)
@@ -163,52 +154,43 @@ async def test_a_server_that_lost_its_crawl_gets_it_again(
     pauses.end()
     await caught_up(connection)
     assert "crawls/c" in fake.crawls
-    assert adapter.pages == ["http://a.org/1"]
+    assert late == ["http://a.org/1"]
 
 
 async def test_one_bad_page_does_not_keep_a_server_away(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses, late: list[str]
 ) -> None:
     await connection.greet()
-    bad = owed("/bad")
-    bad.links = [("http://a.org/thread/1", "key")]
     fake.failures["IngestPages"] = [grpc.StatusCode.DEADLINE_EXCEEDED] * (1 + outages.MAX_TRIES)
-    await connection.ingest(bad)
+    await connection.ingest(owed("/bad"))
     await pauses.pass_(outages.MAX_TRIES)
     assert connection.away
     pauses.end()
     await caught_up(connection)
-    assert adapter.pages == []
-    assert adapter.links == [("key", pytest.approx(0.9))]
-    assert fake.scored == ["http://a.org/thread/1"]
+    assert (late, connection.away, connection.unknown) == ([], False, 1)
 
 
 async def test_a_fault_of_an_adapter_keeps_no_server_away(
-    fake: FakeLinkscore, connection: Connection, pauses: Pauses, adapter: Adapter
+    fake: FakeLinkscore, connection: Connection, pauses: Pauses
 ) -> None:
-    def fault(sent: OwedPage, result: Any) -> None:
-        raise KeyError("bug")
-
-    adapter.late_page = fault  # type: ignore[method-assign]
     await connection.greet()
     is_away(fake)
-    for path in ("/1", "/2"):
+    for path in ("/fault", "/2/fault"):
         await connection.ingest(owed(path))
     fake.refuses = {}
     pauses.end()
     await caught_up(connection)
-    assert not connection.away
-    assert len(connection.buffer) == 0
+    assert (connection.away, len(connection.buffer)) == (False, 0)
     assert connection.counts["errors/CLIENT"] == 2
 
 
 async def test_a_token_file_that_is_missing_for_a_moment_loses_no_page(
-    fake: FakeLinkscore, pauses: Pauses, adapter: Adapter, tmp_path: Path
+    fake: FakeLinkscore, pauses: Pauses, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
     token.write_text("first")
     target = f"127.0.0.1:{fake.port}"
-    made = Connection(target, crawl="c", adapter=adapter, config={}, sleep=pauses, token_file=token)
+    made = Connection(target, crawl="c", config={}, sleep=pauses, token_file=token)
     await made.greet()
     token.unlink()
     assert await made.ingest(owed("/1")) is not None
@@ -301,7 +283,7 @@ async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it
 
 
 async def test_the_end_of_a_crawl_sends_what_waits_without_waiting_for_the_next_probe(
-    fake: FakeLinkscore, connection: Connection, adapter: Adapter
+    fake: FakeLinkscore, connection: Connection, late: list[str]
 ) -> None:
     await connection.greet()
     is_away(fake)
@@ -309,5 +291,5 @@ async def test_the_end_of_a_crawl_sends_what_waits_without_waiting_for_the_next_
         await connection.ingest(owed(path))
     fake.refuses = {}
     await connection.close()
-    assert adapter.pages == ["http://a.org/1", "http://a.org/2"]
+    assert late == ["http://a.org/1", "http://a.org/2"]
     assert len(connection.buffer) == 0

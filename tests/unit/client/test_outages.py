@@ -33,38 +33,6 @@ def test_a_value_holds_as_long_as_its_bucket_was_tried() -> None:
     assert worth(outlook, "untried") == 1.0
 
 
-def test_a_bucket_nobody_tried_is_trusted_like_the_pages_of_its_shape() -> None:
-    outlook = Outlook()
-    for n in range(9):
-        outlook.fetched(f"http://a.org/{n}/title", is_page=True)
-    outlook.placed("http://a.org/99/other", "fresh", 0.5)
-    outlook.placed("http://a.org/log-in", "door", 0.5)
-    outlook.away = True
-    take(outlook, "fresh", 16)
-    take(outlook, "door", 16)
-    assert worth(outlook, "fresh") == pytest.approx(160 / 176)
-    assert worth(outlook, "door") == pytest.approx(1 / 2)
-
-
-def test_links_of_one_shape_fade_together_though_each_has_a_bucket_of_its_own() -> None:
-    outlook = Outlook()
-    for name in ("red", "blue"):
-        outlook.placed(f"http://a.org/tag/{name}", name, 0.5)
-    outlook.away = True
-    take(outlook, "red", 16)
-    assert worth(outlook, "blue") == pytest.approx(1 / 2)
-
-
-def test_links_to_pages_that_are_not_there_go_last() -> None:
-    outlook = Outlook()
-    outlook.placed("http://a.org/log-in?to=1", "door", 0.5)
-    for n in range(3):
-        outlook.fetched(f"http://a.org/log-in?to={n}", is_page=False)
-    assert worth(outlook, "door") == 1.0  # the server knows better, while it answers
-    outlook.away = True
-    assert worth(outlook, "door") == pytest.approx(1 / 4)
-
-
 @pytest.mark.parametrize(
     ("url", "fine", "coarse"),
     [
@@ -94,20 +62,14 @@ def test_shapes_are_bounded_and_the_oldest_goes(monkeypatch: pytest.MonkeyPatch)
     ]
 
 
-def owed(n: int, size: int = 100, links: int = 0) -> OwedPage:
-    sent = page(url=f"http://a.org/{n}", body=b"x" * size)
-    return OwedPage(sent, [(f"http://a.org/{n}/{i}", (n, i)) for i in range(links)])
-
-
-def test_a_full_buffer_lets_the_oldest_page_go_and_keeps_its_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_buffer_lets_the_oldest_page_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outages, "MAX_BUFFER_BYTES", 2_500)
     buffer = PageBuffer()
     for n in range(4):
-        buffer.add(owed(n, size=1_000, links=2))
-    assert len(buffer) == 2
-    assert [key for _, key in buffer.bare_links(3)] == [(0, 0), (0, 1), (1, 0)]
-    assert [key for _, key in buffer.bare_links(3)] == [(1, 1)]
-    assert buffer.bare_links(3) == []
+        buffer.add(OwedPage(page(url=f"http://a.org/{n}", body=b"x" * 1_000)))
+    assert (len(buffer), buffer.dropped) == (2, 2)
+    assert buffer.oldest is not None
+    assert buffer.oldest.page.url == "http://a.org/2"
 
 
 def filled() -> Frontier:

@@ -77,6 +77,26 @@ async def test_an_absent_server_ends_nothing(fake: FakeLinkscore, code: grpc.Sta
     Config.from_settings(Settings({"LINKSCORE_TARGET": target}), spider_name="c").check_server()
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"timeout": 5}, "timeout: no such option, did you mean timeout_s?"),
+        ({"wanteds": "x"}, "wanteds: no such option, did you mean wanted?"),
+        ({"tls": "/none.pem"}, "tls: cannot read '/none.pem'"),
+        ({"token_file": "/none"}, "token_file: cannot read '/none'"),
+        ({"policy": ("harvest", {"no": 1})}, "policy: "),
+        ({"wanted": {"quarry": "x"}}, "wanted: no such field: quarry"),
+        ({"budget": {"max": 1}}, "budget: "),
+        ({"respect": "ai-train"}, "respect: must be a list, got 'ai-train'"),
+        ({"examples": ["none.html"]}, "examples: must be URL, URL=FILE or FILE"),
+        ({"timeout_s": 0}, "timeout_s: must be > 0, got 0"),
+    ],
+)
+def test_an_option_that_cannot_be_is_named_at_once(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        CrawlSession("localhost:7411", crawl="c", **options)
+
+
 async def test_a_crawl_that_is_there_gets_the_examples_it_lacks(fake: FakeLinkscore, tmp_path: Any) -> None:
     page = tmp_path / "thread.html"
     page.write_text("<p>Hello")

@@ -28,7 +28,6 @@ def test_every_setting_is_read() -> None:
         LINKSCORE_CRAWL="mine",
         LINKSCORE_POLICY=("source_ucc", {"alpha": 0.2}),
         LINKSCORE_TIMEOUT="0.5",
-        LINKSCORE_REFRESH="9",
         LINKSCORE_TOKEN="t",
         LINKSCORE_TLS=True,
         LINKSCORE_REPORT_EMPTY=False,
@@ -43,7 +42,6 @@ def test_every_setting_is_read() -> None:
         crawl="mine",
         policy=policy,
         timeout=0.5,
-        refresh=9,
         token="t",
         tls=True,
         report_empty=False,
@@ -85,7 +83,7 @@ def test_a_token_is_in_a_setting_or_in_a_file(tmp_path: Path) -> None:
     assert read(LINKSCORE_TOKEN_FILE=given).client_options()["token_file"] == given
     with pytest.raises(ValueError, match="LINKSCORE_TOKEN_FILE: cannot read"):
         read(LINKSCORE_TOKEN_FILE=given + "s")
-    with pytest.raises(ValueError, match="only one of them"):
+    with pytest.raises(ValueError, match="only one of them may be set"):
         read(LINKSCORE_TOKEN_FILE=given, LINKSCORE_TOKEN="t")
 
 
@@ -96,11 +94,12 @@ def test_a_crawl_that_needs_the_server_does_not_start_without_it() -> None:
 
 
 def test_all_problems_are_named_at_once() -> None:
-    with pytest.raises(ValueError, match="LINKSCORE_TARGTE") as caught:
+    with pytest.raises(
+        ValueError, match="LINKSCORE_TARGTE: no such setting, did you mean LINKSCORE_TARGET"
+    ) as caught:
         read(
             LINKSCORE_TARGTE="x",
             LINKSCORE_TIMEOUT=0,
-            LINKSCORE_REFRESH=0,
             LINKSCORE_LEARN="never",
             LINKSCORE_POLICY=("harvest", {"no": 1}),
             LINKSCORE_WANTED={"quarry": "pricing"},

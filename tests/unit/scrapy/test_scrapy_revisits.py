@@ -26,6 +26,8 @@ class Asked:
         self.config = SimpleNamespace(crawl="c", due_pages=most)
         self.pages, self.counted, self.sizes = pages, 0, list[int]()
         self.connection = self
+        self.failures: list[Exception] = []
+        self.failed = self.failures.append
 
     def count(self, name: str) -> None:
         self.counted += name == "revisits"
@@ -88,6 +90,12 @@ async def test_a_listing_that_is_due_is_not_made_by_the_spider(kind: common_pb2.
     assert (listing.meta, listing.callback, listing.dont_filter) == ({LISTING: 0}, None, True)
     assert listing.headers["If-None-Match"] == b'"1"'
     assert page.meta == {"kind": "item"}
+
+
+async def test_what_is_no_url_is_passed_over() -> None:
+    session = Asked([pb.DuePage(url="http://[bad/"), pb.DuePage(url=""), *due("a")])
+    assert [each.url for each in await requests(session)] == ["http://h/a"]
+    assert len(session.failures) == 2
 
 
 async def test_no_more_are_asked_for_than_a_run_may_get() -> None:

@@ -18,9 +18,7 @@ def fake() -> Iterator[FakeLinkscore]:
 
 @pytest.fixture
 async def session(fake, make_crawler):
-    crawler = make_crawler(
-        LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_TIMEOUT=1, LINKSCORE_REFRESH=2
-    )
+    crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_TIMEOUT=1)
     session = Session.of(crawler)
     yield session
     await session.close()
@@ -75,8 +73,8 @@ def may_go(session: Session, *buckets: str) -> list[list[str]]:
     return [[b for b in buckets if goes(b)] for goes in session.allotment.rounds(idle=session.idle)]
 
 
-async def test_buckets_are_ranked_every_few_fetches(session: Session, queue: Queue) -> None:
-    await rank(session, after=1)
+async def test_buckets_are_ranked_after_each_fetch(session: Session, queue: Queue) -> None:
+    await rank(session, after=0)
     assert queue.values is None
     await rank(session, after=1)
     assert queue.values == {"a": 0.9, "b": 0.1}

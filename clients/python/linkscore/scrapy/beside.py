@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.http.request import NO_CALLBACK
-from w3lib.url import canonicalize_url
 
 from linkscore.messages import failed_page, page
 from linkscore.outages import OwedPage
-from linkscore.scrapy.pages import PageAnswer
+from linkscore.scrapy.pages import PageAnswer, identity
 from linkscore.scrapy.session import Session, download
 from linkscore.session import FIRST_FAILURE
 from linkscore.sitemaps import MAX_DEPTH, MAX_SITEMAPS, kind_of, named_sitemaps
@@ -117,7 +116,7 @@ class Listings:
 
     def are_due(self, urls: Iterable[str]) -> None:
         """Note what is asked for anyway, which is not followed: Scrapy's filter does not know it."""
-        self._due.update(map(canonicalize_url, urls))
+        self._due.update(map(identity, urls))
 
     def follow(self, response: Any, answer: PageAnswer) -> Iterator[Request]:
         """Yield requests for what a listing names, as far as the server read it."""
@@ -131,7 +130,7 @@ class Listings:
             yield from filter(None, map(make, urls))
             return
         above = response.request.meta[LISTING]
-        named = [url for url in named if canonicalize_url(url) not in self._due]
+        named = [url for url in named if identity(url) not in self._due]
         named = named[: self._left] if above < MAX_DEPTH else []
         self._left -= len(named)
         for url in named:
@@ -151,15 +150,19 @@ class DueRequests:
 
     async def after(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass start requests on, and what is due."""
-        due = {canonicalize_url(page.url): page for page in await self._due()}
+        due = {identity(page.url): page for page in await self._due()}
         self._listings.are_due(page.url for page in due.values() if page.kind in LISTING_KINDS)
         async for thing in start:
-            page = due.pop(canonicalize_url(thing.url), None) if isinstance(thing, Request) else None
+            page = due.pop(identity(thing.url), None) if isinstance(thing, Request) else None
             yield thing if page is None else _conditional(thing, page)
         make = getattr(self._crawler.spider, "revisit_request", Request)
         for page in due.values():
+            try:
+                request = listing_request(page.url) if page.kind in LISTING_KINDS else make(page.url)
+            except ValueError as error:  # no URL
+                self._session.connection.failed(error)
+                continue
             self._session.count("revisits")
-            request = listing_request(page.url) if page.kind in LISTING_KINDS else make(page.url)
             yield _conditional(request.replace(dont_filter=True), page)
 
     async def _due(self) -> list[scoring_pb2.DuePage]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import re
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from linkscore._channel import DEFAULT_TARGET, target_problem
+from linkscore._channel import DEFAULT_TARGET
 from linkscore.client import Client
-from linkscore.connection import start_problem
+from linkscore.connection import near, option_problems, start_problem
 from linkscore.errors import LinkscoreError
-from linkscore.messages import CrawlOptions, example_page, message_of, policy_spec, wanted_spec
+from linkscore.messages import CrawlOptions
 from linkscore.v1 import crawl_service_pb2 as crawl_pb2
 
 logger = logging.getLogger("linkscore")
@@ -59,9 +58,6 @@ class Config:
     examples: tuple[str, ...] = ()
     learn: str = ""
     timeout: float = 5.0
-    # Fetches between two RankBuckets calls. Measured on four stored sites, one at a time, `harvest`: mean
-    # harvest rate and early area .935 and .88 at 1, .93 and .84 at 2, 4 and 8, .92 and .79 at 16.
-    refresh: int = 1
     report_empty: bool = True
     obey_skip: bool = False
     token: str = ""
@@ -79,7 +75,7 @@ class Config:
         problems, given = [], dict[str, Any]()
         for name in sorted(name for name in settings if name.startswith(PREFIX)):
             if name not in kinds:
-                problems.append(f"{name}: no such setting")
+                problems.append(f"{name}: no such setting{near(name, kinds)}")
             elif settings.get(name) is not None:
                 try:
                     value = _READ[kinds[name].removesuffix(" | None")](settings, name)
@@ -101,7 +97,7 @@ class Config:
             if value := getattr(self, name):
                 options[name] = value
         if self.learn:
-            options["learn"] = LEARN[self.learn]
+            options["learn"] = LEARN.get(self.learn, 0)
         if self.experience:
             options["experience"] = [Path(name).read_bytes() for name in self.experience]
         made: CrawlOptions = options
@@ -133,7 +129,7 @@ class Config:
             try:
                 client.ensure_crawl(crawl=self.crawl, **self.crawl_options())
             except LinkscoreError as error:
-                problem = start_problem(error, self.target, self.tls, lambda name: PREFIX + name.upper())
+                problem = start_problem(error, self.target, self.tls, _setting)
                 if not problem and self.required:
                     said = f"the server at {self.target} does not give crawl {self.crawl!r}"
                     problem = f"LINKSCORE_REQUIRED: {said}: {error.code.name}: {error}"
@@ -143,52 +139,26 @@ class Config:
                 raise _refused(f"LINKSCORE_TOKEN_FILE: {error}") from None
 
     def _problems(self) -> list[str]:
-        found = []
-        if problem := target_problem(self.target):
-            found.append(f"LINKSCORE_TARGET: {problem}")
-        if self.token and self.token_file:
-            found.append("LINKSCORE_TOKEN, LINKSCORE_TOKEN_FILE: only one of them may be set")
-        tls = self.tls if isinstance(self.tls, str) else ""
-        files = [("TLS", tls), ("TOKEN_FILE", self.token_file), *(("EXPERIENCE", x) for x in self.experience)]
-        found += [problem for name, path in files if path and (problem := _file_problem(name, path))]
-        checks: list[tuple[str, Callable[[Any], Any], Any]] = [
-            ("POLICY", policy_spec, self.policy),
-            ("WANTED", wanted_spec, self.wanted),
-            ("BUDGET", lambda given: message_of(crawl_pb2.Budget, given), self.budget),
-            ("REVISIT", lambda given: message_of(crawl_pb2.Revisit, given), self.revisit),
-            *(("EXAMPLES", example_page, example) for example in self.examples),
-        ]
-        for name, check, value in checks:
-            try:
-                check(value)
-            except ValueError as e:
-                found.append(f"{PREFIX}{name}: {str(e).removeprefix(f'{name.lower()}: ')}")
+        try:
+            crawl = self.crawl_options()
+        except OSError as error:
+            return [f"LINKSCORE_EXPERIENCE: cannot read {error.filename!r} ({error.strerror})"]
+        problems = option_problems(self.target, crawl, self.client_options())
+        found = [f"{_setting(name)}: {problem}" for name, problem in problems]
         if self.learn and self.learn not in LEARN:
             found.append(f"LINKSCORE_LEARN: must be {' or '.join(LEARN)}, got {self.learn!r}")
-        if self.timeout <= 0:
-            found.append(f"LINKSCORE_TIMEOUT: must be > 0, got {self.timeout}")
-        if self.refresh < 1:
-            found.append(f"LINKSCORE_REFRESH: must be >= 1, got {self.refresh}")
         return found
+
+
+def _setting(option: str) -> str:
+    """Return the setting of an option of the crawl or its client."""
+    return PREFIX + option.removesuffix("_s").upper()
 
 
 def _refused(problem: str) -> ValueError:
     """Say why the crawl does not start in one line of the log; Scrapy adds a traceback to what is raised."""
     logger.error("linkscore: %s", problem)
     return ValueError(problem)
-
-
-def _file_problem(name: str, path: str) -> str:
-    """Say what is wrong with a file; of one that is no PEM gRPC would tell at each call, in riddles."""
-    try:
-        with open(path, "rb"):
-            if name == "TLS":
-                ssl.create_default_context(cafile=path)
-    except ssl.SSLError:
-        return f"LINKSCORE_TLS: no certificate in {path!r}, must be a PEM file"
-    except OSError as e:
-        return f"{PREFIX}{name}: cannot read {path!r} ({e.strerror})"
-    return ""
 
 
 def crawl_id(name: str) -> str:

@@ -36,7 +36,6 @@ from linkscore.scrapy.pages import (
 )
 from linkscore.scrapy.queue import BucketQueue
 from linkscore.scrapy.session import Session, hook, nudge
-from linkscore.session import FIRST_FAILURE
 from linkscore.v1 import common_pb2
 from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
@@ -168,7 +167,6 @@ class LinkscoreMiddleware:
             fetched = FetchedPage(asked_url(response.request), ticket_of(response.request))
             self._fetched[response] = fetched
             fetched.ticket = fetched.ticket or self._scorer.ticket(fetched.url)
-            self._session.outlook.fetched(fetched.url, is_page=response.status < FIRST_FAILURE)
             if is_web(fetched.url):
                 headers = headers_of(response, self._sent_headers)
                 listings = self._session.config.revisit is not None
@@ -216,7 +214,6 @@ class LinkscoreMiddleware:
         self._session.count("failed")
         sent = page(url=asked_url(request), fetch_error=fetch_error(exception), ticket=ticket_of(request))
         self._session.awaiting.add(request)
-        self._session.outlook.fetched(sent.url, is_page=False)
         self._session.start(self._failed(sent, request))
 
     async def _failed(self, sent: common_pb2.Page, request: Any) -> None:
@@ -293,7 +290,6 @@ class Scorer:
             return pairs
         scores = await self._session.connection.score([request.url for request in unknown])
         if scores is None:
-            self._session.owe(None, unknown)
             return pairs
         asked = {id(unknown[row.index]): [row] for row in rows(scores) if row.usable}
         return [(request, of or asked.get(id(request), [])) for request, of in pairs]

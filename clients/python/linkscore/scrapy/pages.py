@@ -105,6 +105,14 @@ def fetch_error(exception: BaseException) -> str:
     return type(exception).__name__
 
 
+def identity(url: str) -> str:
+    """Give a URL as Scrapy's duplicate filter compares it; what is none as it is."""
+    try:
+        return str(canonicalize_url(url))
+    except ValueError:
+        return url
+
+
 class PageAnswer:
     """The rows of one page by URL, best first; the same URL through several link paths has several.
 
@@ -133,8 +141,8 @@ class PageAnswer:
         if found is not None:
             return found
         if self._by_canonical is None:
-            self._by_canonical = {canonicalize_url(known): r for known, r in self._by_url.items()}
-        return self._by_canonical.get(canonicalize_url(url), [])
+            self._by_canonical = {identity(known): r for known, r in self._by_url.items()}
+        return self._by_canonical.get(identity(url), [])
 
 
 def is_web(url: str) -> bool:

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from linkscore.connection import Connection
-from linkscore.messages import Row
 from linkscore.outages import OwedPage
 from linkscore.scrapy.config import Config
 from linkscore.scrapy.pages import PageAnswer, is_web, mark_guess
@@ -41,8 +40,8 @@ class Session:
         self.connection = Connection(
             config.target,
             crawl=config.crawl,
-            adapter=self,
             config=config.crawl_options(),
+            late_page=self._late_page,
             count=lambda name, by: crawler.stats.inc_value(f"linkscore/{name}", by),
             encoding=(  # a crawl that is only watched gets no priorities
                 common_pb2.PRIORITY_ENCODING_UNSPECIFIED
@@ -100,39 +99,25 @@ class Session:
         except ValueError as problem:
             logger.error("linkscore: %s: the crawl goes on in its own order", problem)
 
-    def owe(self, page: OwedPage | None, requests: Sequence[Any]) -> None:
-        """Let Requests wait where links like them were last found, until the server is back and says more.
-
-        `page` is the one they were found on; None for links that are scored by their URLs.
-        """
+    def owe(self, page: OwedPage, requests: Sequence[Any]) -> None:
+        """Let Requests of a page wait where links like them were last found, until it is answered."""
         if not self.away or self.config.observe_only:
             return
-        web = [request for request in requests if is_web(request.url)]
         crawler: Any = self._crawler()
-        links = [(request.url, crawler.request_fingerprinter.fingerprint(request)) for request in web]
-        if page is not None:
-            page.links += links
-        else:
-            self.connection.buffer.owe(OwedPage(None, links))
-        for request in web:
+        for request in requests:
+            if not is_web(request.url):
+                continue
+            page.links.append((request.url, crawler.request_fingerprinter.fingerprint(request)))
             if guess := self.outlook.guess(request.url):
                 mark_guess(request, *guess)
                 self.count("guessed")
 
-    def late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
+    def _late_page(self, owed: OwedPage, result: scoring_pb2.PageResult) -> None:
         """Place the Requests of a page that was sent when the server was back."""
-        found = PageAnswer(result.links)
+        answer = PageAnswer(result.links)
         for url, fingerprint in owed.links:
-            self._place(fingerprint, found.of(url))
-
-    def late_links(self, links: Sequence[tuple[Any, Row]]) -> None:
-        """Place Requests that were scored when the server was back."""
-        for fingerprint, row in links:
-            self._place(fingerprint, [row])
-
-    def _place(self, fingerprint: bytes, found: list[Row]) -> None:
-        if found:
-            self.count("late/scored", sum(queue.place(fingerprint, found) for queue in self.queues))
+            if found := answer.of(url):
+                self.count("late/scored", sum(queue.place(fingerprint, found) for queue in self.queues))
 
     def stop(self) -> None:
         """Close the spider, once: its crawl has stopped."""
@@ -176,14 +161,12 @@ class Session:
         for queue in self.queues:
             waiting.update(queue.buckets())
         waiting.update(arrived)
-        refresh = 1 if self.allotment.short else self.config.refresh
-        if not waiting or self.fetched < refresh or self.fetched * _NAMES_PER_FETCH < len(waiting):
+        if not waiting or not self.fetched or self.fetched * _NAMES_PER_FETCH < len(waiting):
             return
         self.fetched = 0
         asked = dict(islice(waiting.items(), MAX_RANKED))
         in_flight = Counter(self.under_way.values())
-        # What is taken until the next question, `refresh` fetches from now, is handed out with this one.
-        n = min(_MAX_PLACES, max(1, self._places - in_flight.total()) + self.config.refresh - 1)
+        n = min(_MAX_PLACES, max(1, self._places - in_flight.total()))
         values = await self.connection.rank(asked, n, in_flight)
         self._stats.set_value("linkscore/buckets", len(asked))
         for queue in self.queues:
