@@ -85,7 +85,7 @@ LANGUAGES = (
             ("go", "test", "./..."),
             ("go", "-C", "colly", "vet", "./..."),
             ("go", "-C", "colly", "test", "./..."),
-            ("go", "build", "-o", str(ROOT / "out" / "conformance-go"), "./conformance"),
+            ("go", "build", "-o", str(ROOT / "out" / "conformance-go"), "./test/conformance"),
         ),
         ((str(ROOT / "out" / "conformance-go"),),),
     ),
@@ -108,7 +108,7 @@ LANGUAGES = (
             ("npm", "run", "--silent", "lint"),
             ("npm", "test", "--silent"),
         ),
-        (("node", "--import", "tsx", "conformance/driver.ts"),),
+        (("node", "--import", "tsx", "test/driver.ts"),),
     ),
 )
 

@@ -2,6 +2,7 @@ package linkscore
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	pb "linkscore.example/go/linkscorev1"
@@ -14,13 +15,14 @@ var stops = map[pb.Decision]string{
 	pb.Decision_DECISION_STOP_BUDGET:  "linkscore_budget",
 }
 
+const unbounded = math.MaxUint64
+
 // allowance is what the budget of a crawl still allows, as the answers to its pages say. Until the first page is answered
 // one fetch may begin at a time: a crawl that was there may have spent all.
 type allowance struct {
 	mu          sync.Mutex
-	bounded     bool // whether left is one
 	left        uint64
-	unknown     int // fetches that the server has not counted, for ever if it refused them
+	unknown     uint64 // fetches that the server has not counted, for ever if it refused them
 	answered    bool
 	seq         uint64 // event of the answer that was taken over
 	spent       bool
@@ -28,17 +30,12 @@ type allowance struct {
 }
 
 func newAllowance(budget *pb.Budget) *allowance {
-	a := &allowance{}
-	if budget == nil {
-		return a
+	a := &allowance{left: unbounded}
+	if budget.GetMaxFetches() > 0 {
+		a.left = budget.GetMaxFetches()
 	}
-	if budget.MaxFetches != nil {
-		a.bounded, a.left = true, budget.GetMaxFetches()
-	}
-	if budget.MaxCost != nil && budget.GetFetchCost() > 0 {
-		if n := uint64(max(0, budget.GetMaxCost()/budget.GetFetchCost())); !a.bounded || n < a.left {
-			a.bounded, a.left = true, n
-		}
+	if budget.GetMaxCost() > 0 && budget.GetFetchCost() > 0 {
+		a.left = min(a.left, uint64(budget.GetMaxCost()/budget.GetFetchCost()))
 	}
 	return a
 }
@@ -58,15 +55,17 @@ func (a *allowance) take(result *pb.PageResult) {
 	a.unknown--
 	latest := result.GetEventSeq() >= a.seq
 	a.seq = max(a.seq, result.GetEventSeq())
-	said := result.GetStanding()
+	said, left := result.GetStanding(), uint64(unbounded)
 	if said == nil {
 		return
 	}
-	if bounded, left := said.FetchesLeft != nil, said.GetFetchesLeft(); latest {
-		a.bounded, a.left = bounded, left
-	} else if bounded && (!a.bounded || left < a.left) {
-		a.bounded, a.left = true, left
+	if said.FetchesLeft != nil {
+		left = said.GetFetchesLeft()
 	}
+	if !latest {
+		left = min(left, a.left)
+	}
+	a.left = left
 	if latest || said.GetSpent() || !a.spent {
 		a.spent, a.reason, a.why = said.GetSpent(), stops[said.GetDecision()], said.GetReason()
 	}
@@ -80,14 +79,14 @@ func (a *allowance) full(underWay int, seeds bool) bool {
 	if a.spent || (a.reason != "" && !seeds) {
 		return true
 	}
-	if !a.bounded {
+	if a.left == unbounded {
 		return false
 	}
-	if underWay == 0 && uint64(a.unknown) >= a.left && a.reason == "" {
+	if underWay == 0 && a.unknown >= a.left && a.reason == "" {
 		a.reason = "linkscore_budget"
 		a.why = fmt.Sprintf("%d fetches that the server does not know are all that was left", a.unknown)
 	}
-	return uint64(underWay+a.unknown) >= a.left || (!a.answered && underWay > 0)
+	return uint64(underWay)+a.unknown >= a.left || (!a.answered && underWay > 0)
 }
 
 func (a *allowance) stopped() (reason, why string) {

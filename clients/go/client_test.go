@@ -39,7 +39,6 @@ type fake struct {
 	urls     func(*pb.RankBucketsRequest) []uint32
 	refuse   map[string]error // what calls of a name fail with until it is taken out
 	rewards  []*pb.Feedback
-	scored   [][]*pb.CandidateLink
 	spoil    func(*pb.IngestPagesResponse)
 	calls    int
 }
@@ -63,20 +62,6 @@ func (f *fake) refused(method string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.refuse[method]
-}
-
-func (f *fake) ScoreLinks(ctx context.Context, r *pb.ScoreLinksRequest) (*pb.ScoreLinksResponse, error) {
-	if err := f.note(ctx, "ScoreLinks"); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.scored = append(f.scored, r.GetLinks())
-	links := &pb.LinkScores{BucketNames: []string{"asked"}, BucketValues: []float64{.5}, TicketValues: [][]byte{[]byte("ta")}}
-	for range r.GetLinks() {
-		links.Scores, links.Buckets, links.Tickets = append(links.Scores, .5), append(links.Buckets, 0), append(links.Tickets, 0)
-	}
-	return &pb.ScoreLinksResponse{Links: links}, nil
 }
 
 func (f *fake) note(ctx context.Context, method string) error {
@@ -282,9 +267,9 @@ func TestTheFrontierGivesSeedsThenTheBestBucketThenTheUnknown(t *testing.T) {
 	f := &fake{values: map[string]float64{"a": .1, "b": .9}}
 	frontier := frontierOf(t, f)
 	frontier.AddUnknown("u", nil)
-	frontier.Add(link("1", "a", .9), nil) // the value of the bucket now counts, not the score then
-	frontier.Add(link("2", "b", .1), nil)
-	frontier.Add(link("3", "b", .1), nil)
+	frontier.AddFound([]linkscore.Link{link("1", "a", .9)}, nil) // the value of the bucket now counts, not the score then
+	frontier.AddFound([]linkscore.Link{link("2", "b", .1)}, nil)
+	frontier.AddFound([]linkscore.Link{link("3", "b", .1)}, nil)
 	frontier.AddSeed("s", nil)
 	var order []string
 	for item := frontier.Next(t.Context()); item != nil; item = frontier.Next(t.Context()) {
@@ -304,8 +289,8 @@ func TestNothingGoesBeyondWhatWasHandedOutUntilSomethingIsDone(t *testing.T) {
 	}
 	frontier := frontierOf(t, f)
 	for _, url := range []string{"1", "2", "3"} {
-		frontier.Add(link(url, "a", .9), nil)
-		frontier.Add(link(url+"b", "b", .1), nil)
+		frontier.AddFound([]linkscore.Link{link(url, "a", .9)}, nil)
+		frontier.AddFound([]linkscore.Link{link(url+"b", "b", .1)}, nil)
 	}
 	first := frontier.Next(t.Context())
 	if first.URL != "1b" || frontier.Next(t.Context()) != nil || frontier.Next(t.Context()) != nil {
@@ -328,7 +313,7 @@ func TestAURLFoundTwiceWaitsInBothBucketsAndIsGivenOnce(t *testing.T) {
 	frontier := frontierOf(t, f)
 	for _, found := range []linkscore.Link{link("1", "a", .1), link("2", "c", .1), link("1", "b", .1)} {
 		found.Ticket = []byte("t" + found.Bucket)
-		frontier.Add(found, nil)
+		frontier.AddFound([]linkscore.Link{found}, nil)
 	}
 	first, second, none := frontier.Next(t.Context()), frontier.Next(t.Context()), frontier.Next(t.Context())
 	if first.URL != "1" || second.URL != "2" || none != nil {

@@ -232,26 +232,6 @@ func (c *Crawl) PlanBuckets(ctx context.Context, asked *pb.RankBucketsRequest) (
 	return values, urls, nil
 }
 
-// Score scores links again, by URL and ticket, in the order given.
-func (c *Crawl) Score(ctx context.Context, links ...*pb.CandidateLink) ([]Link, error) {
-	request := &pb.ScoreLinksRequest{Crawl: c.Name, Links: links}
-	answer, err := c.client.Links.ScoreLinks(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if len(answer.GetLinks().GetScores()) != len(links) {
-		return nil, odd("it has another number of scores than links were sent")
-	}
-	if err := readable(answer.GetLinks()); err != nil {
-		return nil, err
-	}
-	rows := Rows(answer.GetLinks())
-	for i := range rows {
-		rows[i].URL = links[i].GetUrl()
-	}
-	return rows, nil
-}
-
 // Reward reports what extraction found on a page: its worth in [0, 1]. Late and repeated reports are fine, the
 // last one counts.
 func (c *Crawl) Reward(ctx context.Context, url string, ticket []byte, worth float64) error {
@@ -274,29 +254,6 @@ func (c *Crawl) report(ctx context.Context, event *pb.Feedback) error {
 		}
 	}
 	return nil
-}
-
-// NotifyChanged says that known pages have changed, at most 10,000, at a time or, if it is zero, now. It returns what
-// became of each URL, in their order. Repeats are fine.
-func (c *Crawl) NotifyChanged(ctx context.Context, urls []string, changed time.Time) ([]*pb.NoticeStatus, error) {
-	request := &pb.NotifyChangedRequest{Crawl: c.Name, Urls: urls}
-	if !changed.IsZero() {
-		request.ChangeTime = timestamppb.New(changed)
-	}
-	answer, err := c.client.Links.NotifyChanged(ctx, request)
-	return answer.GetStatuses(), err
-}
-
-// Explain says in one sentence why a link has its score.
-func (c *Crawl) Explain(ctx context.Context, url string, ticket []byte) (*pb.LinkExplanation, error) {
-	answer, err := c.client.Links.ScoreLinks(ctx, &pb.ScoreLinksRequest{
-		Crawl: c.Name, Links: []*pb.CandidateLink{{Url: url, Ticket: ticket}}, Explain: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	explained := answer.GetExplanations()[0]
-	return explained, itemError(explained.GetStatus())
 }
 
 // failed says whether a fetch brought no page.

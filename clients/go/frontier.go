@@ -67,15 +67,15 @@ func (b *bucket) number() int64 { return b.head().places[b.name].number }
 // next is chosen. While the server is away links go on by the rule of outages (docs/reference/clients.md). Safe for concurrent
 // use; it grows with the URLs that wait. A Session has one.
 type Frontier struct {
-	session *Session
-	turn    sync.Mutex // of those who ask: each knows what those before it took
-	mu      sync.Mutex
+	plan func(context.Context, *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error)
+	turn sync.Mutex // of those who ask: each knows what those before it took
+	mu   sync.Mutex
 
+	outlook  *outlook
 	buckets  map[string]*bucket // those that are not empty
 	seeds    []*Item
 	unknown  []*Item
 	waiting  map[string]*Item
-	unscored map[string]*Item // links that wait without a score
 	numbers  int64
 	inFlight map[string]int // links taken and not done, by bucket
 	taken    int            // URLs taken and not done, whatever they were taken from
@@ -83,10 +83,9 @@ type Frontier struct {
 	short    bool           // it granted none, and that is how it is until something is done
 }
 
-func newFrontier(session *Session) *Frontier {
+func newFrontier() *Frontier {
 	return &Frontier{
-		session: session, buckets: map[string]*bucket{}, waiting: map[string]*Item{},
-		unscored: map[string]*Item{}, inFlight: map[string]int{},
+		outlook: newOutlook(), buckets: map[string]*bucket{}, waiting: map[string]*Item{}, inFlight: map[string]int{},
 	}
 }
 
@@ -105,8 +104,8 @@ func (f *Frontier) AddUnknown(url string, value any) {
 }
 
 // AddUnscored lets a link wait that was found while the server was away: where new links of its shape were found last,
-// behind all that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score when the
-// server is back.
+// behind all that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with the
+// answer to its page.
 func (f *Frontier) AddUnscored(url string, value any) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,19 +114,15 @@ func (f *Frontier) AddUnscored(url string, value any) bool {
 	}
 	item := f.made(url, value)
 	item.guess = true
-	f.unscored[url] = item
-	like := f.session.outlook.guess(url)
+	like := f.outlook.guess(url)
 	if like.bucket == "" {
 		f.unknown = append(f.unknown, item)
 		return false
 	}
-	into := f.place(item, like.bucket, like.value, nil)
+	into := f.place(item, like, nil)
 	into.guessed = append(into.guessed, item)
 	return true
 }
-
-// Add lets a scored link wait in its bucket. One that waits already, found again elsewhere, waits there too.
-func (f *Frontier) Add(link Link, value any) { f.AddFound([]Link{link}, value) }
 
 // AddFound lets a link wait in each bucket that one page gave it: all of one URL.
 func (f *Frontier) AddFound(links []Link, value any) {
@@ -144,8 +139,8 @@ func (f *Frontier) AddFound(links []Link, value any) {
 func (f *Frontier) rescore(links []Link) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	item := f.unscored[links[0].URL]
-	if item == nil {
+	item := f.waiting[links[0].URL]
+	if item == nil || !item.guess {
 		return false
 	}
 	f.score(item, links)
@@ -155,61 +150,37 @@ func (f *Frontier) rescore(links []Link) bool {
 func (f *Frontier) score(item *Item, links []Link) {
 	if item.guess { // what was guessed counts no longer
 		item.guess = false
-		delete(f.unscored, item.URL)
 		f.leave(item)
 	}
 	if len(item.places) == 0 { // one found again is not taken from where it was found now, and teaches nothing
 		best := slices.MaxFunc(links, func(a, b Link) int { return cmp.Compare(a.Score, b.Score) })
-		f.session.outlook.placed(item.URL, best.Bucket, best.BucketValue)
+		f.outlook.placed(item.URL, placing{best.Bucket, best.BucketValue})
 	}
 	for _, link := range links {
 		if _, waits := item.places[link.Bucket]; !waits && len(item.places) < maxPlaces {
-			into := f.place(item, link.Bucket, link.BucketValue, link.Ticket)
+			into := f.place(item, placing{link.Bucket, link.BucketValue}, link.Ticket)
 			into.scored = append(into.scored, item)
 		}
 	}
 }
 
-func (f *Frontier) place(item *Item, name string, value float64, ticket []byte) *bucket {
-	into := f.buckets[name]
+func (f *Frontier) place(item *Item, at placing, ticket []byte) *bucket {
+	into := f.buckets[at.bucket]
 	if into == nil {
-		into = &bucket{name: name, value: value}
-		f.buckets[name] = into
+		into = &bucket{name: at.bucket, value: at.value}
+		f.buckets[at.bucket] = into
 	}
 	f.numbers++
-	item.places[name] = place{f.numbers, ticket}
+	item.places[at.bucket] = place{f.numbers, ticket}
 	into.waiting++
 	return into
 }
 
-// countUnscored says how many links wait without a score.
-func (f *Frontier) countUnscored() int {
+// setAway notes the beginning of an outage, or its end.
+func (f *Frontier) setAway(away bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.unscored)
-}
-
-// someUnscored names links that wait without a score.
-func (f *Frontier) someUnscored(most int) (urls []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for url := range f.unscored {
-		if len(urls) == most {
-			break
-		}
-		urls = append(urls, url)
-	}
-	return urls
-}
-
-// settle notes that the server was asked about links: those that wait on without a score will have none, and wait where
-// they were guessed to.
-func (f *Frontier) settle(urls []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, url := range urls {
-		delete(f.unscored, url)
-	}
+	f.outlook.setAway(away)
 }
 
 // bestBucket is that which is worth most of those that are not empty.
@@ -257,7 +228,7 @@ func (f *Frontier) Next(ctx context.Context) *Item {
 	item := from.head()
 	item.from, item.Ticket = from.name, item.places[from.name].ticket
 	f.inFlight[item.from]++
-	f.session.outlook.took(item.from)
+	f.outlook.took(item.from)
 	f.took(item)
 	return item
 }
@@ -268,12 +239,7 @@ func (f *Frontier) rank(ctx context.Context) {
 	if asked == nil {
 		return
 	}
-	var values map[string]float64
-	var urls map[string]int
-	answered := f.session.call(ctx, func(ctx context.Context) (err error) {
-		values, urls, err = f.session.crawl.PlanBuckets(ctx, asked)
-		return err
-	}, owed{})
+	values, urls, err := f.plan(ctx, asked)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, value := range values {
@@ -285,7 +251,7 @@ func (f *Frontier) rank(ctx context.Context) {
 	for name := range urls {
 		f.granted = name
 	}
-	f.short = answered && f.granted == "" && f.taken > 0
+	f.short = err == nil && f.granted == "" && f.taken > 0
 }
 
 // question is what is to be asked; nil if nothing waits, or while no place is to be filled.
@@ -323,7 +289,7 @@ func (f *Frontier) best() *bucket {
 	var best *bucket
 	var most float64
 	for _, waits := range f.buckets {
-		value := f.session.outlook.worth(waits.name, waits.value)
+		value := f.outlook.worth(waits.name, waits.value)
 		if best == nil || value > most || (value == most && waits.number() < best.number()) {
 			best, most = waits, value
 		}
@@ -348,7 +314,6 @@ func (f *Frontier) took(item *Item) {
 	item.taken = true
 	f.taken++
 	f.leave(item)
-	delete(f.unscored, item.URL)
 	if f.waiting[item.URL] == item {
 		delete(f.waiting, item.URL)
 	}

@@ -37,7 +37,6 @@ type owed struct {
 type outage struct {
 	probe  func(context.Context) error
 	turned func(err error, waiting int) // the server was lost, with why, or is back, with nil
-	told   func(context.Context)        // it is back and knows all that waited
 	after  func(time.Duration) <-chan time.Time
 
 	ctx     context.Context // of what is sent beside the crawl
@@ -47,14 +46,10 @@ type outage struct {
 	away    bool
 	owed    []owed
 	bytes   int
-	dropped int // calls that fell out, or were refused
+	dropped int // calls that fell out, or were given up
 }
 
-func (o *outage) isAway() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.away
-}
+func (o *outage) isAway() bool { return o.keep(owed{}) }
 
 // keep lets a call wait if the server is away; says whether it is.
 func (o *outage) keep(call owed) bool {
@@ -85,17 +80,15 @@ func (o *outage) met(err error, call owed) {
 }
 
 func (o *outage) watch(err error) {
-	for wait := firstProbe; ; wait = min(2*wait, longestProbe) {
+	for wait := firstProbe; err != nil; wait = min(2*wait, longestProbe) {
 		var said *Error
 		if errors.As(err, &said) {
 			wait = max(wait, min(said.RetryAfter, longestProbe))
 		}
 		select {
 		case <-o.after(wait):
+			err = o.tryAgain()
 		case <-o.ctx.Done():
-			return
-		}
-		if err = o.tryAgain(); err == nil {
 			return
 		}
 	}
@@ -125,9 +118,6 @@ func (o *outage) tryAgain() error {
 			o.met(err, owed{})
 		}
 	}
-	if !o.isAway() {
-		o.told(o.ctx)
-	}
 	return nil
 }
 
@@ -142,19 +132,19 @@ func (o *outage) tellOldest() error {
 	o.owed, o.bytes = o.owed[1:], o.bytes-oldest.bytes
 	o.mu.Unlock()
 	err := oldest.call(o.ctx)
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if !isOutage(err) && CodeOf(err) != codes.Canceled {
 		return nil
 	}
 	if CodeOf(err) == codes.DeadlineExceeded {
 		oldest.tries++
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if oldest.tries >= maxTries {
 		o.dropped++
-		return err
+	} else {
+		o.owed, o.bytes = append([]owed{oldest}, o.owed...), o.bytes+oldest.bytes
 	}
-	o.owed, o.bytes = append([]owed{oldest}, o.owed...), o.bytes+oldest.bytes
 	return err
 }
 
@@ -170,9 +160,7 @@ func (o *outage) close(within time.Duration) int {
 	defer time.AfterFunc(within, o.cancel).Stop()
 	_ = o.tryAgain()
 	o.cancel()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.owed) + o.dropped
+	return o.waiting() + o.dropped
 }
 
 // isOutage says whether the next call would fail too. One beyond a limit is refused for itself.

@@ -2,6 +2,7 @@ package linkscore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -18,8 +19,7 @@ import (
 const (
 	reportEvery = time.Minute
 	closeWithin = 30 * time.Second
-	maxSaid     = 20  // distinct refusals in the log, a bound
-	sliceLinks  = 500 // links that are scored in one call
+	maxSaid     = 20 // distinct refusals in the log, a bound
 )
 
 // Stats counts what became of a crawl's pages and links.
@@ -43,7 +43,6 @@ type Session struct {
 	set     SessionOptions
 	crawl   *Crawl
 	allowed *allowance
-	outlook *outlook
 	outage  *outage
 
 	mu    sync.Mutex
@@ -54,12 +53,10 @@ type Session struct {
 
 // SessionOptions set up a Session; the zero value will do.
 type SessionOptions struct {
-	// Policy chooses the policy; the server's default if nil.
-	Policy *pb.PolicySpec
+	// Crawl is what the crawl is made with, or gets: policy, wanted, budget, respect; nil leaves all to the server.
+	Crawl *pb.Crawl
 	// Examples of the pages wanted: URL, or URL=FILE with the HTML.
 	Examples []string
-	// Budget bounds the crawl; the one it has, or none, if nil.
-	Budget *pb.Budget
 	// Timeout bounds each call, 5 s if 0.
 	Timeout time.Duration
 	// Required makes a server that is away at the start an error.
@@ -69,6 +66,8 @@ type SessionOptions struct {
 	// Logger gets the lines of start, end and outages and one a minute; slog's default if nil.
 	Logger *slog.Logger
 }
+
+var errAway = errors.New("linkscore: the server is away")
 
 // SessionTimeout bounds a call of a Session unless it is told otherwise: a fetch waits for it.
 const SessionTimeout = 5 * time.Second
@@ -85,12 +84,12 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 		set.Logger = slog.Default()
 	}
 	s := &Session{
-		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Budget), outlook: newOutlook(),
+		set: set, crawl: client.Crawl(id), allowed: newAllowance(set.Crawl.GetBudget()), Frontier: newFrontier(),
 		told: time.Now(), said: map[string]struct{}{},
 	}
-	s.outage = &outage{probe: s.probe, turned: s.turned, told: s.scoreUnscored, after: time.After}
+	s.outage = &outage{probe: s.probe, turned: s.turned, after: time.After}
 	s.outage.ctx, s.outage.cancel = context.WithCancel(context.Background())
-	s.Frontier = newFrontier(s)
+	s.Frontier.plan = s.plan
 	err := s.attempt(context.Background(), s.ensure)
 	if err != nil && (set.Required || !isOutage(err)) {
 		s.outage.cancel()
@@ -104,7 +103,6 @@ func NewSession(client *Client, id string, set SessionOptions) (*Session, error)
 func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	defer s.report()
 	message := page.Message() // with an event id before the first attempt: a repeated one is applied once
-	s.outlook.fetched(s.set.Key(page.URL), page.failed())
 	s.allowed.begin()
 	var sent []Link
 	send := func(ctx context.Context) error {
@@ -118,12 +116,6 @@ func (s *Session) Page(ctx context.Context, page Page) ([]Link, bool) {
 	later := owed{bytes: proto.Size(message), call: s.late(send, func() { s.rescored(sent) })}
 	if !s.call(ctx, send, later) {
 		return nil, false
-	}
-	if s.Frontier.countUnscored() > 0 && s.outage.sending.TryLock() { // their page was answered before they came to wait
-		go func() {
-			defer s.outage.sending.Unlock()
-			s.scoreUnscored(s.outage.ctx)
-		}()
 	}
 	return sent, true
 }
@@ -238,8 +230,13 @@ func (s *Session) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config := &pb.Crawl{}
+	if s.set.Crawl != nil {
+		config = proto.Clone(s.set.Crawl).(*pb.Crawl)
+	}
+	config.Examples = append(config.Examples, examples...)
 	client := s.crawl.client
-	crawl, err := client.EnsureCrawl(ctx, s.crawl.Name, &pb.Crawl{Policy: s.set.Policy, Budget: s.set.Budget, Examples: examples})
+	crawl, err := client.EnsureCrawl(ctx, s.crawl.Name, config)
 	if err == nil {
 		there, _ := client.Crawls.GetCrawl(ctx, &pb.GetCrawlRequest{Name: crawl.Name}) // for the log alone
 		s.set.Logger.Info("linkscore orders this crawl", "server", client.conn.Target(), "version", there.GetServerVersion(),
@@ -256,36 +253,26 @@ func (s *Session) probe(ctx context.Context) error {
 
 // turned notes the beginning of an outage, or its end.
 func (s *Session) turned(err error, waiting int) {
-	s.outlook.setAway(err != nil)
+	s.Frontier.setAway(err != nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
 		s.set.Logger.Info("linkscore answers again: what waits is sent now",
-			"after", time.Since(s.began).Round(time.Second), "calls", waiting, "links", s.Frontier.countUnscored())
+			"after", time.Since(s.began).Round(time.Second), "calls", waiting)
 		return
 	}
 	s.began = time.Now()
 	s.set.Logger.Warn("linkscore does not answer: links go on by what links like them were last worth", "error", err)
 }
 
-// scoreUnscored asks for the scores of links whose pages will not be sent.
-func (s *Session) scoreUnscored(ctx context.Context) {
-	for urls := s.Frontier.someUnscored(sliceLinks); len(urls) > 0; urls = s.Frontier.someUnscored(sliceLinks) {
-		links := make([]*pb.CandidateLink, len(urls))
-		for i, url := range urls {
-			links[i] = &pb.CandidateLink{Url: url}
-		}
-		var scored []Link
-		s.call(ctx, func(ctx context.Context) (err error) {
-			scored, err = s.crawl.Score(ctx, links...)
-			return err
-		}, owed{})
-		if s.outage.isAway() || ctx.Err() != nil {
-			return
-		}
-		s.rescored(scored)
-		s.Frontier.settle(urls)
-	}
+// plan asks which bucket comes next.
+func (s *Session) plan(ctx context.Context, asked *pb.RankBucketsRequest) (values map[string]float64, urls map[string]int, err error) {
+	err = errAway
+	s.call(ctx, func(ctx context.Context) error {
+		values, urls, err = s.crawl.PlanBuckets(ctx, asked)
+		return err
+	}, owed{})
+	return values, urls, err
 }
 
 // rescored gives links of an answer that wait without a score their own.

@@ -60,7 +60,7 @@ type answer struct {
 type Options struct {
 	// Crawl names the crawl on the server, "colly" if empty. Two runs of one name share what was learned.
 	Crawl string
-	// Session has policy, examples and budget of the crawl, deadline of a call, whether the server is required, and the
+	// Session has what the crawl is made with, its examples, deadline of a call, whether the server is required, and the
 	// log. With a budget no fetch begins beyond it, Run returns, and Stopped says why.
 	Session linkscore.SessionOptions
 	// Client has options such as linkscore.WithTokenFile and linkscore.WithTLS.

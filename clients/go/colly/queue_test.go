@@ -212,7 +212,7 @@ func TestABudgetEndsTheCrawlAtItsLastFetch(t *testing.T) {
 		f := &fake{most: 7}
 		target, _ := serve(t, f)
 		most := uint64(7)
-		_, q := crawl(t, target, site(t).URL+"/", threads, nil, func(o *linkscolly.Options) { o.Session.Budget = &pb.Budget{MaxFetches: &most} })
+		_, q := crawl(t, target, site(t).URL+"/", threads, nil, func(o *linkscolly.Options) { o.Session.Crawl = &pb.Crawl{Budget: &pb.Budget{MaxFetches: &most}} })
 		if reason, why := q.Stopped(); reason != "linkscore_budget" || why != "all spent" || len(f.pages) != 7 {
 			t.Fatalf("%d threads: %d pages, %q, %q", threads, len(f.pages), reason, why)
 		}
@@ -224,7 +224,7 @@ func TestABudgetHoldsWithoutAServerToo(t *testing.T) {
 	target, _ := serve(t, f)
 	most := uint64(7)
 	paths, q := crawl(t, target, site(t).URL+"/", 3, func(*linkscolly.Queue, *colly.HTMLElement) { f.set(true) },
-		func(o *linkscolly.Options) { o.Session.Budget = &pb.Budget{MaxFetches: &most} })
+		func(o *linkscolly.Options) { o.Session.Crawl = &pb.Crawl{Budget: &pb.Budget{MaxFetches: &most}} })
 	if reason, why := q.Stopped(); reason != "linkscore_budget" || !strings.Contains(why, "does not know") || len(paths) > 7 {
 		t.Fatalf("%d pages, %q, %q", len(paths), reason, why)
 	}

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 
 import { create, equals } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Client as Channel, credentials, Metadata } from "@grpc/grpc-js";
 
 import { type Budget, budgetMessage } from "./allowance.js";
@@ -13,9 +12,7 @@ import { ItemCode, type ItemStatus, type LinkScores } from "./gen/linkscore/v1/c
 import { type Crawl as CrawlMessage, CrawlSchema, CrawlService, type ExamplePage, ExamplePageSchema } from "./gen/linkscore/v1/crawl_service_pb.js";
 import { InspectionService } from "./gen/linkscore/v1/inspection_service_pb.js";
 import {
-  type LinkExplanation,
   LinkScoringService,
-  type NoticeStatus,
   type PageResult,
   type RankBucketsResponse,
   type StreamPagesRequest,
@@ -240,35 +237,12 @@ export class Crawl {
     return { values: named(values), urls: named(urls) };
   }
 
-  /** Scores links again, from URL and ticket, in the order given. */
-  async score(links: readonly { url: string; ticket?: Uint8Array }[], options?: CallOptions): Promise<Link[]> {
-    const request = { crawl: this.name, links: [...links] };
-    const answer = await this.client.stubs.links.scoreLinks(request, options);
-    const found = readable(answer.links);
-    if (found.length !== links.length) throw odd("it has another number of scores than links were sent");
-    return found.map((row, i) => ({ ...row, url: links[i]?.url ?? "" }));
-  }
-
   /** Reports what extraction found on a page, its worth in [0, 1]; the last report counts. */
   async reward(page: { url: string; ticket?: Uint8Array }, worth: number, options: CallOptions & { eventId?: string } = {}): Promise<void> {
     const { eventId = randomUUID(), ...call } = options;
     const feedback = [{ eventId, ...page, outcome: { case: "reward" as const, value: worth } }];
     const { statuses } = await this.client.stubs.links.reportFeedback({ crawl: this.name, feedback }, call);
     for (const status of statuses) checked(status);
-  }
-
-  /** Says that known pages have changed, at most 10,000, at a time or now; what became of each. Repeats are fine. */
-  async notifyChanged(urls: readonly string[], changed?: Date, options?: CallOptions): Promise<NoticeStatus[]> {
-    const request = { crawl: this.name, urls: [...urls], ...(changed ? { changeTime: timestampFromDate(changed) } : {}) };
-    return (await this.client.stubs.links.notifyChanged(request, options)).statuses;
-  }
-
-  /** Says why a link has its score, in words and numbers. */
-  async explain(link: { url: string; ticket?: Uint8Array }, options?: CallOptions): Promise<LinkExplanation> {
-    const request = { crawl: this.name, links: [link], explain: true };
-    const { explanations } = await this.client.stubs.links.scoreLinks(request, options);
-    checked(explanations[0]?.status);
-    return explanations[0] as LinkExplanation;
   }
 }
 

@@ -11,26 +11,22 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 import { type Dictionary, type IRequestManager, log, Request, type RequestsLike, type Source } from "@crawlee/core";
 
-import type { Budget } from "./allowance.js";
-import { Client, type ClientOptions } from "./client.js";
-import type { Link, Page, Policy } from "./messages.js";
+import { Client, type ClientOptions, type CrawlOptions } from "./client.js";
+import type { Link, Page } from "./messages.js";
 import { byUrl, type Logger, Session, type Stats } from "./session.js";
 
 export type { Stats };
 
-export interface LinkscoreOptions extends ClientOptions {
+export interface LinkscoreOptions extends ClientOptions, CrawlOptions {
   /** Name of the crawl on the server, "crawlee" if absent. */
   crawl?: string;
-  policy?: Policy;
-  /** Bounds at which the crawl ends by itself: `{ maxFetches: 5000 }`. */
-  budget?: Budget;
-  /** Pages like those wanted: URL, or `URL=FILE` with the HTML. */
-  examples?: readonly string[];
   /** Makes a server that is away at the start an error of `run`. */
   required?: boolean;
   /** Where lines about the server go; Crawlee's log if absent. */
   log?: Logger;
 }
+
+const OPTIONS = ["target", "tls", "token", "tokenFile", "timeoutMs", "policy", "wanted", "budget", "examples", "crawl", "required", "log"];
 
 /** What a handler finds as `context.linkscore`. */
 export interface LinkscoreContext {
@@ -99,6 +95,8 @@ class CrawleeSession {
   readonly session: Session<Request>;
 
   constructor(options: LinkscoreOptions, mostRequests?: number) {
+    const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
+    if (unknown.length) throw new TypeError(`linkscore: no such option: ${unknown.join(", ")} (there are ${OPTIONS.join(", ")})`);
     const { crawl = "crawlee", log: logger = log.child({ prefix: "linkscore" }), ...rest } = options;
     this.session = new Session<Request>(new Client(options), crawl, { ...rest, log: logger, key: normal });
     this.queue = new BucketRequestQueue(this, mostRequests);

@@ -1,4 +1,4 @@
-import type { Outlook } from "./outlook.js";
+import { Outlook } from "./outlook.js";
 
 /** How many buckets a URL that was found several times may wait in at once. */
 const MAX_PLACES = 4;
@@ -61,10 +61,10 @@ export class Frontier<T> {
   private short = false;
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    private readonly plan: Plan,
-    private readonly outlook: Outlook,
-  ) {}
+  /** What buckets are worth while the server is away. @internal */
+  readonly outlook = new Outlook();
+
+  constructor(private readonly plan: Plan) {}
 
   /** How many URLs wait. */
   get size(): number {
@@ -85,8 +85,8 @@ export class Frontier<T> {
 
   /**
    * Lets a link wait that was found while the server was away: where new links of its shape were found last, behind all
-   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score when the server is
-   * back.
+   * that were scored, or, if there was none, behind all others; true if it is a guess. It gets its score with
+   * the answer to its page.
    */
   addUnscored(key: string, url: string, value: T): boolean {
     if (this.waiting.has(key)) return false;
@@ -104,27 +104,12 @@ export class Frontier<T> {
     this.score(this.waiting.get(key) ?? this.made(key, value), [found].flat());
   }
 
-  /** How many links wait without a score. */
-  get unscored(): number {
-    return this.withoutScore.size;
-  }
-
-  /** Links that wait without a score. */
-  someUnscored(most: number): string[] {
-    return [...this.withoutScore.keys()].slice(0, most);
-  }
-
   /** Gives a link that waits without a score its own; false if it does not. */
   rescore(url: string, found: readonly Scored[]): boolean {
     const item = this.withoutScore.get(url);
     if (!item) return false;
     this.score(item, found);
     return true;
-  }
-
-  /** Notes that the server was asked about links: those that wait on without a score will have none, and wait where they were guessed to. */
-  settle(urls: readonly string[]): void {
-    for (const url of urls) this.withoutScore.delete(url);
   }
 
   /** The bucket that is worth most of those that are not empty, the older of equal ones, and its value. */

@@ -45,13 +45,11 @@ export class Outage {
   private trying: Promise<LinkscoreError | undefined> | undefined;
 
   /**
-   * `probe` makes the cheap call. `turned` hears of the beginning of an outage, with its error, and of its end; `told` that
-   * the server knows all that waited.
+   * `probe` makes the cheap call. `turned` hears of the beginning of an outage, with its error, and of its end.
    */
   constructor(
     private readonly probe: () => Promise<unknown>,
     private readonly turned: (error?: LinkscoreError) => void,
-    private readonly told: () => Promise<unknown>,
     private readonly sleep: (ms: number) => Promise<unknown> = slept,
   ) {}
 
@@ -113,7 +111,6 @@ export class Outage {
       const error = await this.tellOldest();
       if (error) this.met(error);
     }
-    if (!this.away) await this.told();
     return undefined;
   }
 

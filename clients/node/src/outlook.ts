@@ -8,92 +8,58 @@ const TRUST = 16;
 /** Shapes of URLs that are remembered: far more than a site has templates. */
 const MAX_SHAPES = 4_096;
 
-/** Of a shape: fetches that brought a page, and that did not; pages before the outage; and links taken since it began. */
-interface Fetches {
-  fine: number;
-  failed: number;
-  before: number;
-  since: number;
-}
-
-const NONE: Readonly<Fetches> = { fine: 0, failed: 0, before: 0, since: 0 };
-
 /** Where a link was found last, and what its bucket was worth then. */
 export interface Guess {
   bucket: string;
   value: number;
 }
 
-/** What was taken from each bucket, where new links of each shape were found, and what became of fetches of each coarse shape. */
+/** What was taken from each bucket, and where new links of each shape were found last. */
 export class Outlook {
   private away = false;
-  private readonly lastFound = new Map<string, Guess>();
-  private readonly fetches = new Map<string, Fetches>();
-  /** The coarse shape of the link found last, by bucket. */
-  private readonly shapeOf = new Map<string, string>();
+  private readonly found = new Map<string, Guess>();
   private readonly before = new Map<string, number>();
   private readonly since = new Map<string, number>();
 
   /** Notes the beginning of an outage, or its end. */
   setAway(away: boolean): void {
     this.away = away;
-    for (const [bucket, taken] of this.since) this.before.set(bucket, (this.before.get(bucket) ?? 0) + taken);
+    for (const [bucket, taken] of this.since) add(this.before, bucket, taken);
     this.since.clear();
-    for (const count of this.fetches.values()) [count.before, count.since] = [count.fine, 0];
   }
 
   /** Notes the bucket of a link that is new to the crawl: from others nothing is taken where they were found now. */
   placed(url: string, guess: Guess): void {
-    const [fine, coarse] = shapes(url);
-    remember(this.lastFound, fine, guess);
-    remember(this.lastFound, coarse, guess);
-    this.shapeOf.set(guess.bucket, coarse);
+    for (const shape of shapes(url)) {
+      this.found.delete(shape);
+      this.found.set(shape, guess); // the one set last at the end
+      if (this.found.size > MAX_SHAPES) this.found.delete(this.found.keys().next().value ?? "");
+    }
   }
 
   /** Where links like this one were found last. */
   guess(url: string): Guess | undefined {
     const [fine, coarse] = shapes(url);
-    return this.lastFound.get(fine) ?? this.lastFound.get(coarse);
-  }
-
-  /** Notes whether a fetch brought a page. */
-  fetched(url: string, failed: boolean): void {
-    this.count(shapes(url)[1])[failed ? "failed" : "fine"]++;
+    return this.found.get(fine) ?? this.found.get(coarse);
   }
 
   /** Notes that a link was taken from a bucket. */
   took(bucket: string): void {
-    const taken = this.away ? this.since : this.before;
-    taken.set(bucket, (taken.get(bucket) ?? 0) + 1);
-    const coarse = this.shapeOf.get(bucket);
-    if (this.away && coarse !== undefined) this.count(coarse).since++;
+    add(this.away ? this.since : this.before, bucket, 1);
   }
 
   /**
    * What is left of the last known value of a bucket: it fades by what was taken since the server was lost, the slower the
-   * more often it was tried before, and with the share of fetches of its shape that failed. What counts is the bucket or
-   * that shape, whichever was tried more: links of one kind may be in a bucket each.
+   * more often it was tried before.
    */
   worth(bucket: string, value: number): number {
-    if (!this.away) return value;
-    const { fine, failed, before, since } = this.fetches.get(this.shapeOf.get(bucket) ?? "") ?? NONE;
-    const half = TRUST * (1 + Math.max(this.before.get(bucket) ?? 0, before));
-    const arrives = (1 + fine) / (1 + fine + failed);
-    return (value * arrives * half) / (half + Math.max(this.since.get(bucket) ?? 0, since));
-  }
-
-  private count(coarse: string): Fetches {
-    const count = this.fetches.get(coarse) ?? { ...NONE };
-    remember(this.fetches, coarse, count);
-    return count;
+    const half = TRUST * (1 + (this.before.get(bucket) ?? 0));
+    return (value * half) / (half + (this.since.get(bucket) ?? 0));
   }
 }
 
-/** Keeps something for each of the shapes that were set last. */
-function remember<T>(values: Map<string, T>, shape: string, value: T): void {
-  values.delete(shape);
-  values.set(shape, value); // the one set last at the end
-  if (values.size > MAX_SHAPES) values.delete(values.keys().next().value ?? "");
+function add(counts: Map<string, number>, name: string, n: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + n);
 }
 
 /**

@@ -6,10 +6,8 @@ import { Code, LinkscoreError } from "./errors.js";
 import { Frontier } from "./frontier.js";
 import { isDropped, type Link, type Page, policyName } from "./messages.js";
 import { isOutage, Outage, type Owed } from "./outage.js";
-import { Outlook } from "./outlook.js";
 
-// Chosen: a slice is answered at once by a server with other work, and the end of a crawl waits for half a minute at most.
-const SLICE_LINKS = 500;
+// Chosen: the end of a crawl waits for half a minute at most.
 const FINISH_WITHIN_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
 /** Distinct refusals that are logged; a bound. */
@@ -81,14 +79,12 @@ export class Session<T> {
   readonly frontier: Frontier<T>;
   /** What the budget still allows, and why the crawl ended by it. */
   readonly allowance: Allowance;
-  private readonly outlook = new Outlook();
   private readonly outage: Outage;
   private readonly crawl: Crawl;
   private readonly log: Logger;
   private readonly key: (url: string) => string;
   private readonly call: CallOptions;
   private started: Promise<void> | undefined;
-  private scoring: Promise<void> | undefined;
   private lostAt = 0;
   private toldAt = Date.now();
   private over = false;
@@ -105,10 +101,9 @@ export class Session<T> {
     this.key = options.key ?? ((url) => url);
     this.call = { timeoutMs: options.timeoutMs ?? SESSION_TIMEOUT_MS };
     const probe = () => this.crawl.serverVersion({ timeoutMs: PROBE_TIMEOUT_MS });
-    this.outage = new Outage(probe, (error) => this.turned(error), () => this.scoreUnscored(), options.sleep);
-    this.frontier = new Frontier<T>(
-      (waiting, inFlight) => this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
-      this.outlook,
+    this.outage = new Outage(probe, (error) => this.turned(error), options.sleep);
+    this.frontier = new Frontier<T>((waiting, inFlight) =>
+      this.tried(() => this.crawl.planBuckets({ waiting, inFlight, n: 1 }, this.call)),
     );
   }
 
@@ -135,7 +130,6 @@ export class Session<T> {
     this.over = false;
     this.report();
     const sent = { eventId: randomUUID(), ...page }; // before the first attempt: a repeated one is applied once
-    this.outlook.fetched(this.key(page.url), isFailure(page));
     this.allowance.begin();
     const send = async () => {
       const [result] = await this.crawl.ingest([sent], this.call);
@@ -144,9 +138,7 @@ export class Session<T> {
       return result?.links ?? [];
     };
     const bytes = OVERHEAD_BYTES + page.url.length + (page.body?.length ?? 0);
-    const links = await this.tried(send, { bytes, call: async () => this.rescored(await this.late(send)) });
-    if (links && this.frontier.unscored) void this.scoreUnscored(); // their page was answered before they came to wait
-    return links;
+    return this.tried(send, { bytes, call: async () => this.rescored(await this.late(send)) });
   }
 
   /**
@@ -255,7 +247,7 @@ export class Session<T> {
 
   /** Notes the beginning of an outage, or its end. */
   private turned(error?: LinkscoreError): void {
-    this.outlook.setAway(!!error);
+    this.frontier.outlook.setAway(!!error);
     if (error) {
       this.lostAt = Date.now();
       this.log.warning("linkscore does not answer: links go on by what links like them were last worth", { error: error.message });
@@ -264,7 +256,6 @@ export class Session<T> {
     this.log.info("linkscore answers again: what waits is sent now", {
       afterSeconds: Math.round((Date.now() - this.lostAt) / 1000),
       calls: this.outage.waiting,
-      links: this.frontier.unscored,
     });
   }
 
@@ -273,22 +264,6 @@ export class Session<T> {
     if (this.said.has(message) || this.said.size >= MAX_SAID) return;
     this.said.add(message);
     this.log.warning("linkscore: a call failed, the crawl goes on", { error: message });
-  }
-
-  /** Asks for the scores of links whose pages will not be sent. */
-  private scoreUnscored(): Promise<void> {
-    this.scoring ??= this.scored().finally(() => (this.scoring = undefined));
-    return this.scoring;
-  }
-
-  private async scored(): Promise<void> {
-    for (let urls = this.frontier.someUnscored(SLICE_LINKS); urls.length; urls = this.frontier.someUnscored(SLICE_LINKS)) {
-      const links = urls.map((url) => ({ url }));
-      const scored = await this.tried(() => this.crawl.score(links, this.call));
-      if (this.outage.away) return;
-      this.rescored(scored ?? []);
-      this.frontier.settle(urls);
-    }
   }
 
   private rescored(links: Link[]): void {

@@ -113,6 +113,10 @@ test("a server that is required must be there, and a policy it refuses is an err
   await assert.rejects(crawl(), { code: Code.INVALID_ARGUMENT });
 });
 
+test("an option of a name that there is not is an error", () => {
+  assert.throws(() => linkscore({ crawl: "x", wantde: "y" } as object, {}), /no such option: wantde \(there are target,/);
+});
+
 test("the last page of a budget ends the crawl with a line", async () => {
   const lines: string[] = [];
   const log = { info: (message: string) => void lines.push(message), warning: () => undefined };

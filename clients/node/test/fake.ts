@@ -5,7 +5,7 @@ import { Decision, ItemCode, type LinkScores, type Page } from "../src/gen/links
 import { type Crawl, CrawlSchema, CrawlService } from "../src/gen/linkscore/v1/crawl_service_pb.js";
 import { LinkScoringService, PageResultSchema, type RankBucketsRequest } from "../src/gen/linkscore/v1/link_scoring_service_pb.js";
 
-const { ingestPages, rankBuckets, reportFeedback, scoreLinks } = LinkScoringService.method;
+const { ingestPages, rankBuckets, reportFeedback } = LinkScoringService.method;
 const { createCrawl, getCrawl, updateCrawl } = CrawlService.method;
 
 /** What a call fails with. */
@@ -28,9 +28,8 @@ export class Fake {
   readonly failures: Failure[] = [];
   /** What calls of a name fail with, until it is taken out. */
   readonly refuses = new Map<string, Failure>();
-  /** Names of all calls, and links that were asked about again, a list a call. */
+  /** Names of all calls. */
   readonly calls: string[] = [];
-  readonly scored: string[][] = [];
   /** Called with every page that is taken in. */
   onPage: (pages: number) => void = () => undefined;
   /** Changes what is said of the links of a page. */
@@ -84,10 +83,6 @@ export class Fake {
       values: request.buckets.map((name) => (name.startsWith("good") ? 0.9 : 0.1)),
       urls: this.handsOut?.(request) ?? best(request),
     }));
-    unary(scoreLinks, ({ links }: { links: { url: string }[] }) => {
-      this.scored.push(links.map(({ url }) => url));
-      return { links: { ...columns(links.map(({ url }) => url)), urls: [] } };
-    });
     unary(reportFeedback, ({ feedback }: { feedback: { url: string; ticket: Uint8Array; outcome: { value: number } }[] }) => ({
       statuses: feedback.map(({ url, ticket, outcome }) => {
         if (outcome.value > 1) return { code: ItemCode.INVALID, problems: [{ field: "reward", description: "must be in [0, 1]" }] };

@@ -14,10 +14,7 @@ ingest, stream  crawl, pages: url, final_url, status, body,         links: a lis
                                                                     in_scope
 failed          crawl, url, status, error, ticket                   {}
 rank            crawl, buckets                                      values, by bucket
-score           crawl, links: url, ticket                           links
 reward          crawl, url, ticket, worth                           {}
-notify          crawl, urls, changed_ms (since the epoch)           outcomes: numbers of NoticeOutcome
-explain         crawl, url, ticket                                  score
 close           -                                                   {}
 ==============  ==================================================  =========================================
 

@@ -238,26 +238,9 @@ def _ranked(request: scoring_pb2.RankBucketsRequest) -> scoring_pb2.RankBucketsR
     return scoring_pb2.RankBucketsResponse(order=order, values=values)
 
 
-def _scored(request: scoring_pb2.ScoreLinksRequest) -> scoring_pb2.ScoreLinksResponse:
-    links = _links([link.url for link in request.links])
-    del links.urls[:]
-    answer = scoring_pb2.ScoreLinksResponse(links=links)
-    if request.explain:
-        ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
-        answer.explanations.extend(
-            scoring_pb2.LinkExplanation(status=ok, url=link.url, score=0.5) for link in request.links
-        )
-    return answer
-
-
 def _noted(request: scoring_pb2.ReportFeedbackRequest) -> scoring_pb2.ReportFeedbackResponse:
     ok = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_OK)
     return scoring_pb2.ReportFeedbackResponse(statuses=[ok] * len(request.feedback))
-
-
-def _heard(request: scoring_pb2.NotifyChangedRequest) -> scoring_pb2.NotifyChangedResponse:
-    noted = scoring_pb2.NoticeStatus(outcome=scoring_pb2.NOTICE_OUTCOME_NOTED)
-    return scoring_pb2.NotifyChangedResponse(statuses=[noted] * len(request.urls))
 
 
 _ANSWERS: dict[str, Callable[[Any], Message]] = {
@@ -267,9 +250,7 @@ _ANSWERS: dict[str, Callable[[Any], Message]] = {
         results=[_result(page) for page in request.pages]
     ),
     "RankBuckets": _ranked,
-    "ScoreLinks": _scored,
     "ReportFeedback": _noted,
-    "NotifyChanged": _heard,
 }
 
 

@@ -7,7 +7,6 @@ import json
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ import grpc
 
 from linkscore import AsyncClient, Client, errors, page, rows, ticket_bytes, ticket_text
 from linkscore.v1 import common_pb2
-from linkscore.v1 import link_scoring_service_pb2 as scoring_pb2
 
 Command = dict[str, Any]
 
@@ -164,22 +162,6 @@ def _links(links: common_pb2.LinkScores) -> list[Command]:
     ]
 
 
-def _told_links(links: common_pb2.LinkScores, said: Command) -> Command:
-    """Return rows that the answer names by their place in the question."""
-    asked = zip(_links(links), said["links"], strict=True)
-    return {"links": [row | {"url": link["url"]} for row, link in asked]}
-
-
-def _explained(got: scoring_pb2.ScoreLinksResponse) -> Command:
-    errors.raise_if_invalid(got.explanations[0].status)
-    return {"score": got.explanations[0].score}
-
-
-def _changed(said: Command) -> Command:
-    at = said.get("changed_ms")
-    return {} if at is None else {"change_time": datetime.fromtimestamp(at / 1000, UTC)}
-
-
 class Call(NamedTuple):
     """How a command is carried out: method of the client, its arguments, and what to tell of the answer."""
 
@@ -216,23 +198,8 @@ _CALLS = {
             "values": {said["buckets"][at]: value for at, value in zip(got.order, got.values, strict=True)}
         },
     ),
-    "score": Call(
-        "score_links",
-        lambda said: {"links": [(link["url"], _ticket(link)) for link in said["links"]]},
-        lambda got, said: _told_links(got.links, said),
-    ),
     "reward": Call(
         "reward", lambda said: {"url": said["url"], "ticket": _ticket(said), "reward": said["worth"]}
-    ),
-    "notify": Call(
-        "notify_changed",
-        lambda said: {"urls": said["urls"], **_changed(said)},
-        lambda got, said: {"outcomes": [each.outcome for each in got.statuses]},
-    ),
-    "explain": Call(
-        "explain_links",
-        lambda said: {"links": [(said["url"], _ticket(said))]},
-        lambda got, said: _explained(got),
     ),
 }
 """By the name of the command; all name their crawl too."""

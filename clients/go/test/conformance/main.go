@@ -42,14 +42,10 @@ type command struct {
 	Crawl   string   `json:"crawl"`
 	Policy  string   `json:"policy"`
 	Pages   []page   `json:"pages"`
-	Links   []page   `json:"links"`
 	Buckets []string `json:"buckets"`
-	URLs    []string `json:"urls"`
 	Worth   float64  `json:"worth"`
 	Error   string   `json:"error"`
 	page
-
-	ChangedMs int64 `json:"changed_ms"`
 }
 
 type page struct {
@@ -133,29 +129,8 @@ func (d *driver) call(ctx context.Context, c command, crawl *linkscore.Crawl) (a
 	case "rank":
 		values, err := crawl.RankBuckets(ctx, c.Buckets)
 		return map[string]any{"values": values}, err
-	case "score":
-		var asked []*pb.CandidateLink
-		for _, link := range c.Links {
-			asked = append(asked, &pb.CandidateLink{Url: link.URL, Ticket: linkscore.DecodeTicket(link.Ticket)})
-		}
-		links, err := crawl.Score(ctx, asked...)
-		return map[string]any{"links": rows(links)}, err
 	case "reward":
 		return none, crawl.Reward(ctx, c.URL, ticket, c.Worth)
-	case "notify":
-		var changed time.Time
-		if c.ChangedMs > 0 {
-			changed = time.UnixMilli(c.ChangedMs)
-		}
-		statuses, err := crawl.NotifyChanged(ctx, c.URLs, changed)
-		outcomes := make([]int32, len(statuses))
-		for i, status := range statuses {
-			outcomes[i] = int32(status.GetOutcome())
-		}
-		return map[string]any{"outcomes": outcomes}, err
-	case "explain":
-		told, err := crawl.Explain(ctx, c.URL, ticket)
-		return map[string]any{"score": told.GetScore()}, err
 	}
 	return nil, fmt.Errorf("no call %q", c.Call)
 }

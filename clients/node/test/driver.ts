@@ -1,7 +1,7 @@
 /**
  * Drives the Node client through the scenarios every client passes:
  *
- *     linkscore conformance -- node --import tsx conformance/driver.ts
+ *     linkscore conformance -- node --import tsx test/driver.ts
  *
  * Reads one JSON command a line and answers with one; the lab's package conformance says which there are.
  */
@@ -33,10 +33,7 @@ interface Command extends SaidPage {
   crawl: string;
   policy?: string;
   pages: SaidPage[];
-  links: SaidPage[];
   buckets: string[];
-  urls: string[];
-  changed_ms?: number;
   worth: number;
 }
 
@@ -72,19 +69,9 @@ async function carryOut(command: Command): Promise<object> {
       return {};
     case "rank":
       return { values: Object.fromEntries(await crawl.rankBuckets(command.buckets, options)) };
-    case "score": {
-      const asked = command.links.map(({ url, ticket = "" }) => ({ url, ticket: decodeTicket(ticket) }));
-      return { links: (await crawl.score(asked, options)).map(told) };
-    }
     case "reward":
       await crawl.reward(link, command.worth, options);
       return {};
-    case "notify": {
-      const changed = command.changed_ms === undefined ? undefined : new Date(command.changed_ms);
-      return { outcomes: (await crawl.notifyChanged(command.urls, changed, options)).map(({ outcome }) => outcome) };
-    }
-    case "explain":
-      return { score: (await crawl.explain(link, options)).score };
     default:
       throw new Error(`no call ${command.call}`);
   }
