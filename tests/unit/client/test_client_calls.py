@@ -6,9 +6,8 @@ from typing import Any
 
 import grpc
 import pytest
-from google.rpc import error_details_pb2
 
-from linkscore import AsyncClient, Client, page, rows
+from linkscore import Client, page
 from linkscore import errors as err
 from linkscore._channel import STREAMS
 from linkscore.messages import CrawlOptions
@@ -31,15 +30,6 @@ def client(fake: FakeLinkscore):
     with Client(f"127.0.0.1:{fake.port}") as client:
         client.ensure_crawl(crawl="news")
         yield client
-
-
-def test_a_page_comes_back_as_one_row_per_anchor(client: Client) -> None:
-    got = client.ingest_pages(crawl="news", pages=[page(url="http://s/", body=HTML)], encoding=SCRAPY)
-    first, second = rows(got.results[0].links)
-    assert (first.url, first.bucket, first.encoded_priority) == ("http://s/thread/1", "thread", 28)
-    assert (second.url, second.bucket, second.encoded_priority) == ("http://s/tag/x", "tag", 3)
-    assert first.ticket != second.ticket
-    assert first.usable
 
 
 def test_every_unary_call_answers(client: Client, fake: FakeLinkscore) -> None:
@@ -161,27 +151,6 @@ def test_ensure_takes_what_is_there_where_nothing_else_was_asked_for(client: Cli
     assert client.ensure_crawl(crawl="there", seed=3, scope=crawl_pb2.CRAWL_SCOPE_HOST).seed == 3
 
 
-def test_a_stream_answers_in_order(client: Client, fake: FakeLinkscore) -> None:
-    sent = [page(url=f"http://s/{i}", body=HTML) for i in range(5)]
-    got = list(client.stream_pages(crawl="news", pages=sent, encoding=SCRAPY))
-    assert [a.request_id for a in got] == [1, 2, 3, 4, 5]
-    assert all(a.result.links.encoded_priorities for a in got)
-    assert [p.url for p in fake.pages] == [p.url for p in sent]
-
-
-def test_the_token_goes_with_every_call(fake: FakeLinkscore) -> None:
-    with Client(f"127.0.0.1:{fake.port}", token="secret") as client:
-        client.create_crawl(crawl="news")
-    assert fake.metadata[-1]["authorization"] == "Bearer secret"
-    assert fake.metadata[-1]["user-agent"].startswith("linkscore-python")
-
-
-def test_unavailable_is_retried(client: Client, fake: FakeLinkscore) -> None:
-    fake.failures["RankBuckets"] = [grpc.StatusCode.UNAVAILABLE] * 2
-    assert client.rank_buckets(crawl="news", buckets=["tag"]).order == [0]
-    assert fake.calls["RankBuckets"] == 3
-
-
 def test_streams_are_not_tried_again(client: Client, fake: FakeLinkscore) -> None:
     fake.failures["StreamPages"] = [grpc.StatusCode.UNAVAILABLE] * 9
     with pytest.raises(err.Unavailable):
@@ -199,74 +168,3 @@ def test_every_stream_of_the_contract_is_known_as_one() -> None:
         if method.client_streaming or method.server_streaming
     ]
     assert sorted(methods) == sorted(STREAMS)
-
-
-def test_no_server_is_unavailable() -> None:
-    with Client("127.0.0.1:1") as client, pytest.raises(err.Unavailable):
-        client.get_crawl(crawl="news")
-
-
-def test_a_call_ends_at_its_deadline(client: Client, fake: FakeLinkscore) -> None:
-    fake.hang.set()
-    with pytest.raises(err.DeadlineExceeded):
-        client.get_crawl(crawl="news", timeout_s=0.1)
-
-
-def test_errors_carry_reason_and_violations(client: Client, fake: FakeLinkscore) -> None:
-    bad = error_details_pb2.BadRequest(
-        field_violations=[{"field": "pages[3].url", "description": "relative: /a"}]
-    )
-    info = error_details_pb2.ErrorInfo(reason="RELATIVE_URL", metadata={"got": "/a"})
-    retry = error_details_pb2.RetryInfo()
-    retry.retry_delay.FromMilliseconds(1500)
-    fake.failures["ClassifyPages"] = [grpc.StatusCode.INVALID_ARGUMENT]
-    fake.failure_details = [bad, info, retry]
-    with pytest.raises(err.InvalidArgument) as caught:
-        client.classify_pages(crawl="news", pages=[])
-    assert caught.value.field_violations == (err.FieldViolation("pages[3].url", "relative: /a"),)
-    assert (caught.value.reason, caught.value.metadata) == ("RELATIVE_URL", {"got": "/a"})
-    assert caught.value.retry_after_s == 1.5
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (grpc.StatusCode.NOT_FOUND, err.NotFound),
-        (grpc.StatusCode.FAILED_PRECONDITION, err.FailedPrecondition),
-        (grpc.StatusCode.RESOURCE_EXHAUSTED, err.ResourceExhausted),
-        (grpc.StatusCode.UNAUTHENTICATED, err.Unauthenticated),
-        (grpc.StatusCode.PERMISSION_DENIED, err.PermissionDenied),
-        (grpc.StatusCode.INTERNAL, err.InternalError),
-        (grpc.StatusCode.UNIMPLEMENTED, err.LinkscoreError),
-    ],
-)
-def test_every_status_has_its_type(client: Client, fake: FakeLinkscore, code, kind) -> None:
-    fake.failures["GetCrawl"] = [code]
-    with pytest.raises(kind) as caught:
-        client.get_crawl(crawl="news")
-    assert type(caught.value) is kind
-    assert caught.value.code is code
-
-
-async def test_the_aio_client_does_the_same(fake: FakeLinkscore) -> None:
-    async with AsyncClient(f"127.0.0.1:{fake.port}") as client:
-        await client.ensure_crawl(crawl="news")
-        await client.ensure_crawl(crawl="news", policy=("uniform_random", {"seed": 7}))
-        got = await client.ingest_pages(
-            crawl="news", pages=[page(url="http://s/", body=HTML)], encoding=SCRAPY
-        )
-        assert [r.bucket for r in rows(got.results[0].links)] == ["thread", "tag"]
-        assert (await client.score_links(crawl="news", links=["http://s/tag/a"])).links.scores == [0.1]
-        assert list((await client.rank_buckets(crawl="news", buckets=["tag", "thread"])).order) == [1, 0]
-        assert list((await client.rank_sites(crawl="news", sites={"a": 3, "b": 0}, n=2)).urls) == [2, 0]
-        assert [c.name async for c in client.list_crawls()] == ["crawls/news"]
-        assert [s.host async for s in client.list_sites(crawl="news")] == ["a", "b"]
-        assert (await client.get_site(crawl="news", site="h")).name.endswith("/h")
-        assert (await client.learn_site(crawl="news", site="h")).name
-        assert (await client.suggest_fetches(crawl="news", site="h"))[0].url
-        assert (await client.explain_links(crawl="news", links=["http://s/"])).explanations
-        assert len((await client.suggest_examples(crawl="news", max_results=2)).examples) == 2
-        assert (await client.classify_pages(crawl="news", pages=[])).classifications == []
-        assert (await client.report_feedback(crawl="news", feedback=[])).statuses == []
-        assert (await client.get_crawl(crawl="news")).policy.uniform_random.seed == 7
-        await client.delete_crawl(crawl="news")

@@ -6,15 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from linkscore import page, policy_spec, rows
-from linkscore.v1 import common_pb2
-
-
-def test_a_page_with_a_body_was_answered_200_and_gets_a_fresh_event_id() -> None:
-    one, two = page(url="http://s/", body=b""), page(url="http://s/", body=b"")
-    assert one.status_code == 200
-    assert one.event_id
-    assert one.event_id != two.event_id
+from linkscore import page, policy_spec
 
 
 def test_times_without_a_zone_are_utc() -> None:
@@ -32,11 +24,3 @@ def test_a_name_the_contract_does_not_know_comes_from_outside() -> None:
 def test_bad_parameters_name_the_policy(params) -> None:
     with pytest.raises(ValueError, match="policy source_ucc: "):
         policy_spec(("source_ucc", params))
-
-
-def test_rows_fill_absent_columns_with_their_meaning() -> None:
-    bad = common_pb2.ItemStatus(code=common_pb2.ITEM_CODE_INVALID)
-    first, second = rows(common_pb2.LinkScores(scores=[0.5, 0.0], statuses={1: bad}))
-    assert (first.url, first.encoded_priority, first.bucket, first.ticket) == ("", None, "", b"")
-    assert (first.in_scope, first.verdict, first.usable) == (True, common_pb2.VERDICT_UNSPECIFIED, True)
-    assert not second.usable

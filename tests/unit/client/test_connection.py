@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -184,29 +183,6 @@ async def test_a_fault_of_an_adapter_keeps_no_server_away(
     assert connection.counts["errors/CLIENT"] == 2
 
 
-async def test_a_token_file_that_is_missing_for_a_moment_loses_no_page(
-    fake: FakeLinkscore, pauses: Pauses, tmp_path: Path
-) -> None:
-    token = tmp_path / "token"
-    token.write_text("first")
-    target = f"127.0.0.1:{fake.port}"
-    made = Connection(target, crawl="c", config={}, sleep=pauses, token_file=token)
-    await made.greet()
-    token.unlink()
-    assert await made.ingest(owed("/1")) is not None
-    is_away(fake)
-    await made.ingest(owed("/2"))
-    token.write_text("")
-    fake.refuses = {}
-    pauses.end()
-    await caught_up(made)
-    assert fake.metadata[-1]["authorization"] == "Bearer first"
-    token.write_text("second")
-    await made.ingest(owed("/3"))
-    assert fake.metadata[-1]["authorization"] == "Bearer second"
-    await made.close()
-
-
 async def test_it_says_where_how_it_goes_and_how_it_went(
     fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -239,17 +215,6 @@ async def test_each_minute_it_says_how_it_goes(
             break
         await asyncio.sleep(0.001)
     assert line in {record.getMessage() for record in caplog.records}
-
-
-async def test_the_end_says_what_was_never_sent(
-    fake: FakeLinkscore, connection: Connection, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    await connection.greet()
-    is_away(fake)
-    await connection.ingest(owed("/1"))
-    await connection.close()
-    assert caplog.records[-1].getMessage().endswith("1 pages were never sent")
 
 
 async def test_links_found_while_away_wait_by_their_shape_and_are_placed_when_it_is_back(

@@ -25,13 +25,6 @@ def test_seeds_go_first_buckets_by_value_and_the_unknown_last() -> None:
     assert frontier.waiting == {}
 
 
-def test_within_a_bucket_the_own_part_counts_then_who_came_first() -> None:
-    frontier = Frontier()
-    for url, score in (("a", 0.5), ("b", 0.7), ("c", 0.7)):
-        frontier.add(url, [Place("x", score, 0.5)])
-    assert taken(frontier) == "b c a"
-
-
 def test_a_link_found_again_waits_in_further_buckets_and_has_the_ticket_of_the_one_it_is_taken_from() -> None:
     frontier = Frontier()
     frontier.add("a", [Place("x", 0.1, 0.1, b"x")], value="kept")

@@ -76,24 +76,6 @@ def test_better_buckets_go_first_and_the_unknown_last(store: CrawlStore) -> None
     assert take(store) == "high low n u"
 
 
-def test_within_a_bucket_the_better_own_part_goes_first(store: CrawlStore) -> None:
-    store.put([link("a", "x", 0.5), link("b", "x", 0.6), link("c", "x", 0.6)], NOW)
-    assert take(store) == "b c a"
-
-
-def test_buckets_are_valued_anew(store: CrawlStore) -> None:
-    store.put([link("a", "x", 0.5), link("b", "y", 0.5, 0.4)], NOW)
-    answer(store, question(store), x=(0.1, 1), y=(0.8, 1))
-    assert take(store) == "b a"
-
-
-def test_a_url_found_again_waits_in_further_buckets_and_is_given_once(store: CrawlStore) -> None:
-    store.put([link("a", "low", 0.1, 0.1), link("b", "mid", 0.5, 0.5)], NOW)
-    assert store.put([link("a", "high", 0.9, 0.9)], NOW) == [Status.SKIPPED]
-    assert take(store, each=1) == "a"
-    assert waiting(store) == ["mid"]
-
-
 def test_a_lease_runs_out_and_its_url_goes_first_among_its_equals(store: CrawlStore) -> None:
     store.put([link("a"), link("b")], NOW)
     assert take(store, each=1, lease_s=30) == "a"
@@ -118,17 +100,6 @@ def test_a_fetched_url_is_done_unless_it_has_a_date(store: CrawlStore) -> None:
         State.LATER: 0,
         State.WAITING: 0,
     }
-
-
-def test_a_queue_rests_between_two_gifts(store: CrawlStore) -> None:
-    store.put([link("a"), link("b"), link("c")], NOW)
-    assert take(store, each=1) == "a"
-    assert take(store, NOW + 0.9, each=3) == ""
-    assert take(store, NOW + 1, each=3) == "b c"
-    store.set_queue("a.org", "delay", 10)
-    store.put([link("d")], NOW)
-    assert take(store, NOW + 10.9) == ""
-    assert take(store, NOW + 11) == "d"
 
 
 def test_a_queue_has_no_more_under_way_than_is_asked_for(store: CrawlStore) -> None:
@@ -205,31 +176,6 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
         file.execute("PRAGMA user_version = 9")
     with pytest.raises(sqlite3.DatabaseError, match="of format 9, this linkscore reads 2"):
         CrawlStore(path)
-
-
-def test_everything_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
-    store = CrawlStore(tmp_path / "d.sqlite")
-    store.put([link("a", "x", 0.9, 0.9), link("b", "y", 0.1, 0.1), link("c")], NOW)
-    assert take(store, each=1) == "a"
-    store.set_queue("a.org", "delay", 7)
-    before = store.queues
-    store.close()
-    again = CrawlStore(tmp_path / "d.sqlite")
-    assert {key: (q.waiting, +q.states, q.delay, q.given) for key, q in again.queues.items()} == {
-        key: (q.waiting, +q.states, q.delay, q.given) for key, q in before.items()
-    }
-    assert question(again, NOW + 7).under_way == {"x": 1}
-    assert take(again, NOW + 7) == "b c"
-    again.close()
-
-
-def test_queues_are_deleted_with_all_they_hold(store: CrawlStore) -> None:
-    store.put([link("a", "x"), link("b", key="b.org"), link("c", key="b.org")], NOW)
-    store.put([link("d", "y", key="d.org")], NOW + 100)
-    assert store.delete_queue("b.org") == 2
-    assert store.delete_queue("b.org") == 0
-    assert waiting(store) == ["x", "y"]
-    assert take(store, NOW + 100) == "a d"
 
 
 def test_a_crawl_that_has_stopped_gives_nothing_until_it_goes_on(store: CrawlStore) -> None:

@@ -15,12 +15,6 @@ def read(**given: object) -> Config:
     return Config.from_settings(Settings(given), spider_name="News Spider")
 
 
-def test_nothing_is_required() -> None:
-    config = read()
-    assert (config.target, config.observe_only, config.crawl) == ("localhost:7411", False, "news-spider")
-    assert config == Config(crawl="news-spider")
-
-
 def test_every_setting_is_read() -> None:
     config = read(
         LINKSCORE_TARGET="h:1",
@@ -85,12 +79,6 @@ def test_a_token_is_in_a_setting_or_in_a_file(tmp_path: Path) -> None:
         read(LINKSCORE_TOKEN_FILE=given + "s")
     with pytest.raises(ValueError, match="only one of them may be set"):
         read(LINKSCORE_TOKEN_FILE=given, LINKSCORE_TOKEN="t")
-
-
-def test_a_crawl_that_needs_the_server_does_not_start_without_it() -> None:
-    read(LINKSCORE_TARGET="127.0.0.1:1").check_server()
-    with pytest.raises(ValueError, match=r"LINKSCORE_REQUIRED: the server at 127\.0\.0\.1:1 .*UNAVAILABLE"):
-        read(LINKSCORE_TARGET="127.0.0.1:1", LINKSCORE_REQUIRED=True, LINKSCORE_TIMEOUT=3).check_server()
 
 
 def test_all_problems_are_named_at_once() -> None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
-import grpc
-import pytest
 from scrapy import Request, signals
 
-from linkscore import page
 from linkscore.messages import rows
-from linkscore.outages import OwedPage
 from linkscore.scrapy import BucketQueue
 from linkscore.scrapy.pages import META, mark_guess
 from linkscore.scrapy.session import Session
 from linkscore.v1 import common_pb2
 from support.crawlers.stand_ins import FakeCrawler, drain, queue_of, scored
-from support.fake_linkscore import FakeLinkscore, serve
 
 
 def leave(crawler: FakeCrawler, *, away: bool = True) -> None:
@@ -99,18 +93,6 @@ def test_a_request_without_any_score_is_placed_too(queue: BucketQueue, crawler: 
     assert len(queue) == 0
 
 
-def test_values_fade_with_what_is_taken(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    for n in range(30):
-        queue.push(scored(f"http://h/many/{n}", ("many", 0.5)))
-        queue.push(scored(f"http://h/few/{n}", ("few", 0.45)))
-    leave(crawler)
-    went = [queue.pop().url for _ in range(20)]
-    assert 5 < sum("few" in url for url in went) < 12
-    queue.reorder({"many": 0.5, "few": 0.45})
-    leave(crawler, away=False)
-    assert all("many" in queue.pop().url for _ in range(10))
-
-
 def test_a_job_goes_on_with_what_was_placed(crawler: FakeCrawler, tmp_path: Path) -> None:
     queue = queue_of(crawler, tmp_path / "q")
     leave(crawler)
@@ -125,41 +107,3 @@ def test_a_job_goes_on_with_what_was_placed(crawler: FakeCrawler, tmp_path: Path
     assert len(again) == 3
     assert drain(again) == ["guess", "b", "a"]
     again.close()
-
-
-@pytest.fixture
-def fake():
-    yield from serve(FakeLinkscore({"thread": 0.9, "tag": 0.1}))
-
-
-async def test_a_page_of_an_outage_is_sent_later_and_its_requests_are_placed(
-    fake: FakeLinkscore, make_crawler
-) -> None:
-    crawler = make_crawler(LINKSCORE_TARGET=f"127.0.0.1:{fake.port}", LINKSCORE_CRAWL="unit")
-    session, queue = Session.of(crawler), queue_of(crawler)
-    over = asyncio.Event()
-
-    async def pause(seconds: float) -> None:
-        await over.wait()
-
-    session.connection._sleep = pause
-    await session.connection.greet()
-    session.connection.outlook.placed("http://h/tag/1", "tag", 0.1)
-    fake.refuses = {"IngestPages": grpc.StatusCode.RESOURCE_EXHAUSTED}
-    body = b'<a href="/tag/2"><a href="/thread/2">'
-    sent = OwedPage(page(url="http://h/home", body=body))
-    assert await session.connection.ingest(sent) is None
-    requests = [Request("http://h/tag/2"), Request("http://h/thread/2")]
-    session.owe(sent, requests)
-    for request in requests:
-        queue.push(request)
-    assert queue.buckets() == {"tag": 1}
-    fake.refuses = {}
-    over.set()
-    while session.connection.unknown:
-        await asyncio.sleep(0.001)
-    assert queue.buckets() == {"tag": 1, "thread": 1}
-    assert [queue.pop().url for _ in range(2)] == ["http://h/thread/2", "http://h/tag/2"]
-    assert crawler.stats.counts["linkscore/late/scored"] == 2
-    queue.close()
-    await session.close()

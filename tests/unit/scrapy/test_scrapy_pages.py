@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 from scrapy import Request
 from scrapy.exceptions import CannotResolveHostError, DownloadFailedError
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import Response
 from twisted.internet.error import ConnectionRefusedError as Refused
 from twisted.web._newclient import ResponseNeverReceived
 
@@ -27,17 +25,6 @@ from linkscore.v1 import common_pb2
 
 def fetched_page(response: Response) -> FetchedPage:
     return FetchedPage(asked_url(response.request), ticket_of(response.request))
-
-
-def test_a_page_says_what_was_asked_and_what_was_got() -> None:
-    meta = {"linkscore": {"ticket": b"t"}, "redirect_urls": ["http://h/old#x", "http://h/older"]}
-    request = Request("http://h/new", meta=meta)
-    headers = {"Content-Type": "text/html"}
-    response = HtmlResponse("http://h/new", 200, headers, b"<p>", request=request)
-    page = page_message(fetched_page(response), response)
-    assert (page.url, page.final_url, page.ticket) == ("http://h/old", "http://h/new", b"t")
-    assert (page.status_code, page.content_type, page.body) == (200, "text/html", b"<p>")
-    assert page.event_id
 
 
 def test_a_binary_body_stays_here() -> None:
@@ -122,14 +109,6 @@ def test_a_redirected_request_waits_no_more() -> None:
     assert places_of(request)
     moved = request.replace(url="http://h/b", meta={**request.meta, "redirect_times": 2})
     assert places_of(moved) == []
-
-
-def test_what_a_request_carries_can_be_stored() -> None:
-    request = Request("http://h/a")
-    mark(request, PageAnswer(scores(("http://h/a", "b", 0.5))).of(request.url))
-    stored = request.replace(meta=pickle.loads(pickle.dumps(request.meta)))
-    assert places_of(stored) == places_of(request)
-    assert ticket_of(stored) == b"b"
 
 
 def test_a_request_says_of_which_type_its_url_is() -> None:

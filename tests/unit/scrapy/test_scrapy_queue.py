@@ -20,15 +20,6 @@ def test_better_buckets_first_and_first_in_first_out_within(queue: BucketQueue) 
     assert len(queue) == 0
 
 
-def test_new_values_reorder_what_waits(queue: BucketQueue) -> None:
-    queue.push(scored("http://h/a", ("one", 0.9)))
-    queue.push(scored("http://h/b", ("two", 0.1)))
-    assert set(queue.buckets()) == {"one", "two"}
-    queue.reorder({"one": 0.2, "two": 0.3})
-    assert drain(queue) == ["b", "a"]
-    assert set(queue.buckets()) == set()
-
-
 def test_start_requests_redirects_and_own_priorities_go_ahead(queue: BucketQueue) -> None:
     queue.push(scored("http://h/scored", ("best", 1.0)))
     queue.push(Request("http://h/plain"))
@@ -72,14 +63,6 @@ def test_pages_being_scored_take_places(queue: BucketQueue, crawler: FakeCrawler
     queue.push(scored("http://h/a", ("best", 0.9)))
     assert queue.pop() is None
     Session.of(crawler).released.add(page)
-    assert queue.pop().url == "http://h/a"
-
-
-def test_nothing_waits_for_a_server_that_is_down(queue: BucketQueue, crawler: FakeCrawler) -> None:
-    crawler.engine.downloader.total_concurrency = 1
-    crawler.engine.scraper.slot.active = {Request("http://h/page")}
-    queue.push(scored("http://h/a", ("best", 0.9)))
-    Session.of(crawler).connection.away = True
     assert queue.pop().url == "http://h/a"
 
 

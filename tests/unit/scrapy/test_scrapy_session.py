@@ -68,11 +68,6 @@ async def rank(session: Session, *, after: int) -> None:
     await session.rank_if_due()
 
 
-def may_go(session: Session, *buckets: str) -> list[list[str]]:
-    """Name which of some buckets may be taken from, in each round."""
-    return [[b for b in buckets if goes(b)] for goes in session.allotment.rounds(idle=session.idle)]
-
-
 async def test_buckets_are_ranked_after_each_fetch(session: Session, queue: Queue) -> None:
     await rank(session, after=0)
     assert queue.values is None
@@ -92,17 +87,3 @@ async def test_what_is_under_way_is_told_until_it_is_answered(
     del requests
     await rank(session, after=2)
     assert fake.in_flight[-1] == {}, "a request that the downloader dropped is not waited for"
-
-
-async def test_after_a_short_answer_only_what_was_given_may_go(
-    session: Session, fake: FakeLinkscore, queue: Queue
-) -> None:
-    assert may_go(session, "a", "b") == [["a", "b"]], "nobody was asked"
-    fake.hands_out = 1
-    requests = taken(session, "b")
-    await rank(session, after=2)
-    assert may_go(session, "a", "b") == [["a"]]
-    requests += taken(session, "a")
-    assert may_go(session, "a", "b") == []
-    requests.clear()
-    assert may_go(session, "a", "b") == [["a", "b"]], "nothing under way would bring an answer"
